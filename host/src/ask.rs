@@ -1,0 +1,79 @@
+//! The asking of the user, behind a trait: the host never talks to a terminal.
+
+use async_trait::async_trait;
+
+use crate::target::Need;
+
+/// How long an answer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// For this call only.
+    Once,
+    /// Until the session ends.
+    Session,
+    /// Until it is taken back: stored in the permission file.
+    Always,
+}
+
+/// One of the six answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Answer {
+    /// Whether the use is allowed.
+    pub allow: bool,
+    /// How long that holds.
+    pub scope: Scope,
+}
+
+impl Answer {
+    /// Denies this once: the answer wherever nobody can be asked.
+    pub const DENY: Answer = Answer { allow: false, scope: Scope::Once };
+}
+
+/// Why the user is asked although the tool could have said so before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The tool declared it in `prepare`.
+    Declared,
+    /// The tool uses it without having declared it. The question is the host's own.
+    Undeclared,
+}
+
+/// A question for the user. Its texts may hold anything a model or a plugin can write:
+/// show them only through [`crate::display::escape`].
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The id of the call it belongs to.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// One line: the tool's own words if declared, the host's otherwise.
+    pub wording: String,
+    /// What would be granted, resolved; only what is not decided yet.
+    pub needs: Vec<Need>,
+    /// Things the user should know before answering, each one short sentence: outside the project,
+    /// looks like a secret, the plugin changed since the grant.
+    pub notices: Vec<String>,
+    /// Whether the tool declared it.
+    pub origin: Origin,
+}
+
+/// Asks the user.
+///
+/// The returned future may wait for as long as the user thinks; the host stops the clock of the call
+/// meanwhile. Dropping the future withdraws the question.
+#[async_trait]
+pub trait Ask: Send + Sync {
+    /// Asks one question.
+    async fn ask(&self, question: Question) -> Answer;
+}
+
+/// Denies everything: for tests, and wherever nobody can be asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DenyAll;
+
+#[async_trait]
+impl Ask for DenyAll {
+    async fn ask(&self, _question: Question) -> Answer {
+        Answer::DENY
+    }
+}

@@ -1,0 +1,128 @@
+//! One tool call, from what the model proposed to what goes back to it.
+
+use std::time::Duration;
+
+use crate::target::Need;
+
+/// What the model proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The id that the provider or Dunlin gave it; unique within the session.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments: any JSON value; the host checks it against the tool's schema.
+    pub arguments: serde_json::Value,
+}
+
+/// What is known about a call before it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The tool's question in one line. Written by the plugin: escape before showing.
+    pub question: String,
+    /// Everything it declared, resolved.
+    pub needs: Vec<Need>,
+    /// What the permission store says of it.
+    pub standing: Standing,
+}
+
+/// What the permission store says of the needs of a call, all together.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// Everything is allowed already, or nothing is needed.
+    Allowed,
+    /// These are undecided: the user must be asked. The rest is allowed.
+    Ask {
+        /// What is undecided.
+        needs: Vec<Need>,
+        /// What the user should know before answering, a short sentence each.
+        notices: Vec<String>,
+    },
+    /// A rule refuses one of them.
+    Denied {
+        /// What is refused.
+        need: Need,
+        /// Which rule refused it, in words.
+        rule: String,
+    },
+}
+
+/// How a call ended, as the model and the user are told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What the model gets.
+    pub result: Result<Success, Failure>,
+    /// From the start of `run` to its end, without the time in which the user was being asked.
+    pub duration: Duration,
+}
+
+/// What a completed call gives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Success {
+    /// The text parts joined by a newline.
+    pub text: String,
+    /// Media type and bytes of the other parts.
+    pub blobs: Vec<(String, Vec<u8>)>,
+}
+
+/// Who failed. The three kinds stay distinct: the tool said so, the tool broke, the host refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// There is no such tool. Lists the names that come near.
+    #[error("there is no tool named {name:?}{}", near_names(.near))]
+    UnknownTool {
+        /// What was asked for.
+        name: String,
+        /// Registered names that are similar, best first; may be empty.
+        near: Vec<String>,
+    },
+    /// The arguments do not fit the schema.
+    #[error("the arguments of {tool} do not fit: {problem}")]
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// What does not fit, and where.
+        problem: String,
+    },
+    /// The user or a rule refused.
+    #[error("Permission denied: {question}")]
+    Denied {
+        /// The question that was answered with no, or would have been asked.
+        question: String,
+    },
+    /// The tool declared a failure of its own. Already bounded and without control characters.
+    #[error("{message}")]
+    Tool {
+        /// The tool.
+        tool: String,
+        /// What the tool said.
+        message: String,
+    },
+    /// The tool broke: a trap, a limit, a result that is no result.
+    #[error("{tool} {problem}")]
+    Fault {
+        /// The tool.
+        tool: String,
+        /// What happened, as the end of a sentence that starts with the tool's name:
+        /// `was stopped after 30 s`, `used more than 64 MiB of memory`.
+        problem: String,
+    },
+    /// The user interrupted it.
+    #[error("cancelled by user")]
+    Cancelled,
+    /// The host itself failed: the component cannot be loaded, the permission file is broken.
+    #[error("{0}")]
+    Host(String),
+}
+
+impl Failure {
+    /// The text that goes back to the model.
+    pub fn for_model(&self) -> String {
+        format!("ERROR: {self}")
+    }
+}
+
+fn near_names(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
+}

@@ -1,0 +1,78 @@
+//! Names what can be granted: operations, targets and the three characters that stand for a decision.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is done with a target. Write does not imply read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// Reading a file, listing a folder, GET of a URL.
+    Read,
+    /// Creating, changing, renaming, removing; sending data to a URL.
+    Write,
+    /// Running a program.
+    Execute,
+}
+
+impl Operation {
+    /// All operations in the order of their characters in [`Bits`].
+    pub const ALL: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Execute];
+
+    /// The verb for messages: `read`, `write`, `execute`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Execute => "execute",
+        }
+    }
+
+    /// The character that stands for it in [`Bits`].
+    pub fn letter(self) -> char {
+        match self {
+            Operation::Read => 'r',
+            Operation::Write => 'w',
+            Operation::Execute => 'x',
+        }
+    }
+}
+
+/// A resolved target: what is checked, asked about and logged.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// An absolute path without symbolic links and `..`.
+    Path(PathBuf),
+    /// An `https` URL without query and fragment.
+    Url(String),
+    /// The real path of a program.
+    Program(PathBuf),
+}
+
+impl Target {
+    /// The path of a file or program, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Target::Path(path) | Target::Program(path) => Some(path),
+            Target::Url(_) => None,
+        }
+    }
+}
+
+/// The target as stored and logged. Not escaped: what shows it to a person has to do that.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Path(path) | Target::Program(path) => path.display().fmt(f),
+            Target::Url(url) => url.fmt(f),
+        }
+    }
+}
+
+/// A target and what is to be done with it, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Need {
+    /// The resolved target.
+    pub target: Target,
+    /// What is to be done with it.
+    pub operation: Operation,
+}

@@ -1,0 +1,1 @@
+//! Compiles guests for wasm and makes components of them.

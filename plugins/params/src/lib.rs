@@ -1,0 +1,1 @@
+//! Parses @param lines into JSON Schema.
