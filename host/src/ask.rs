@@ -26,7 +26,10 @@ pub struct Answer {
 
 impl Answer {
     /// Denies this once: the answer wherever nobody can be asked.
-    pub const DENY: Answer = Answer { allow: false, scope: Scope::Once };
+    pub const DENY: Answer = Answer {
+        allow: false,
+        scope: Scope::Once,
+    };
 }
 
 /// Why the user is asked although the tool could have said so before.

@@ -124,5 +124,9 @@ impl Failure {
 }
 
 fn near_names(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!("; similar: {}", near.join(", "))
+    }
 }

@@ -73,7 +73,10 @@ mod tests {
 
     #[test]
     fn plain_text_is_borrowed() {
-        assert!(matches!(escape("Read file 'süß 日本.rs' (lines 1-2)?"), Cow::Borrowed(_)));
+        assert!(matches!(
+            escape("Read file 'süß 日本.rs' (lines 1-2)?"),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]

@@ -1,33 +1,68 @@
-//! Runs Dunlin's tools.
+//! Runs Dunlin's tools: WebAssembly components that can touch nothing the user did not grant.
+//!
+//! A tool has no authority of its own. It is a component with a list of imports, and every use of an
+//! import is resolved to a target and an operation, looked up in the permission store, asked of the
+//! user where nothing is decided, logged, and only then done. All of that happens at the moment of
+//! use: what a tool says of itself beforehand (`prepare`) shapes the question and grants nothing.
+//!
+//! The crate could run inside a server. It never prints, never reads the environment or the home
+//! folder, knows no terminal and no model provider: paths, limits and the asking of the user
+//! ([`ask::Ask`]) are handed in. Making a [`Host`] costs nothing; the engine starts, and components
+//! are compiled or loaded, when the first tool is needed.
+//!
+//! The way of a call:
+//!
+//! 1. [`Host::prepare`] checks the arguments and asks the tool what it would touch.
+//! 2. [`Host::answer`] remembers what the user said to the needs that were open.
+//! 3. [`Host::run`] runs it in a fresh store within its limits. Dropping the future cancels it.
 
-#![allow(missing_docs, reason = "API sketch")]
+mod arguments;
 pub mod ask;
+mod audit;
+mod bindings;
 pub mod call;
+mod capability;
 pub mod display;
+mod engine;
+mod history;
+mod host;
+pub mod limits;
+pub mod permission;
+mod plugin;
+mod resolve;
 pub mod target;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use ask::Ask;
-use call::{Call, Failure, Outcome, Plan};
+pub use audit::AuditError;
+pub use engine::cache::sha256_hex;
+pub use history::History;
+pub(crate) use history::HistoryBook;
+pub use host::{Host, HostError};
+pub use limits::Limits;
+pub use permission::{Explained, PermissionError, Permissions, Stored};
+pub use plugin::{LoadError, Plugin, Tool};
+pub use resolve::ResolveError;
 
 /// Everything the host needs to know; nothing is read from the environment.
 #[derive(Debug, Clone)]
 pub struct HostOptions {
     /// The project folder: where relative paths start and reading is allowed.
     pub project: PathBuf,
-    /// The user's home folder, for `~/` in keys that people type. `None`: `~` means nothing.
+    /// The user's home folder, for `~/`. `None`: `~/` is an error.
     pub home: Option<PathBuf>,
+    /// Where programs are looked up by name, in order.
+    pub search_path: Vec<PathBuf>,
     /// `tool.permissions.json`; need not exist. `tool.digests.json` stands beside it.
     pub permissions_file: PathBuf,
     /// The audit log (JSON Lines); need not exist.
     pub audit_file: PathBuf,
-    /// Where plugins may write to their log file (JSON Lines); need not exist.
+    /// Where messages of plugins go (JSON Lines); need not exist.
     pub log_file: PathBuf,
-    /// Where compiled components and tool lists are kept.
+    /// Where compiled components and tool lists are kept; need not exist.
     pub cache_dir: PathBuf,
-    /// Folders and files that are never granted to a tool: Dunlin's own configuration, data and cache.
+    /// Folders and files that are never granted to a tool: Dunlin's own. The files and the folder
+    /// above are added by themselves.
     pub protected: Vec<PathBuf>,
     /// The id of the session, for the audit log.
     pub session: String,
@@ -35,109 +70,27 @@ pub struct HostOptions {
     pub limits: Limits,
 }
 
-#[derive(Debug, Clone)]
-pub struct Limits;
-impl Limits { pub fn standard() -> Limits { Limits } }
-
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HostError {
-    #[error("placeholder")]
-    Placeholder,
-}
-
-/// A plugin's component and where it comes from.
-#[derive(Debug, Clone)]
-pub struct Plugin {
-    pub name: String,
-    /// The component's bytes.
-    pub bytes: std::borrow::Cow<'static, [u8]>,
-    /// SHA-256 of the bytes, lower-case hexadecimal.
-    pub digest: String,
-    pub built_in: bool,
-}
-
-/// One tool, as the model is told.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
-    pub name: String,
-    pub plugin: String,
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: serde_json::Value,
-    /// The interfaces it imports: all the abilities it can ever have. For example `["files", "log"]`.
-    pub imports: Vec<String>,
-}
-
-/// Progress of a running call.
+/// Shows how far a running call is.
 pub trait Progress: Send + Sync {
-    /// Already escaped and shortened.
+    /// A message, escaped and short enough for one line, and a percentage of at most 100.
+    /// Called from within the call: must not block.
     fn progress(&self, call: &str, message: &str, percent: Option<u8>);
 }
 
-/// Cheap to clone.
-#[derive(Clone)]
-pub struct Host { _inner: Arc<()> }
+/// Shows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
 
-impl Host {
-    /// Touches no wasm, no network and no large file.
-    pub fn new(_options: HostOptions, _plugins: Vec<Plugin>) -> Result<Host, HostError> { unimplemented!() }
-    pub fn permissions(&self) -> &Permissions { unimplemented!() }
-    /// All tools, sorted by name; from the cache where it can. A plugin that cannot be described is
-    /// left out and comes back in the second list with the reason.
-    pub async fn tools(&self) -> (Vec<Tool>, Vec<HostError>) { unimplemented!() }
-    /// Never asks, never runs the tool's `run`.
-    pub async fn prepare(&self, _call: &Call) -> Result<Plan, Failure> { unimplemented!() }
-    /// Records what the user answered to the needs a plan left open. `Once` holds for this call id only.
-    pub fn answer(&self, _call: &Call, _plan: &Plan, _answer: ask::Answer) -> Result<(), PermissionError> { unimplemented!() }
-    /// Runs the call. Dropping the future stops it at the next epoch.
-    pub async fn run(&self, _call: &Call, _plan: &Plan, _ask: Arc<dyn Ask>, _progress: Arc<dyn Progress>) -> Outcome { unimplemented!() }
-    /// Writes a call that was not run into the audit log.
-    pub fn note_denied(&self, _call: &Call, _plan: &Plan, _answer: ask::Answer) { unimplemented!() }
-    /// Marks a file as attached by the user: it may be read whole.
-    pub fn mark_attached(&self, _path: &Path) { unimplemented!() }
+impl Progress for NoProgress {
+    fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
 }
 
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PermissionError {
-    #[error("placeholder")]
-    Placeholder,
-}
-
-/// The permission store. `Permissions::open(&PermissionOptions)` works without a `Host` too.
-pub struct Permissions { _x: () }
-
-/// One stored line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    pub key: String,
-    /// Three characters: `rw-`, `r??`.
-    pub bits: String,
-    /// Which plugins' digests it is bound to, in words; `None`: holds for every tool.
-    pub bound_to: Option<String>,
-}
-
-/// Why a target is allowed, denied or asked for one operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explained {
-    pub operation: target::Operation,
-    /// `allow`, `deny`, `ask`
-    pub verdict: String,
-    /// In words, naming the key and the file where one decided.
-    pub rule: String,
-}
-
-impl Permissions {
-    pub fn open(_options: &HostOptions) -> Result<Permissions, PermissionError> { unimplemented!() }
-    /// The stored keys, sorted.
-    pub fn list(&self) -> Result<Vec<Stored>, PermissionError> { unimplemented!() }
-    /// Sets three characters by hand: holds for every tool. Returns the key as stored.
-    pub fn set(&self, _target: &str, _bits: &str) -> Result<String, PermissionError> { unimplemented!() }
-    /// Removes a key. `false`: there was none.
-    pub fn unset(&self, _target: &str) -> Result<bool, PermissionError> { unimplemented!() }
-    /// The resolved target and, for r, w, x, what holds and which rule decided.
-    pub fn explain(&self, _target: &str) -> Result<(target::Target, Vec<Explained>), PermissionError> { unimplemented!() }
-    /// What was answered for the session only, for `/permissions`.
-    pub fn session_answers(&self) -> Vec<Stored> { unimplemented!() }
+/// An answer in the words of the audit log.
+pub(crate) fn describe_answer(answer: ask::Answer) -> String {
+    let word = if answer.allow { "yes" } else { "no" };
+    match answer.scope {
+        ask::Scope::Once => format!("answered: {word}, for this call"),
+        ask::Scope::Session => format!("answered: {word}, for this session"),
+        ask::Scope::Always => format!("answered: {word}, always"),
+    }
 }

@@ -1,0 +1,20 @@
+//! The contract in Rust, generated from `wit/`.
+
+#![allow(missing_docs, reason = "generated; the documentation stands in wit/")]
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "plugin",
+    imports: {
+        "dunlin:tool/log": trappable,
+        "dunlin:tool/chat": trappable,
+        default: async | trappable,
+    },
+    exports: { default: async },
+    trappable_error_type: {
+        "dunlin:tool/types.error" => crate::capability::Refusal,
+    },
+    with: {
+        "dunlin:tool/files.file": crate::capability::files::OpenFile,
+    },
+});

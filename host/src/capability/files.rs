@@ -1,0 +1,304 @@
+//! `files`: files and folders.
+//!
+//! The order is always the same: resolve, authorise, open what was authorised without following
+//! links, look at what was opened. System calls on open files are made in place: local files answer
+//! in microseconds, and scans give way regularly.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use wasmtime::component::Resource;
+
+use super::lines::{Lines, Wanted, read_at};
+use super::{CallState, Refusal, UseId, open, shown};
+use crate::History;
+use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
+use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES};
+use crate::target::{Need, Operation, Target};
+
+/// Names of a folder that are looked at before it counts as too large to list.
+const MAX_NAMES_LOOKED_AT: usize = 200_000;
+
+/// What stands behind the contract's `file`.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    path: PathBuf,
+    lines: Lines,
+    under: UseId,
+}
+
+type Answer<T> = Result<T, Refusal>;
+
+impl files::Host for CallState {
+    async fn open_read(&mut self, path: String) -> Answer<Resource<OpenFile>> {
+        let (path, under) = self.authorise_path(path, Operation::Read).await?;
+        let file = open::for_reading(&path).map_err(|e| open_error(&path, &e))?;
+        let meta = file.metadata().map_err(|e| open_error(&path, &e))?;
+        if !meta.is_file() {
+            return Err(wrong_kind(&path, &meta).into());
+        }
+        let entry = OpenFile {
+            file,
+            path,
+            lines: Lines::default(),
+            under,
+        };
+        let path = entry.path.clone();
+        let handle = self.table.push(entry).map_err(|_| {
+            Error::TooLarge(format!(
+                "more than {MAX_HANDLES} files are open; close some"
+            ))
+        })?;
+        self.shared.history.mark(&path, History::READ);
+        Ok(handle)
+    }
+
+    async fn list_folder(&mut self, path: String, max_entries: u32) -> Answer<Vec<Entry>> {
+        let (path, under) = self.authorise_path(path, Operation::Read).await?;
+        let folder = open::for_reading(&path).map_err(|e| open_error(&path, &e))?;
+        let meta = folder.metadata().map_err(|e| open_error(&path, &e))?;
+        if !meta.is_dir() {
+            return Err(Error::WrongKind(format!("{} is not a folder", shown(&path))).into());
+        }
+        let entries = list(&folder).map_err(|e| open_error(&path, &e))?;
+        let mut entries = entries.ok_or_else(|| {
+            Error::TooLarge(format!(
+                "{} holds more than {MAX_NAMES_LOOKED_AT} names",
+                shown(&path)
+            ))
+        })?;
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        entries.truncate(MAX_FOLDER_ENTRIES.min(max_entries as usize));
+        self.count(under, entries.iter().map(|entry| entry.name.len()).sum());
+        Ok(entries)
+    }
+
+    async fn stat(&mut self, path: String) -> Answer<Facts> {
+        let (path, _) = self.authorise_path(path, Operation::Read).await?;
+        let fd = open::for_facts(&path).map_err(|e| open_error(&path, &e))?;
+        let meta = File::from(fd)
+            .metadata()
+            .map_err(|e| open_error(&path, &e))?;
+        Ok(self.facts_of(&path, &meta))
+    }
+}
+
+impl files::HostFile for CallState {
+    async fn facts(&mut self, handle: Resource<OpenFile>) -> Answer<Facts> {
+        let entry = self.file(&handle)?;
+        let meta = entry
+            .file
+            .metadata()
+            .map_err(|e| read_error(&entry.path, &e))?;
+        let path = entry.path.clone();
+        Ok(self.facts_of(&path, &meta))
+    }
+
+    async fn read_at(
+        &mut self,
+        handle: Resource<OpenFile>,
+        offset: u64,
+        max_bytes: u32,
+    ) -> Answer<Vec<u8>> {
+        let entry = self.file(&handle)?;
+        let fail = |e| read_error(&entry.path, &e);
+        let rest = entry
+            .file
+            .metadata()
+            .map_err(fail)?
+            .len()
+            .saturating_sub(offset);
+        // Files of `/proc` say that they are empty and are not.
+        let rest = usize::try_from(rest).unwrap_or(MAX_READ_BYTES).max(4096);
+        let mut bytes = vec![0; (max_bytes as usize).min(MAX_READ_BYTES).min(rest)];
+        let read = read_at(&entry.file, &mut bytes, offset).map_err(fail)?;
+        bytes.truncate(read);
+        let under = entry.under;
+        self.count(under, read);
+        Ok(bytes)
+    }
+
+    async fn read_lines(
+        &mut self,
+        handle: Resource<OpenFile>,
+        first: u64,
+        count: u32,
+        max_bytes: u32,
+        max_line_bytes: u32,
+    ) -> Answer<files::Lines> {
+        if first == 0 || max_bytes == 0 || max_line_bytes == 0 {
+            return Err(Error::Invalid(
+                "lines count from 1, and a maximum of 0 gives nothing".into(),
+            )
+            .into());
+        }
+        let max_bytes = (max_bytes as usize).min(MAX_READ_BYTES);
+        let wanted = Wanted {
+            first: first - 1,
+            count,
+            max_bytes,
+            max_line_bytes: (max_line_bytes as usize).min(max_bytes),
+        };
+        let entry = self.file(&handle)?;
+        let (found, at_end) = entry
+            .lines
+            .read(&entry.file, wanted)
+            .await
+            .map_err(|e| read_error(&entry.path, &e))?;
+        let mut lines = Vec::with_capacity(found.len());
+        let mut bytes = 0;
+        for (number, line) in (first..).zip(found) {
+            bytes += line.bytes.len();
+            let text = String::from_utf8(line.bytes).map_err(|_| {
+                Error::WrongKind(format!(
+                    "line {number} of {} is not UTF-8 text",
+                    shown(&entry.path)
+                ))
+            })?;
+            lines.push(Line {
+                text,
+                omitted_bytes: line.omitted,
+            });
+        }
+        let under = entry.under;
+        self.count(under, bytes);
+        Ok(files::Lines { lines, at_end })
+    }
+
+    async fn count_lines(&mut self, handle: Resource<OpenFile>) -> Answer<u64> {
+        let entry = self.file(&handle)?;
+        let count = entry.lines.count(&entry.file).await;
+        Ok(count.map_err(|e| read_error(&entry.path, &e))?)
+    }
+
+    async fn drop(&mut self, handle: Resource<OpenFile>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+impl CallState {
+    /// Resolves and authorises: the only way to a path in this module.
+    async fn authorise_path(
+        &mut self,
+        written: String,
+        operation: Operation,
+    ) -> Answer<(PathBuf, UseId)> {
+        self.only_in_run()?;
+        let target = self.shared.permissions.resolve_path(&written)?;
+        let Target::Path(path) = target.clone() else {
+            return Err(Error::Invalid(written).into());
+        };
+        let under = self
+            .authorise(Need { target, operation }, Written::Path(written))
+            .await?;
+        Ok((path, under))
+    }
+
+    fn file(&mut self, handle: &Resource<OpenFile>) -> wasmtime::Result<&mut OpenFile> {
+        Ok(self.table.get_mut(handle)?)
+    }
+
+    fn facts_of(&self, path: &Path, meta: &Metadata) -> Facts {
+        let modified = meta
+            .mtime()
+            .saturating_mul(1000)
+            .saturating_add(meta.mtime_nsec() / 1_000_000);
+        let history = self.shared.history.of(path);
+        let mut flags = files::History::empty();
+        for (happened, flag) in [
+            (History::READ, files::History::READ),
+            (History::EDITED, files::History::EDITED),
+            (History::ATTACHED, files::History::ATTACHED),
+        ] {
+            if history.contains(happened) {
+                flags |= flag;
+            }
+        }
+        Facts {
+            kind: match () {
+                () if meta.is_file() => Kind::File,
+                () if meta.is_dir() => Kind::Folder,
+                () => Kind::Other,
+            },
+            size_bytes: if meta.is_file() { meta.len() } else { 0 },
+            modified_ms: u64::try_from(modified).unwrap_or(0),
+            history: flags,
+        }
+    }
+}
+
+/// The names in an open folder; `None` when there are too many to sort.
+fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
+    let mut entries = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if entries.len() == MAX_NAMES_LOOKED_AT {
+            return Ok(None);
+        }
+        // What a link leads to may lie outside of what was granted: its kind is told, its size is not.
+        let link = entry.file_type() == FileType::Symlink;
+        let stat = rustix::fs::statat(folder, name, AtFlags::empty()).ok();
+        let kind = match stat
+            .as_ref()
+            .map(|stat| FileType::from_raw_mode(stat.st_mode))
+        {
+            Some(FileType::RegularFile) => Kind::File,
+            Some(FileType::Directory) => Kind::Folder,
+            _ => Kind::Other,
+        };
+        let size_bytes = match stat {
+            Some(stat) if kind == Kind::File && !link => u64::try_from(stat.st_size).unwrap_or(0),
+            _ => 0,
+        };
+        entries.push(Entry {
+            name: name.to_string_lossy().into_owned(),
+            kind,
+            size_bytes,
+        });
+    }
+    Ok(Some(entries))
+}
+
+fn wrong_kind(path: &Path, meta: &Metadata) -> Error {
+    let path = shown(path);
+    Error::WrongKind(if meta.is_dir() {
+        format!("{path} is a folder, not a file")
+    } else {
+        format!("{path} is a device, a pipe or a socket, not a file")
+    })
+}
+
+fn open_error(path: &Path, error: &io::Error) -> Error {
+    let path_shown = shown(path);
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Error::NotFound(format!("there is no {path_shown}"))
+        }
+        _ => match Errno::from_io_error(error) {
+            // The path was free of links when it was authorised.
+            Some(Errno::LOOP) => Error::Conflict(format!(
+                "{path_shown} became a symbolic link while it was being opened"
+            )),
+            // A socket, or a device without a driver.
+            Some(Errno::NXIO) => Error::WrongKind(format!(
+                "{path_shown} is a device, a pipe or a socket, not a file"
+            )),
+            _ => Error::Failed(format!("cannot open {path_shown}: {error}")),
+        },
+    }
+}
+
+fn read_error(path: &Path, error: &io::Error) -> Error {
+    Error::Failed(format!("cannot read {}: {error}", shown(path)))
+}

@@ -1,0 +1,79 @@
+//! `log`: notes for whoever looks into a fault.
+
+use serde::Serialize;
+
+use super::{CallState, Phase};
+use crate::bindings::dunlin::tool::log;
+use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
+
+/// The messages of one call, written when it has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    kept: Vec<(log::Level, String)>,
+    dropped: usize,
+}
+
+impl log::Host for CallState {
+    fn log(&mut self, level: log::Level, mut message: String) -> wasmtime::Result<()> {
+        if self.phase == Phase::Describe {
+            wasmtime::bail!("used an import in describe");
+        }
+        if self.messages.kept.len() == MAX_LOG_MESSAGES {
+            self.messages.dropped += 1;
+            return Ok(());
+        }
+        message.truncate(message.floor_char_boundary(MAX_LOG_MESSAGE_BYTES));
+        self.messages.kept.push((level, message));
+        Ok(())
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    time: String,
+    session: &'a str,
+    plugin: &'a str,
+    tool: &'a str,
+    call: &'a str,
+    level: &'static str,
+    message: &'a str,
+}
+
+impl CallState {
+    /// Writes the messages. They are a convenience: failing to write them does not fail the call.
+    pub(crate) fn write_messages(&self) {
+        if self.messages.kept.is_empty() {
+            return;
+        }
+        let time = crate::audit::now();
+        let line = |level, message| Line {
+            time: time.clone(),
+            session: &self.shared.session,
+            plugin: &self.plugin.name,
+            tool: &self.tool,
+            call: &self.call,
+            level,
+            message,
+        };
+        let dropped = format!("{} more messages were dropped", self.messages.dropped);
+        let mut lines: Vec<Line<'_>> = self
+            .messages
+            .kept
+            .iter()
+            .map(|(level, message)| line(name(*level), message))
+            .collect();
+        if self.messages.dropped > 0 {
+            lines.push(line("warn", &dropped));
+        }
+        let _ = self.shared.log.append(&lines);
+    }
+}
+
+fn name(level: log::Level) -> &'static str {
+    match level {
+        log::Level::Debug => "debug",
+        log::Level::Info => "info",
+        log::Level::Warn => "warn",
+        log::Level::Error => "error",
+    }
+}

@@ -1,0 +1,368 @@
+//! What guests can reach, and the one function that decides whether they may.
+//!
+//! Each ability is one interface of the contract and one module here. Every function that touches
+//! something outside the sandbox resolves its target, calls [`CallState::authorise`], and only then
+//! acts, on exactly what was authorised: there is no other way to a file, an address or a program.
+
+pub(crate) mod chat;
+pub(crate) mod files;
+pub(crate) mod lines;
+pub(crate) mod log;
+pub(crate) mod open;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker, ResourceTable};
+
+use crate::HistoryBook;
+use crate::Progress;
+use crate::ask::{Ask, Origin, Question};
+use crate::audit::{self, Event, JsonLines, Record};
+use crate::bindings::dunlin::tool::types;
+use crate::display;
+use crate::engine::clock::Clock;
+use crate::engine::limiter::Limiter;
+use crate::limits;
+use crate::permission::{Permissions, PluginId, Rule, Verdict};
+use crate::resolve::ResolveError;
+use crate::target::{Need, Operation};
+
+/// What a host function answers instead of a value.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The guest is told and goes on.
+    Guest(types::Error),
+    /// The guest ends here.
+    Trap(wasmtime::Error),
+}
+
+impl From<types::Error> for Refusal {
+    fn from(error: types::Error) -> Self {
+        Refusal::Guest(error)
+    }
+}
+
+impl From<wasmtime::Error> for Refusal {
+    fn from(error: wasmtime::Error) -> Self {
+        Refusal::Trap(error)
+    }
+}
+
+/// Which function of the guest is running: it decides what imports work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing works.
+    Describe,
+    /// Only `log` works.
+    Prepare,
+    /// Everything works, each use checked.
+    Run,
+}
+
+/// What all calls of a host share.
+pub(crate) struct Shared {
+    pub(crate) permissions: Permissions,
+    pub(crate) audit: JsonLines,
+    pub(crate) log: JsonLines,
+    pub(crate) session: String,
+    pub(crate) history: HistoryBook,
+}
+
+/// Everything that belongs to one call. Lives in the store and goes with it.
+pub(crate) struct CallState {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) phase: Phase,
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    pub(crate) plugin: Arc<PluginId>,
+    pub(crate) ask: Option<Arc<dyn Ask>>,
+    pub(crate) progress: Option<Arc<dyn Progress>>,
+    pub(crate) clock: Clock,
+    pub(crate) table: ResourceTable,
+    pub(crate) limiter: Limiter,
+    pub(crate) messages: log::Messages,
+    pub(crate) progressed: chat::Throttle,
+    questions: usize,
+    uses: Vec<Use>,
+}
+
+/// What was done under one authorisation.
+struct Use {
+    target: String,
+    operation: Operation,
+    bytes: u64,
+}
+
+/// The number of a [`Use`], kept by whoever acts under it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UseId(usize);
+
+impl CallState {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        phase: Phase,
+        call: &str,
+        tool: &str,
+        plugin: Arc<PluginId>,
+        clock: Clock,
+        limiter: Limiter,
+    ) -> CallState {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits::MAX_HANDLES);
+        CallState {
+            shared,
+            phase,
+            call: call.to_owned(),
+            tool: tool.to_owned(),
+            plugin,
+            ask: None,
+            progress: None,
+            clock,
+            table,
+            limiter,
+            messages: log::Messages::default(),
+            progressed: chat::Throttle::default(),
+            questions: 0,
+            uses: Vec::new(),
+        }
+    }
+
+    /// Decides whether this call may use a target, at the moment of use, and asks where nothing is
+    /// decided. Returns only when the use is allowed and logged.
+    ///
+    /// `written` is the target in the guest's own words: the refusal says no more than the guest knew.
+    /// While the user is being asked the clock of the call stands. Dropping the future withdraws the
+    /// question.
+    pub(crate) async fn authorise(
+        &mut self,
+        need: Need,
+        written: types::Target,
+    ) -> Result<UseId, Refusal> {
+        let refusal = || {
+            Refusal::Guest(types::Error::Denied(types::Need {
+                target: written.clone(),
+                operation: need.operation.into(),
+            }))
+        };
+        let host_failed = |e: &dyn std::error::Error| types::Error::Failed(chain(e));
+        let decision = self
+            .shared
+            .permissions
+            .decide(&self.call, &self.plugin, &need)
+            .map_err(|e| host_failed(&e))?;
+        let (allowed, rule) = match decision.verdict {
+            Verdict::Allow => (true, decision.rule.to_string()),
+            Verdict::Deny => (false, decision.rule.to_string()),
+            Verdict::Ask => self
+                .ask_undeclared(&need, &decision.rule)
+                .await
+                .map_err(|e| host_failed(&e))?,
+        };
+        let target = need.target.to_string();
+        let event = if allowed {
+            Event::Allowed
+        } else {
+            Event::Denied
+        };
+        self.shared
+            .audit
+            .append(&[self.record(event, Some((&target, need.operation)), Some(&rule))])
+            .map_err(|e| host_failed(&e))?;
+        if !allowed {
+            return Err(refusal());
+        }
+        self.uses.push(Use {
+            target,
+            operation: need.operation,
+            bytes: 0,
+        });
+        Ok(UseId(self.uses.len() - 1))
+    }
+
+    /// Counts bytes that went through a use.
+    pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
+        if let Some(entry) = self.uses.get_mut(of.0) {
+            entry.bytes += bytes as u64;
+        }
+    }
+
+    /// Fails unless this is a run: `describe` and `prepare` touch nothing.
+    pub(crate) fn only_in_run(&self) -> Result<(), Refusal> {
+        match self.phase {
+            Phase::Run => Ok(()),
+            Phase::Prepare => Err(types::Error::Unsupported(
+                "nothing can be touched while a call is prepared".into(),
+            )
+            .into()),
+            Phase::Describe => Err(Refusal::Trap(wasmtime::format_err!(
+                "used an import in describe"
+            ))),
+        }
+    }
+
+    /// Writes what was used and how the call ended.
+    pub(crate) fn close(&self, error: Option<&str>) -> Result<(), audit::AuditError> {
+        let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
+        let mut records: Vec<Record<'_>> = self
+            .uses
+            .iter()
+            .map(|entry| Record {
+                bytes: Some(entry.bytes),
+                ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
+            })
+            .collect();
+        records.push(Record {
+            duration_us,
+            error,
+            ..self.record(Event::Ended, None, None)
+        });
+        self.shared.audit.append(&records)
+    }
+
+    /// Asks in the host's own words about something that the tool did not declare.
+    async fn ask_undeclared(
+        &mut self,
+        need: &Need,
+        rule: &Rule,
+    ) -> Result<(bool, String), crate::permission::PermissionError> {
+        let Some(ask) = self.ask.clone() else {
+            return Ok((false, format!("{rule}; there was nobody to ask")));
+        };
+        if self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
+            return Ok((
+                false,
+                format!(
+                    "{rule}; this call has asked {} times already",
+                    self.questions
+                ),
+            ));
+        }
+        self.questions += 1;
+        let question = Question {
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            wording: format!(
+                "{} now wants to {} '{}', which it did not say before. Allow?",
+                self.tool,
+                need.operation.verb(),
+                need.target
+            ),
+            needs: vec![need.clone()],
+            notices: notices(rule).into_iter().collect(),
+            origin: Origin::Undeclared,
+        };
+        let answer = {
+            let _standing = self.clock.pause();
+            ask.ask(question).await
+        };
+        self.shared.permissions.remember(
+            &self.call,
+            &self.plugin,
+            std::slice::from_ref(need),
+            answer,
+        )?;
+        Ok((answer.allow, crate::describe_answer(answer)))
+    }
+
+    fn record<'a>(
+        &'a self,
+        event: Event,
+        need: Option<(&'a str, Operation)>,
+        rule: Option<&'a str>,
+    ) -> Record<'a> {
+        Record {
+            time: audit::now(),
+            session: &self.shared.session,
+            call: &self.call,
+            tool: &self.tool,
+            plugin: &self.plugin.name,
+            digest: &self.plugin.digest,
+            event,
+            target: need.map(|(target, _)| target),
+            operation: need.map(|(_, operation)| operation.verb()),
+            rule,
+            bytes: None,
+            duration_us: None,
+            error: None,
+        }
+    }
+}
+
+/// Wires every interface into a linker. One line for each.
+pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    use crate::bindings::dunlin::tool;
+    tool::files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    Ok(())
+}
+
+/// What the user should know before answering, if the rule that asks says something of importance.
+pub(crate) fn notices(rule: &Rule) -> Option<String> {
+    match rule {
+        Rule::Secret => Some("This file usually holds secrets.".into()),
+        Rule::OutsideProject => Some("It lies outside the project.".into()),
+        Rule::PluginChanged { .. } => {
+            Some("You allowed this before, to an earlier version of the plugin.".into())
+        }
+        _ => None,
+    }
+}
+
+impl types::Host for CallState {
+    fn convert_error(&mut self, refusal: Refusal) -> wasmtime::Result<types::Error> {
+        match refusal {
+            Refusal::Guest(error) => Ok(error),
+            Refusal::Trap(error) => Err(error),
+        }
+    }
+}
+
+impl From<Operation> for types::Operation {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Read => types::Operation::Read,
+            Operation::Write => types::Operation::Write,
+            Operation::Execute => types::Operation::Execute,
+        }
+    }
+}
+
+impl From<types::Operation> for Operation {
+    fn from(operation: types::Operation) -> Self {
+        match operation {
+            types::Operation::Read => Operation::Read,
+            types::Operation::Write => Operation::Write,
+            types::Operation::Execute => Operation::Execute,
+        }
+    }
+}
+
+impl From<ResolveError> for Refusal {
+    fn from(error: ResolveError) -> Self {
+        let text = chain(&error);
+        Refusal::Guest(match error {
+            ResolveError::Io { .. } => types::Error::Failed(text),
+            ResolveError::Program { .. } => types::Error::NotFound(text),
+            _ => types::Error::Invalid(text),
+        })
+    }
+}
+
+/// An error and its causes in one line, for places that take one string.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
+pub(crate) fn shown(path: &Path) -> String {
+    display::escape(&path.to_string_lossy()).into_owned()
+}

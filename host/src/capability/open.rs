@@ -1,0 +1,116 @@
+//! Opens exactly the file that was authorised.
+//!
+//! Between the check of a path and its use, somebody may put a symbolic link in its place. What was
+//! authorised is a path without links; here it is opened without following any, component by
+//! component, so what is opened is what was checked, or nothing.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+/// Opens a resolved path for reading. Never blocks on pipes and devices, never becomes a controlling
+/// terminal's reader; `ELOOP` means that a link appeared since the path was resolved.
+pub(crate) fn for_reading(path: &Path) -> io::Result<File> {
+    open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
+}
+
+/// Opens a resolved path only to look at it.
+pub(crate) fn for_facts(path: &Path) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    open(path, flags)
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Kernels before 5.6, and sandboxes around us that know no such call.
+            Err(Errno::NOSYS | Errno::PERM | Errno::OPNOTSUPP) => {}
+            result => return Ok(result?),
+        }
+    }
+    walk(path, flags)
+}
+
+/// The same with what every system has: each component opened below the one before.
+fn walk(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut parts = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(part) => Some(part),
+            _ => None,
+        })
+        .peekable();
+    let mut at = openat(CWD, "/", step, Mode::empty())?;
+    while let Some(part) = parts.next() {
+        let flags = if parts.peek().is_some() {
+            step
+        } else {
+            flags | OFlags::NOFOLLOW
+        };
+        at = match openat(&at, part, flags, Mode::empty()) {
+            // `O_DIRECTORY` on a link says "not a directory".
+            Err(Errno::NOTDIR) if is_link(&at, part) => return Err(Errno::LOOP.into()),
+            result => result?,
+        };
+    }
+    Ok(at)
+}
+
+fn is_link(folder: &OwnedFd, name: &std::ffi::OsStr) -> bool {
+    rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/file"), "content").unwrap();
+        symlink("real", root.join("folder")).unwrap();
+        symlink("real/file", root.join("link")).unwrap();
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        for (path, outcome) in [
+            ("real/file", Ok("content")),
+            ("link", Err(Errno::LOOP)),
+            ("folder/file", Err(Errno::LOOP)),
+            ("real/none", Err(Errno::NOENT)),
+            ("real/file/below", Err(Errno::NOTDIR)),
+        ] {
+            for open in [open, walk] {
+                let found = open(&root.join(path), flags).map(|fd| {
+                    let mut text = String::new();
+                    File::from(fd).read_to_string(&mut text).unwrap();
+                    text
+                });
+                match outcome {
+                    Ok(text) => assert_eq!(found.unwrap(), text, "{path}"),
+                    Err(errno) => {
+                        assert_eq!(
+                            found.unwrap_err().raw_os_error(),
+                            Some(errno.raw_os_error()),
+                            "{path}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

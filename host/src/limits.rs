@@ -1,0 +1,113 @@
+//! What one call may use. Every number bounds something that a plugin controls.
+
+use std::time::Duration;
+
+/// The contract that this host serves. Components built for another 0.1.x run as well.
+pub const CONTRACT: &str = "0.1.0";
+
+/// How often a guest that computes gives way, in milliseconds. Interrupting must feel immediate
+/// (100 ms) with a few waits in a row; each tick costs the guest about a microsecond.
+pub const EPOCH_TICK: Duration = Duration::from_millis(5);
+
+/// What one call may use. There is no `Default`: an unlimited call cannot be built by accident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memory of a call, all memories of all its instances together, in bytes. Against guests
+    /// that allocate without end; a file shown to a model is a thousandth of it.
+    pub memory_bytes: usize,
+    /// Time for `run`, without the time in which the user is being asked. Covers computing and
+    /// waiting for the host alike.
+    pub run_time: Duration,
+    /// Time for `prepare`, which only looks at its arguments.
+    pub prepare_time: Duration,
+    /// Time for `describe`, which returns constants.
+    pub describe_time: Duration,
+    /// Size of a result, all parts together, in bytes. A model's window is smaller.
+    pub result_bytes: usize,
+}
+
+impl Limits {
+    /// The limits for tools that read and write text.
+    pub const fn standard() -> Limits {
+        Limits {
+            memory_bytes: 64 * MIB,
+            run_time: Duration::from_secs(60),
+            prepare_time: Duration::from_secs(2),
+            describe_time: Duration::from_secs(5),
+            result_bytes: MIB,
+        }
+    }
+}
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// Elements of all tables of a call together. A table holds functions; real tools have hundreds.
+pub(crate) const MAX_TABLE_ELEMENTS: usize = 20_000;
+
+/// Core instances of one call. `wit-component` makes three or four of one module.
+pub(crate) const MAX_INSTANCES: usize = 32;
+
+/// Linear memories of one call.
+pub(crate) const MAX_MEMORIES: usize = 8;
+
+/// Tables of one call.
+pub(crate) const MAX_TABLES: usize = 16;
+
+/// Calls that may run side by side in one process: the slots of the instance pool. Models propose a
+/// handful of calls in a message; more wait for a free slot.
+pub(crate) const MAX_PARALLEL_CALLS: u32 = 16;
+
+/// Resource handles a call may hold at once, for example open files. Far below a process's own limit
+/// of open files (1,024 on most systems).
+pub(crate) const MAX_HANDLES: usize = 256;
+
+/// Bytes that one host call may copy out of a guest, and one result. Against arguments that are made
+/// to fill the host's memory. Above the result limit, so that a result that is too large gets its
+/// own clear error.
+pub(crate) const MAX_COPY_BYTES: usize = 8 * MIB;
+
+/// Bytes that one read gives to a guest; what the contract says of `files`.
+pub(crate) const MAX_READ_BYTES: usize = MIB;
+
+/// Bytes of one line that a scan looks at before it gives up on the line.
+pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
+
+/// Log messages of one call that are kept.
+pub(crate) const MAX_LOG_MESSAGES: usize = 1_000;
+
+/// Bytes of one log message that are kept.
+pub(crate) const MAX_LOG_MESSAGE_BYTES: usize = 4 * KIB;
+
+/// Characters of a progress message that are shown.
+pub(crate) const MAX_PROGRESS_CHARS: usize = 120;
+
+/// Progress messages are passed on at most this often: a screen shows no more.
+pub(crate) const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
+
+/// Bytes of a declared failure that are kept.
+pub(crate) const MAX_FAILURE_BYTES: usize = 4 * KIB;
+
+/// Bytes of a tool's question that are kept: more fits no prompt.
+pub(crate) const MAX_QUESTION_BYTES: usize = KIB;
+
+/// Needs that one call may declare. More cannot be judged by anybody.
+pub(crate) const MAX_NEEDS: usize = 64;
+
+/// Questions that one call may cause on top of its declared needs. Against wearing the user down.
+pub(crate) const MAX_UNDECLARED_QUESTIONS: usize = 8;
+
+/// Bytes of a call's arguments.
+pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 * MIB;
+
+/// Tools of one plugin.
+pub(crate) const MAX_TOOLS: usize = 64;
+
+/// Bytes of a tool's description: it is sent with every request.
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * KIB;
+
+/// Bytes of a tool's parameters as written.
+pub(crate) const MAX_PARAMETERS_BYTES: usize = 64 * KIB;
+
+/// Size of a component, in bytes. Interpreters for other languages are 20 MB.
+pub(crate) const MAX_COMPONENT_BYTES: usize = 64 * MIB;

@@ -1,0 +1,556 @@
+//! The permission rules, row by row.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Limits;
+use crate::ask::{Answer, Scope};
+
+struct Fixture {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+}
+
+const CALL: &str = "call-1";
+
+impl Fixture {
+    fn new() -> Fixture {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        for folder in ["project/src", "outside", "config"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for file in [
+            "project/src/main.rs",
+            "project/.env",
+            "outside/notes.txt",
+            "config/config.toml",
+        ] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        Fixture { _dir: dir, root }
+    }
+
+    fn open(&self) -> Permissions {
+        Permissions::open(&HostOptions {
+            project: self.root.join("project"),
+            home: Some(self.root.clone()),
+            search_path: Vec::new(),
+            permissions_file: self.file(),
+            audit_file: self.root.join("data/audit.jsonl"),
+            log_file: self.root.join("data/plugins.jsonl"),
+            cache_dir: self.root.join("cache"),
+            protected: vec![self.root.join("config")],
+            session: "s".into(),
+            limits: Limits::standard(),
+        })
+        .unwrap()
+    }
+
+    fn file(&self) -> PathBuf {
+        self.root.join("config/tool.permissions.json")
+    }
+
+    fn need(&self, path: &str, operation: Operation) -> Need {
+        let path = resolve::real_path(&self.root.join(path)).unwrap();
+        let target = if operation == Operation::Execute {
+            Target::Program(path)
+        } else {
+            Target::Path(path)
+        };
+        Need { target, operation }
+    }
+}
+
+fn plugin(name: &str, digest: &str, built_in: bool) -> PluginId {
+    PluginId {
+        name: name.into(),
+        digest: digest.into(),
+        built_in,
+    }
+}
+
+fn answer(allow: bool, scope: Scope) -> Answer {
+    Answer { allow, scope }
+}
+
+fn verdict(permissions: &Permissions, need: &Need) -> Verdict {
+    permissions
+        .decide(CALL, &plugin("p", "d", false), need)
+        .unwrap()
+        .verdict
+}
+
+#[test]
+fn defaults() {
+    use Operation::{Execute, Read, Write};
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    symlink(
+        "../../outside/notes.txt",
+        fixture.root.join("project/src/link"),
+    )
+    .unwrap();
+    for (path, operation, expected) in [
+        ("project/src/main.rs", Read, Verdict::Allow),
+        ("project/src", Read, Verdict::Allow),
+        ("project", Read, Verdict::Allow),
+        ("project/new.txt", Read, Verdict::Allow),
+        ("project/src/main.rs", Write, Verdict::Ask),
+        ("project/new/file", Write, Verdict::Ask),
+        ("project/src/main.rs", Execute, Verdict::Ask),
+        ("project/.env", Read, Verdict::Ask),
+        ("project/src/link", Read, Verdict::Ask),
+        ("outside/notes.txt", Read, Verdict::Ask),
+        ("project-2/file", Read, Verdict::Ask),
+        ("config/config.toml", Read, Verdict::Deny),
+        ("config/tool.permissions.json", Read, Verdict::Deny),
+        ("config", Read, Verdict::Deny),
+        ("data/audit.jsonl", Read, Verdict::Deny),
+        ("cache/x", Read, Verdict::Deny),
+    ] {
+        assert_eq!(
+            verdict(&permissions, &fixture.need(path, operation)),
+            expected,
+            "{operation:?} {path}"
+        );
+    }
+    let own = format!("/proc/{}/environ", std::process::id());
+    let need = Need {
+        target: Target::Path(own.into()),
+        operation: Read,
+    };
+    assert_eq!(verdict(&permissions, &need), Verdict::Deny);
+}
+
+#[test]
+fn the_six_answers_hold_as_long_as_they_say() {
+    let fixture = Fixture::new();
+    let need = fixture.need("outside/notes.txt", Operation::Read);
+    let asker = plugin("p", "d", false);
+    for allow in [true, false] {
+        let expected = if allow { Verdict::Allow } else { Verdict::Deny };
+        for (scope, same_session, next_session) in [
+            (Scope::Once, Verdict::Ask, Verdict::Ask),
+            (Scope::Session, expected, Verdict::Ask),
+            (Scope::Always, expected, expected),
+        ] {
+            let _ = std::fs::remove_file(fixture.file());
+            let _ = std::fs::remove_file(fixture.root.join("config/tool.digests.json"));
+            let permissions = fixture.open();
+            permissions
+                .remember(
+                    CALL,
+                    &asker,
+                    std::slice::from_ref(&need),
+                    answer(allow, scope),
+                )
+                .unwrap();
+            assert_eq!(
+                verdict(&permissions, &need),
+                expected,
+                "this call: {allow} {scope:?}"
+            );
+            permissions.forget_call(CALL);
+            let later = permissions.decide("call-2", &asker, &need).unwrap().verdict;
+            assert_eq!(later, same_session, "the next call: {allow} {scope:?}");
+            let restarted = fixture.open();
+            assert_eq!(
+                verdict(&restarted, &need),
+                next_session,
+                "the next session: {allow} {scope:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_most_specific_key_that_has_decided_wins() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let root = fixture.root.display().to_string();
+    permissions.set(&format!("{root}/outside/"), "rw-").unwrap();
+    permissions
+        .set(&format!("{root}/outside/deep/"), "?-?")
+        .unwrap();
+    permissions
+        .set(&format!("{root}/outside/deep/file"), "-??")
+        .unwrap();
+    permissions
+        .set(&format!("{root}/project/src/"), "---")
+        .unwrap();
+    for (path, operation, expected) in [
+        ("outside/a", Operation::Read, Verdict::Allow),
+        ("outside/a", Operation::Write, Verdict::Allow),
+        ("outside/a", Operation::Execute, Verdict::Deny),
+        ("outside/deep/a", Operation::Read, Verdict::Allow),
+        ("outside/deep/a", Operation::Write, Verdict::Deny),
+        ("outside/deep/file", Operation::Read, Verdict::Deny),
+        ("outside/deep/file/below", Operation::Read, Verdict::Allow),
+        ("outsider", Operation::Read, Verdict::Ask),
+        // A stored deny beats the default.
+        ("project/src/main.rs", Operation::Read, Verdict::Deny),
+    ] {
+        assert_eq!(
+            verdict(&permissions, &fixture.need(path, operation)),
+            expected,
+            "{operation:?} {path}"
+        );
+    }
+}
+
+#[test]
+fn an_allow_serves_the_plugin_it_was_given_to_in_that_version() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let need = fixture.need("outside/notes.txt", Operation::Read);
+    let needs = std::slice::from_ref(&need);
+    let given = plugin("p", "d1", false);
+    permissions
+        .remember(CALL, &given, needs, answer(true, Scope::Always))
+        .unwrap();
+    let decide = |plugin: &PluginId| permissions.decide("other", plugin, &need).unwrap();
+    assert_eq!(decide(&given).verdict, Verdict::Allow);
+    assert_eq!(decide(&plugin("q", "d1", false)).verdict, Verdict::Ask);
+    let changed = decide(&plugin("p", "d2", false));
+    assert_eq!(changed.verdict, Verdict::Ask);
+    assert!(
+        matches!(changed.rule, Rule::PluginChanged { .. }),
+        "{:?}",
+        changed.rule
+    );
+
+    // A second plugin joins; the first keeps what it has.
+    permissions
+        .remember(
+            CALL,
+            &plugin("q", "d9", false),
+            needs,
+            answer(true, Scope::Always),
+        )
+        .unwrap();
+    assert_eq!(decide(&given).verdict, Verdict::Allow);
+    assert_eq!(decide(&plugin("q", "d9", false)).verdict, Verdict::Allow);
+    // The new version replaces the old one.
+    permissions
+        .remember(
+            CALL,
+            &plugin("p", "d2", false),
+            needs,
+            answer(true, Scope::Always),
+        )
+        .unwrap();
+    assert_eq!(decide(&plugin("p", "d2", false)).verdict, Verdict::Allow);
+    assert_eq!(decide(&given).verdict, Verdict::Ask);
+
+    // Built-in plugins are followed; one that only claims the name is not built in.
+    let write = fixture.need("outside/notes.txt", Operation::Write);
+    let write_needs = std::slice::from_ref(&write);
+    permissions
+        .remember(
+            CALL,
+            &plugin("b", "d1", true),
+            write_needs,
+            answer(true, Scope::Always),
+        )
+        .unwrap();
+    let decide_write =
+        |plugin: &PluginId| permissions.decide("other", plugin, &write).unwrap().verdict;
+    assert_eq!(decide_write(&plugin("b", "d2", true)), Verdict::Allow);
+    assert_eq!(decide_write(&plugin("b", "d1", false)), Verdict::Ask);
+
+    // A deny is a deny for everybody, and what is set by hand holds for everybody.
+    permissions
+        .remember(CALL, &given, write_needs, answer(false, Scope::Always))
+        .unwrap();
+    assert_eq!(decide_write(&plugin("b", "d2", true)), Verdict::Deny);
+    permissions.set(&need.target.to_string(), "r--").unwrap();
+    assert_eq!(
+        decide(&plugin("anybody", "d", false)).verdict,
+        Verdict::Allow
+    );
+}
+
+#[test]
+fn own_folders_are_never_granted() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let need = fixture.need("config/config.toml", Operation::Read);
+    let path = need.target.to_string();
+    let asker = plugin("p", "d", true);
+    for scope in [Scope::Once, Scope::Session, Scope::Always] {
+        let refused = permissions.remember(
+            CALL,
+            &asker,
+            std::slice::from_ref(&need),
+            answer(true, scope),
+        );
+        assert!(
+            matches!(refused, Err(PermissionError::Protected { .. })),
+            "{scope:?}"
+        );
+    }
+    assert!(matches!(
+        permissions.set(&path, "r--"),
+        Err(PermissionError::Protected { .. })
+    ));
+    assert!(matches!(
+        permissions.allow_for_session(&path, "r??"),
+        Err(PermissionError::Protected { .. })
+    ));
+    // A grant for a folder above does not reach them.
+    permissions
+        .set(&format!("{}/", fixture.root.display()), "rwx")
+        .unwrap();
+    permissions
+        .allow_for_session(&format!("{}/", fixture.root.display()), "rwx")
+        .unwrap();
+    assert_eq!(verdict(&permissions, &need), Verdict::Deny);
+    // Nor does a link to them, nor a file written by hand.
+    symlink(
+        fixture.root.join("config"),
+        fixture.root.join("project/innocent"),
+    )
+    .unwrap();
+    assert_eq!(
+        verdict(
+            &permissions,
+            &fixture.need("project/innocent/config.toml", Operation::Read)
+        ),
+        Verdict::Deny
+    );
+    std::fs::write(fixture.file(), format!("{{\"{path}\": \"rwx\"}}")).unwrap();
+    assert_eq!(verdict(&permissions, &need), Verdict::Deny);
+}
+
+#[test]
+fn answers_of_another_process_count_at_the_next_use() {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.open(), fixture.open());
+    let need = fixture.need("outside/notes.txt", Operation::Read);
+    assert_eq!(verdict(&one, &need), Verdict::Ask);
+    two.remember(
+        CALL,
+        &plugin("p", "d", false),
+        std::slice::from_ref(&need),
+        answer(true, Scope::Always),
+    )
+    .unwrap();
+    assert_eq!(verdict(&one, &need), Verdict::Allow);
+    assert!(two.unset(&need.target.to_string()).unwrap());
+    assert_eq!(verdict(&one, &need), Verdict::Ask);
+    assert!(!two.unset(&need.target.to_string()).unwrap());
+}
+
+#[test]
+fn a_damaged_file_allows_nothing_and_says_where() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let need = fixture.need("project/src/main.rs", Operation::Read);
+    for (text, said) in [
+        ("{\"/a\": \"rw\"", "line 1"),
+        ("{\n\"/a\": \"rw\"}", "line 2"),
+        ("{\"/a\": \"xyz\"}", "\"xyz\" is not three characters"),
+        (
+            "{\"relative\": \"rwx\"}",
+            "neither an absolute path nor an address",
+        ),
+        ("{\"/a\": \"rwx\", \"/a\": \"---\"}", "stands twice"),
+        ("[]", "an object of targets"),
+        ("{\"/a\": 7}", "line 1"),
+    ] {
+        std::fs::write(fixture.file(), text).unwrap();
+        let error = permissions
+            .decide(CALL, &plugin("p", "d", true), &need)
+            .unwrap_err();
+        let chain = crate::capability::chain(&error);
+        assert!(
+            chain.contains(said) && chain.contains("tool.permissions.json"),
+            "{text}: {chain}"
+        );
+        assert!(
+            permissions.set("/b", "r--").is_err(),
+            "a damaged file is not overwritten"
+        );
+        assert_eq!(std::fs::read_to_string(fixture.file()).unwrap(), text);
+    }
+}
+
+#[test]
+fn files_are_private_and_leftovers_are_swept() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    std::fs::write(fixture.root.join("config/.tool.abc.tmp"), "half").unwrap();
+    let need = fixture.need("outside/notes.txt", Operation::Read);
+    permissions
+        .remember(
+            CALL,
+            &plugin("p", "d", false),
+            &[need],
+            answer(true, Scope::Always),
+        )
+        .unwrap();
+    for name in [
+        "tool.permissions.json",
+        "tool.digests.json",
+        "tool.permissions.lock",
+    ] {
+        let mode = std::fs::metadata(fixture.root.join("config").join(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    assert!(!fixture.root.join("config/.tool.abc.tmp").exists());
+}
+
+#[test]
+fn keys_written_through_links_count_for_what_they_mean() {
+    let fixture = Fixture::new();
+    symlink("outside", fixture.root.join("link")).unwrap();
+    let root = fixture.root.display();
+    let text = format!("{{\"{root}/link/\": \"---\", \"{root}/outside/\": \"rwx\"}}");
+    std::fs::write(fixture.file(), text).unwrap();
+    let permissions = fixture.open();
+    // Two keys for one folder: the stricter holds.
+    assert_eq!(
+        verdict(
+            &permissions,
+            &fixture.need("outside/notes.txt", Operation::Read)
+        ),
+        Verdict::Deny
+    );
+}
+
+#[test]
+fn explaining_names_the_key() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let key = permissions.set("../outside/", "r-?").unwrap();
+    assert_eq!(key, format!("{}/outside/", fixture.root.display()));
+    let (target, explained) = permissions.explain("~/outside/notes.txt").unwrap();
+    assert_eq!(target, Target::Path(fixture.root.join("outside/notes.txt")));
+    let said: Vec<(Verdict, String)> = explained
+        .iter()
+        .map(|e| (e.verdict, e.rule.to_string()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (Verdict::Allow, format!("stored under {key}")),
+            (Verdict::Deny, format!("stored under {key}")),
+            (Verdict::Ask, "default: programs are asked".into()),
+        ]
+    );
+}
+
+#[test]
+fn many_writers_lose_no_answer() {
+    const WRITERS: usize = 4;
+    const ANSWERS: usize = 25;
+    let fixture = Fixture::new();
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let permissions = fixture.open();
+            let fixture = &fixture;
+            scope.spawn(move || {
+                for n in 0..ANSWERS {
+                    let need = fixture.need(&format!("outside/{writer}-{n}"), Operation::Read);
+                    let asker = plugin(&format!("p{writer}"), "d", false);
+                    permissions
+                        .remember(CALL, &asker, &[need], answer(true, Scope::Always))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let permissions = fixture.open();
+    assert_eq!(permissions.list().unwrap().len(), WRITERS * ANSWERS);
+    for writer in 0..WRITERS {
+        for n in 0..ANSWERS {
+            let need = fixture.need(&format!("outside/{writer}-{n}"), Operation::Read);
+            let decided =
+                permissions.decide(CALL, &plugin(&format!("p{writer}"), "d", false), &need);
+            assert_eq!(decided.unwrap().verdict, Verdict::Allow);
+        }
+    }
+}
+
+/// One step in the life of a store.
+#[derive(Debug, Clone)]
+enum Step {
+    Answer {
+        target: usize,
+        plugin: usize,
+        allow: bool,
+        scope: Scope,
+    },
+    EndCall,
+    Restart,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let scope = prop_oneof![Just(Scope::Once), Just(Scope::Session), Just(Scope::Always)];
+    let step = prop_oneof![
+        6 => (0..3usize, 0..2usize, any::<bool>(), scope)
+            .prop_map(|(target, plugin, allow, scope)| Step::Answer { target, plugin, allow, scope }),
+        1 => Just(Step::EndCall),
+        1 => Just(Step::Restart),
+    ];
+    proptest::collection::vec(step, 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// An allow is only ever found where an answer gave it, to that plugin, and it has not ended.
+    #[test]
+    fn no_allow_without_an_answer(steps in steps()) {
+        let fixture = Fixture::new();
+        let mut permissions = fixture.open();
+        let needs: Vec<Need> =
+            (0..3).map(|n| fixture.need(&format!("outside/{n}"), Operation::Read)).collect();
+        let plugins = [plugin("p", "d", false), plugin("q", "d", false)];
+        // Which (target, plugin) got an allow that may still hold.
+        let mut once = std::collections::HashSet::new();
+        let mut session = std::collections::HashSet::new();
+        let mut always = std::collections::HashSet::new();
+        for step in steps {
+            match step {
+                Step::Answer { target, plugin, allow, scope } => {
+                    permissions
+                        .remember(CALL, &plugins[plugin], &needs[target..=target], answer(allow, scope))
+                        .unwrap();
+                    if allow {
+                        match scope {
+                            // What holds once holds for the call, whichever plugin it runs in.
+                            Scope::Once => drop(once.insert(target)),
+                            Scope::Session => drop(session.insert((target, plugin))),
+                            Scope::Always => drop(always.insert((target, plugin))),
+                        }
+                    }
+                }
+                Step::EndCall => {
+                    permissions.forget_call(CALL);
+                    once.clear();
+                }
+                Step::Restart => {
+                    permissions = fixture.open();
+                    once.clear();
+                    session.clear();
+                }
+            }
+            for (t, need) in needs.iter().enumerate() {
+                for (p, id) in plugins.iter().enumerate() {
+                    let verdict = permissions.decide(CALL, id, need).unwrap().verdict;
+                    let given =
+                        once.contains(&t) || session.contains(&(t, p)) || always.contains(&(t, p));
+                    prop_assert!(verdict != Verdict::Allow || given, "target {t}, plugin {p}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Plugins: from bytes to something that can be called, and to a list of tools.
+//!
+//! A plugin passes three gates, each once for each version of its component. *Loading* compiles it (or
+//! finds it compiled) and checks its imports and its contract. *Describing* runs its `describe` and
+//! checks every word of the answer against a limit: the answer goes to the model with each request.
+//! *Checking arguments* happens at each call, against the schema it gave.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Engine, Store};
+
+use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::bindings::{Plugin as Instance, PluginPre};
+use crate::capability::CallState;
+use crate::limits::{self, CONTRACT};
+use crate::permission::PluginId;
+
+/// A plugin's component and where it comes from.
+#[derive(Debug, Clone)]
+pub struct Plugin {
+    /// Its name: letters, digits, `_` and `-`.
+    pub name: String,
+    /// The component.
+    pub bytes: Cow<'static, [u8]>,
+    /// SHA-256 of the bytes, lower-case hexadecimal.
+    pub digest: String,
+    /// Whether it came with Dunlin: then grants follow it when it changes.
+    pub built_in: bool,
+}
+
+/// One tool, as the model is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Unique among all tools of a host.
+    pub name: String,
+    /// The plugin that holds it.
+    pub plugin: String,
+    /// For the model. Written by the plugin.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// What the plugin imports: all it can ever ask for. For example `["files", "log"]`.
+    pub imports: Vec<String>,
+}
+
+/// Why a plugin cannot be used. `Display` covers this level only.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Too large to be a tool.
+    #[error(
+        "the plugin {plugin} is {bytes} bytes large; at most {} are allowed",
+        limits::MAX_COMPONENT_BYTES
+    )]
+    TooLarge {
+        /// The plugin's name.
+        plugin: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// The engine will not have it.
+    #[error("the plugin {plugin} is not a component that can be run: {problem}")]
+    Compile {
+        /// The plugin's name.
+        plugin: String,
+        /// What the engine says.
+        problem: String,
+    },
+    /// It was made for another contract, or for none.
+    #[error("the plugin {plugin} was built for {found}; this host serves dunlin:tool {CONTRACT}")]
+    Contract {
+        /// The plugin's name.
+        plugin: String,
+        /// What it was built for.
+        found: String,
+    },
+    /// It imports something that this host does not have.
+    #[error("the plugin {plugin} needs something that this host does not offer: {problem}")]
+    Imports {
+        /// The plugin's name.
+        plugin: String,
+        /// What the linker says.
+        problem: String,
+    },
+    /// Its `describe` failed.
+    #[error("the plugin {plugin} cannot describe itself: it {problem}")]
+    Describe {
+        /// The plugin's name.
+        plugin: String,
+        /// What happened, as the end of a sentence.
+        problem: String,
+    },
+    /// Its `describe` answered nonsense.
+    #[error("the plugin {plugin} describes itself badly: {problem}")]
+    Description {
+        /// The plugin's name.
+        plugin: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Another plugin has a tool of that name.
+    #[error(
+        "the tool {tool} of the plugin {plugin} is left out: the plugin {other} has one of that name"
+    )]
+    Taken {
+        /// The plugin that came later.
+        plugin: String,
+        /// The name.
+        tool: String,
+        /// The plugin that has it.
+        other: String,
+    },
+}
+
+/// A plugin that has been given to a host.
+pub(crate) struct Registered {
+    pub(crate) plugin: Plugin,
+    pub(crate) id: Arc<PluginId>,
+    pub(crate) loaded: OnceLock<Loaded>,
+    pub(crate) described: OnceLock<Arc<Described>>,
+}
+
+/// A compiled plugin, ready to be instantiated.
+pub(crate) struct Loaded {
+    pre: PluginPre<CallState>,
+    imports: Vec<String>,
+}
+
+/// What a plugin said of itself, checked.
+pub(crate) struct Described {
+    pub(crate) tools: Vec<DescribedTool>,
+}
+
+pub(crate) struct DescribedTool {
+    pub(crate) tool: Tool,
+    /// Compiled at the first call.
+    validator: OnceLock<Result<jsonschema::Validator, String>>,
+}
+
+impl Registered {
+    pub(crate) fn new(plugin: Plugin) -> Registered {
+        let id = Arc::new(PluginId {
+            name: plugin.name.clone(),
+            digest: plugin.digest.clone(),
+            built_in: plugin.built_in,
+        });
+        Registered {
+            plugin,
+            id,
+            loaded: OnceLock::new(),
+            described: OnceLock::new(),
+        }
+    }
+}
+
+impl Loaded {
+    /// Checks a compiled component against the contract and links it.
+    pub(crate) fn new(
+        name: &str,
+        engine: &Engine,
+        linker: &Linker<CallState>,
+        component: &Component,
+    ) -> Result<Loaded, LoadError> {
+        let ty = component.component_type();
+        let exports: Vec<String> = ty
+            .exports(engine)
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        check_contract(name, &exports)?;
+        let mut imports: Vec<String> = ty
+            .imports(engine)
+            .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)))
+            .map(|(name, _)| short_import(name))
+            // `types` holds words, not abilities.
+            .filter(|name| name != "types")
+            .collect();
+        imports.sort();
+        imports.dedup();
+        let problem = |e: wasmtime::Error| LoadError::Imports {
+            plugin: name.to_owned(),
+            problem: one_line(&e),
+        };
+        let pre = linker
+            .instantiate_pre(component)
+            .and_then(PluginPre::new)
+            .map_err(problem)?;
+        Ok(Loaded { pre, imports })
+    }
+
+    /// Makes a fresh instance in a fresh store.
+    pub(crate) async fn instantiate(
+        &self,
+        store: &mut Store<CallState>,
+    ) -> wasmtime::Result<Instance> {
+        self.pre.instantiate_async(store).await
+    }
+
+    pub(crate) fn imports(&self) -> &[String] {
+        &self.imports
+    }
+}
+
+impl Described {
+    /// Checks what `describe` answered.
+    pub(crate) fn check(
+        plugin: &str,
+        imports: &[String],
+        info: wire::PluginInfo,
+    ) -> Result<Described, LoadError> {
+        let bad = |problem: String| LoadError::Description {
+            plugin: plugin.to_owned(),
+            problem,
+        };
+        if !compatible(&info.contract) {
+            let found = format!("dunlin:tool {}", short(&info.contract));
+            return Err(LoadError::Contract {
+                plugin: plugin.to_owned(),
+                found,
+            });
+        }
+        if info.life == wire::Life::Session {
+            return Err(bad(
+                "it wants an instance for the whole session, which this version does not offer"
+                    .into(),
+            ));
+        }
+        if info.tools.is_empty() {
+            return Err(bad("it holds no tool".into()));
+        }
+        if info.tools.len() > limits::MAX_TOOLS {
+            return Err(bad(format!(
+                "it holds {} tools; at most {} are allowed",
+                info.tools.len(),
+                limits::MAX_TOOLS
+            )));
+        }
+        let mut tools: Vec<Tool> = Vec::with_capacity(info.tools.len());
+        for info in info.tools {
+            let name = info.name;
+            if !is_tool_name(&name) {
+                return Err(bad(format!(
+                    "the tool name {:?} is not 1 to 64 of a-z A-Z 0-9 _ -",
+                    short(&name)
+                )));
+            }
+            if tools.iter().any(|tool| tool.name == name) {
+                return Err(bad(format!("it has two tools named {name}")));
+            }
+            let bytes = info.description.len();
+            if bytes > limits::MAX_DESCRIPTION_BYTES {
+                let max = limits::MAX_DESCRIPTION_BYTES;
+                return Err(bad(format!(
+                    "the description of {name} has {bytes} bytes; at most {max} are allowed"
+                )));
+            }
+            let parameters = schema(&info.parameters)
+                .map_err(|e| bad(format!("the parameters of {name}: {e}")))?;
+            tools.push(Tool {
+                name,
+                plugin: plugin.to_owned(),
+                description: info.description,
+                parameters,
+                imports: imports.to_vec(),
+            });
+        }
+        Ok(Described::from_tools(tools))
+    }
+
+    /// Takes a list that was checked when it was kept.
+    pub(crate) fn from_tools(tools: Vec<Tool>) -> Described {
+        let tools = tools.into_iter().map(|tool| DescribedTool {
+            tool,
+            validator: OnceLock::new(),
+        });
+        Described {
+            tools: tools.collect(),
+        }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let tools: Vec<&Tool> = self.tools.iter().map(|described| &described.tool).collect();
+        // Strings and JSON values always serialise; an empty list is described again.
+        serde_json::to_vec(&tools).unwrap_or_default()
+    }
+
+    pub(crate) fn from_bytes(plugin: &str, bytes: &[u8]) -> Option<Described> {
+        let mut tools: Vec<Tool> = serde_json::from_slice(bytes).ok()?;
+        for tool in &mut tools {
+            tool.plugin = plugin.to_owned();
+        }
+        (!tools.is_empty()).then(|| Described::from_tools(tools))
+    }
+}
+
+impl DescribedTool {
+    /// Checks arguments against the schema: what does not fit, and where.
+    pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        let validator = self.validator.get_or_init(|| {
+            jsonschema::options()
+                // The linear engine: a plugin's pattern must not be able to hang the host.
+                .with_pattern_options(jsonschema::PatternOptions::regex())
+                .build(&self.tool.parameters)
+                .map_err(|e| e.to_string())
+        });
+        let validator = validator
+            .as_ref()
+            .map_err(|e| format!("its schema cannot be used: {e}"))?;
+        match validator.iter_errors(arguments).next() {
+            None => Ok(()),
+            Some(error) => {
+                let at = error.instance_path().to_string();
+                let place = if at.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (at {at})")
+                };
+                Err(format!("{error}{place}"))
+            }
+        }
+    }
+}
+
+/// The JSON Schema for parameters as a plugin wrote them.
+fn schema(parameters: &wire::Parameters) -> Result<Value, String> {
+    let (text, lines) = match parameters {
+        wire::Parameters::Lines(text) => (text, true),
+        wire::Parameters::JsonSchema(text) => (text, false),
+    };
+    if text.len() > limits::MAX_PARAMETERS_BYTES {
+        return Err(format!(
+            "{} bytes; at most {} are allowed",
+            text.len(),
+            limits::MAX_PARAMETERS_BYTES
+        ));
+    }
+    if lines {
+        return dunlin_params::parse(text).map_err(|e| e.to_string());
+    }
+    // The parser itself bounds the depth.
+    let value: Value = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
+    match value.get("type") {
+        Some(Value::String(ty)) if ty == "object" => {}
+        _ => return Err("not the schema of an object (\"type\": \"object\")".into()),
+    }
+    if text.contains("\"$ref\"") && has_outside_reference(&value) {
+        return Err(
+            "it refers to another document; only references that start with # are allowed".into(),
+        );
+    }
+    Ok(value)
+}
+
+fn has_outside_reference(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            let outside = key == "$ref" && value.as_str().is_none_or(|to| !to.starts_with('#'));
+            outside || has_outside_reference(value)
+        }),
+        Value::Array(values) => values.iter().any(has_outside_reference),
+        _ => false,
+    }
+}
+
+fn check_contract(plugin: &str, exports: &[String]) -> Result<(), LoadError> {
+    let found = exports
+        .iter()
+        .find_map(|name| name.strip_prefix("dunlin:tool/tool@"));
+    match found {
+        Some(version) if compatible(version) => Ok(()),
+        Some(version) => Err(LoadError::Contract {
+            plugin: plugin.to_owned(),
+            found: format!("dunlin:tool {}", short(version)),
+        }),
+        None => Err(LoadError::Contract {
+            plugin: plugin.to_owned(),
+            found: match exports.first() {
+                Some(name) => format!("something else (it exports {})", short(name)),
+                None => "something else (it exports nothing)".to_owned(),
+            },
+        }),
+    }
+}
+
+/// Any 0.1.x: within 0.1 the contract only grows, and what is missing here shows at linking.
+fn compatible(version: &str) -> bool {
+    let mut parts = version.split('.');
+    parts.next() == Some("0")
+        && parts.next() == Some("1")
+        && parts
+            .next()
+            .is_some_and(|patch| patch.parse::<u32>().is_ok())
+        && parts.next().is_none()
+}
+
+fn is_tool_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// `dunlin:tool/files@0.1.0` → `files`; others keep their whole name.
+fn short_import(name: &str) -> String {
+    let own = name
+        .strip_prefix("dunlin:tool/")
+        .and_then(|rest| rest.split('@').next());
+    own.unwrap_or(name).to_owned()
+}
+
+/// Foreign text for the middle of a message.
+fn short(text: &str) -> String {
+    let start: String = text.chars().take(80).collect();
+    crate::display::escape(&start).into_owned()
+}
+
+/// An engine error without its many lines of context.
+pub(crate) fn one_line(error: &wasmtime::Error) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let first = text.lines().next().unwrap_or_default().to_owned();
+        if !first.is_empty() && !parts.contains(&first) {
+            parts.push(first);
+        }
+    }
+    short_message(&parts.join(": "))
+}
+
+fn short_message(text: &str) -> String {
+    crate::display::shorten(&crate::display::escape(text), 400).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_the_contract() {
+        for (version, served) in [
+            ("0.1.0", true),
+            ("0.1.17", true),
+            ("0.2.0", false),
+            ("1.0.0", false),
+            ("0.1", false),
+            ("", false),
+        ] {
+            assert_eq!(compatible(version), served, "{version}");
+        }
+        let error = check_contract("p", &["wasi:cli/run@0.2.0".into()]).unwrap_err();
+        assert!(
+            error.to_string().contains("it exports wasi:cli/run@0.2.0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn schemas_stay_at_home() {
+        let json = |text: &str| schema(&wire::Parameters::JsonSchema(text.into()));
+        assert!(
+            json(r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{}}}"##)
+                .is_ok()
+        );
+        for bad in [
+            "",
+            "[]",
+            r#"{"type":"string"}"#,
+            r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}"#,
+            &format!("{}1{}", "[".repeat(500), "]".repeat(500)),
+        ] {
+            assert!(json(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_told_what_does_not_fit() {
+        let tool = Tool {
+            name: "t".into(),
+            plugin: "p".into(),
+            description: String::new(),
+            parameters: serde_json::json!({
+                "type": "object",
+                "properties": {"n": {"type": "integer"}},
+                "required": ["n"],
+                "additionalProperties": false,
+            }),
+            imports: Vec::new(),
+        };
+        let described = DescribedTool {
+            tool,
+            validator: OnceLock::new(),
+        };
+        let check = |value| described.check_arguments(&value);
+        assert_eq!(check(serde_json::json!({"n": 1})), Ok(()));
+        for (value, said) in [
+            (serde_json::json!({}), "\"n\""),
+            (serde_json::json!({"n": "x"}), "/n"),
+            (serde_json::json!({"n": 1, "m": 2}), "m"),
+            (serde_json::json!([]), "object"),
+        ] {
+            let problem = check(value).unwrap_err();
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Resolves what tools and people write into targets: the only spelling that is ever checked.
+//!
+//! Paths are resolved component by component, by our own walk instead of `realpath`, because a path
+//! that does not exist yet must resolve as well (a file about to be created), and so must a link that
+//! leads to nowhere: what counts is where a write through it would end.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::target::Target;
+
+/// Longest path that is looked at, in bytes. Linux takes no longer one either (`PATH_MAX`).
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Most symbolic links followed for one path, so that a circle ends. The kernel's own number.
+const MAX_LINKS: usize = 40;
+
+/// Longest URL that is looked at, in bytes; what browsers and servers agree to handle.
+const MAX_URL_BYTES: usize = 8192;
+
+/// Why something cannot be resolved to a target.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// An empty string names nothing.
+    #[error("the path is empty")]
+    Empty,
+    /// A NUL byte ends a path for the kernel and not for us.
+    #[error("the path {path:?} holds a NUL character")]
+    Nul {
+        /// As written.
+        path: String,
+    },
+    /// Longer than any file can be named.
+    #[error("the path is {bytes} bytes long; at most {MAX_PATH_BYTES} are possible")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// `~` without a home folder, or somebody else's.
+    #[error("the path {path:?} starts with ~, which means nothing here; write the whole path")]
+    Home {
+        /// As written.
+        path: String,
+    },
+    /// A circle of symbolic links.
+    #[error("the path {path:?} goes through more than {MAX_LINKS} symbolic links")]
+    Links {
+        /// As written.
+        path: String,
+    },
+    /// The file system would not say.
+    #[error("cannot look at {path:?}")]
+    Io {
+        /// The component that failed.
+        path: PathBuf,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// Not an address, or not one of the web.
+    #[error("{url:?} is not an http or https address: {problem}")]
+    Url {
+        /// As written.
+        url: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// No such program in the search path.
+    #[error("there is no program named {name:?} in the search path; give its whole path")]
+    Program {
+        /// As written.
+        name: String,
+    },
+}
+
+/// Where relative paths start and what `~` means. Immutable, handed in by whoever builds the host.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The project folder, resolved.
+    pub project: PathBuf,
+    /// The user's home folder, if there is one.
+    pub home: Option<PathBuf>,
+}
+
+impl Places {
+    /// Resolves a path as tools and people write it: relative to the project, `~/` for the home folder.
+    ///
+    /// The result is absolute and free of symbolic links, `.`, `..` and trailing slashes at the moment
+    /// of the call. Blocks for the file system: one look-up a component.
+    pub fn path(&self, written: &str) -> Result<PathBuf, ResolveError> {
+        if written.is_empty() {
+            return Err(ResolveError::Empty);
+        }
+        if written.contains('\0') {
+            return Err(ResolveError::Nul {
+                path: written.to_owned(),
+            });
+        }
+        if written.len() > MAX_PATH_BYTES {
+            return Err(ResolveError::TooLong {
+                bytes: written.len(),
+            });
+        }
+        let full = match (written.strip_prefix('~'), &self.home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                home.join(rest.trim_start_matches('/'))
+            }
+            // A file may well be called `~backup`; only `~/` needs a home.
+            (Some(rest), None) if rest.is_empty() || rest.starts_with('/') => {
+                return Err(ResolveError::Home {
+                    path: written.to_owned(),
+                });
+            }
+            _ => self.project.join(written),
+        };
+        real_path(&full)
+    }
+
+    /// Resolves a program: a path, or a bare name looked up in `search`.
+    pub fn program(&self, written: &str, search: &[PathBuf]) -> Result<PathBuf, ResolveError> {
+        if written.contains('/') || written.is_empty() {
+            return self.path(written);
+        }
+        for folder in search {
+            let candidate = folder.join(written);
+            if is_executable_file(&candidate) {
+                return real_path(&candidate);
+            }
+        }
+        Err(ResolveError::Program {
+            name: written.to_owned(),
+        })
+    }
+}
+
+/// Resolves an address: `http` becomes `https`, query, fragment and credentials go, the port stays,
+/// an empty path becomes `/`.
+///
+/// Dot segments and the host's case are normalised by the URL standard's own rules.
+pub fn url(written: &str) -> Result<Target, ResolveError> {
+    let fail = |problem: &str| ResolveError::Url {
+        url: written.to_owned(),
+        problem: problem.to_owned(),
+    };
+    if written.len() > MAX_URL_BYTES {
+        return Err(fail("it is too long"));
+    }
+    let mut parsed = url::Url::parse(written).map_err(|e| fail(&e.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(fail(&format!("the scheme is {}", parsed.scheme())));
+    }
+    let port = parsed.port();
+    if parsed.host_str().is_none_or(str::is_empty) {
+        return Err(fail("there is no host"));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(fail("it carries credentials"));
+    }
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    // `set_scheme` cannot fail between http and https; if it ever does, the target is refused.
+    parsed
+        .set_scheme("https")
+        .map_err(|()| fail("the scheme cannot be mapped"))?;
+    parsed
+        .set_port(port)
+        .map_err(|()| fail("the port cannot be kept"))?;
+    Ok(Target::Url(parsed.to_string()))
+}
+
+/// Resolves an absolute path, as [`Places::path`] says.
+pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
+    let mut resolved = PathBuf::from("/");
+    let mut todo: VecDeque<OsString> = parts(path);
+    let mut links = 0;
+    // Behind the first part that does not exist nothing else can exist: no need to ask the kernel.
+    let mut missing = false;
+    while let Some(part) = todo.pop_front() {
+        if part == ".." {
+            resolved.pop();
+            // What is above may exist again; looking costs little and decides nothing wrongly.
+            missing = false;
+            continue;
+        }
+        resolved.push(&part);
+        if missing {
+            continue;
+        }
+        let meta = match std::fs::symlink_metadata(&resolved) {
+            Ok(meta) => meta,
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                missing = true;
+                continue;
+            }
+            Err(source) => {
+                return Err(ResolveError::Io {
+                    path: resolved,
+                    source,
+                });
+            }
+        };
+        if meta.file_type().is_symlink() {
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(ResolveError::Links {
+                    path: path.display().to_string(),
+                });
+            }
+            let to = std::fs::read_link(&resolved).map_err(|source| ResolveError::Io {
+                path: resolved.clone(),
+                source,
+            })?;
+            resolved.pop();
+            if to.is_absolute() {
+                resolved = PathBuf::from("/");
+            }
+            let mut first = parts(&to);
+            first.append(&mut todo);
+            todo = first;
+        }
+    }
+    Ok(resolved)
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(part) => Some(part.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+fn is_executable_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
+}
+
+/// A path in the permission file: JSON has only Unicode, so bytes that are none are written `%XX`
+/// (and `%` itself as `%25`). Nearly every path comes out unchanged.
+pub(crate) fn path_to_key(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut key = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c == '%' {
+                key.push_str("%25");
+            } else {
+                key.push(c);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(key, "%{byte:02X}");
+        }
+    }
+    key
+}
+
+/// The reverse of [`path_to_key`]; `%` that starts no two hexadecimal digits stands for itself.
+pub(crate) fn key_to_path(key: &str) -> PathBuf {
+    let bytes = key.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digit = |i: usize| bytes.get(i).and_then(|b| (*b as char).to_digit(16));
+        match (bytes[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, _, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(out))
+}
+
+/// The last part of a path in lower case, for comparing names; empty for `/`.
+pub(crate) fn lower_name(path: &Path) -> String {
+    path.file_name()
+        .map(OsStr::to_string_lossy)
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn paths_resolve_to_where_they_lead() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        std::fs::create_dir_all(root.join("project/src")).unwrap();
+        std::fs::create_dir_all(root.join("outside")).unwrap();
+        std::fs::write(root.join("project/src/main.rs"), "").unwrap();
+        std::fs::write(root.join("outside/secret"), "").unwrap();
+        symlink("../../outside", root.join("project/src/out")).unwrap();
+        symlink(root.join("outside/secret"), root.join("project/absolute")).unwrap();
+        symlink("nowhere/yet", root.join("project/dangling")).unwrap();
+        symlink("circle", root.join("project/circle")).unwrap();
+        let places = Places {
+            project: root.join("project"),
+            home: Some(root.join("outside")),
+        };
+
+        for (written, expected) in [
+            ("src/main.rs", "project/src/main.rs"),
+            ("./src//main.rs/", "project/src/main.rs"),
+            ("src/../src/main.rs", "project/src/main.rs"),
+            ("../outside/secret", "outside/secret"),
+            // `..` after a link is the parent of where the link leads, as for the kernel.
+            ("src/out/../outside/secret", "outside/secret"),
+            ("absolute", "outside/secret"),
+            ("src/out/new", "outside/new"),
+            ("new/folder/file", "project/new/folder/file"),
+            ("new/../../outside/secret", "outside/secret"),
+            // A link to nowhere counts as the place it would create.
+            ("dangling", "project/nowhere/yet"),
+            ("~/secret", "outside/secret"),
+            ("~", "outside"),
+            ("~backup", "project/~backup"),
+            ("src/main.rs/below", "project/src/main.rs/below"),
+        ] {
+            assert_eq!(
+                places.path(written).unwrap(),
+                root.join(expected),
+                "{written}"
+            );
+        }
+        assert_eq!(places.path("/../..").unwrap(), Path::new("/"));
+        assert!(matches!(places.path(""), Err(ResolveError::Empty)));
+        assert!(matches!(places.path("a\0b"), Err(ResolveError::Nul { .. })));
+        assert!(matches!(
+            places.path("circle"),
+            Err(ResolveError::Links { .. })
+        ));
+        assert!(matches!(
+            places.path(&"a/".repeat(4000)),
+            Err(ResolveError::TooLong { .. })
+        ));
+        let homeless = Places {
+            home: None,
+            ..places
+        };
+        assert!(matches!(
+            homeless.path("~/x"),
+            Err(ResolveError::Home { .. })
+        ));
+    }
+
+    #[test]
+    fn addresses_lose_what_is_not_the_target() {
+        for (written, expected) in [
+            ("http://Example.com", Some("https://example.com/")),
+            (
+                "https://example.com/a/../b?q=1#f",
+                Some("https://example.com/b"),
+            ),
+            ("http://example.com:80/x", Some("https://example.com/x")),
+            (
+                "http://example.com:8080/x",
+                Some("https://example.com:8080/x"),
+            ),
+            ("https://example.com:443/x", Some("https://example.com/x")),
+            ("ftp://example.com/", None),
+            ("https://user:pw@example.com/", None),
+            ("example.com", None),
+            ("https://", None),
+        ] {
+            let found = url(written).ok().map(|target| target.to_string());
+            assert_eq!(found.as_deref(), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn keys_hold_any_file_name() {
+        for raw in [&b"/a/b c"[..], b"/100%/x", b"/bad\xff\xfe/name", b"/%41"] {
+            let path = PathBuf::from(OsString::from_vec(raw.to_vec()));
+            assert_eq!(key_to_path(&path_to_key(&path)), path);
+        }
+        assert_eq!(path_to_key(Path::new("/plain/path")), "/plain/path");
+    }
+}
