@@ -1,1 +1,124 @@
-//! Compiles guests for wasm and makes components of them.
+//! Compiles guests for WebAssembly and makes components of them.
+//!
+//! A guest is a library of the workspace with `crate-type = ["cdylib"]`. One nested `cargo build`
+//! compiles all guests asked for to `wasm32-unknown-unknown`; `wit-component` turns each module into a
+//! component, and checks it on the way. There is no WASI and no adapter in between, so what a
+//! component imports is exactly what its author used.
+//!
+//! The nested build has a target folder of its own beside the outer one's profiles, because the outer
+//! cargo holds the lock of its folder. It inherits nothing of the outer build that could change its
+//! outcome: the same sources give the same bytes under `cargo build`, `cargo clippy` and `cargo doc`,
+//! whichever runs first. Nothing is ever installed here; see [`Way`] for what is looked for.
+//!
+//! A build script calls [`script::main`] and [`script::build`]; anything else calls [`build`].
+
+mod cargo;
+mod error;
+mod inputs;
+pub mod script;
+mod way;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use wit_component::ComponentEncoder;
+
+pub use error::BuildError;
+pub use way::Way;
+
+/// What to build, with what, and where to put it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The folder of the workspace's `Cargo.toml` and `Cargo.lock`.
+    pub workspace: PathBuf,
+    /// The packages of the guests.
+    pub packages: Vec<String>,
+    /// The cargo to run, unless the way brings its own.
+    pub cargo: PathBuf,
+    /// The compiler to run, unless the way brings its own.
+    pub rustc: PathBuf,
+    /// The way to take; `None` takes the first that exists.
+    pub way: Option<Way>,
+    /// Where the target folder of the nested build is made, one for each way.
+    pub scratch: PathBuf,
+    /// Where the components go, as `<package>.wasm`.
+    pub out: PathBuf,
+}
+
+/// The outcome of a build.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// The way that was taken.
+    pub way: Way,
+    /// In the order in which they were asked for.
+    pub components: Vec<Component>,
+    /// Every file and folder of the workspace that went into them.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// One component.
+#[derive(Debug, Clone)]
+pub struct Component {
+    /// The package it was built from.
+    pub package: String,
+    /// The file it was written to.
+    pub path: PathBuf,
+    /// SHA-256 of the file, lower-case hexadecimal.
+    pub digest: String,
+}
+
+/// Builds the guests. Blocks until the nested cargo has ended.
+///
+/// A component file that would not change is not touched.
+pub fn build(request: &Request) -> Result<Built, BuildError> {
+    let compiler = way::find(request)?;
+    let modules = cargo::compile(request, &compiler)?;
+    let components = request
+        .packages
+        .iter()
+        .zip(&modules)
+        .map(|(package, module)| encode(package, module, &request.out))
+        .collect::<Result<_, _>>()?;
+    let inputs = inputs::of(&request.workspace, &modules)?;
+    Ok(Built {
+        way: compiler.way,
+        components,
+        inputs,
+    })
+}
+
+/// Makes a component of a module and writes it.
+fn encode(package: &str, module: &Path, out: &Path) -> Result<Component, BuildError> {
+    let module = fs::read(module).map_err(|source| BuildError::file("read", module, source))?;
+    let bytes = ComponentEncoder::default()
+        .validate(true)
+        .module(&module)
+        .and_then(ComponentEncoder::encode)
+        .map_err(|source| BuildError::Encode {
+            package: package.to_owned(),
+            source: source.into(),
+        })?;
+    let path = out.join(format!("{package}.wasm"));
+    write_if_different(&path, &bytes)?;
+    Ok(Component {
+        package: package.to_owned(),
+        path,
+        digest: hex(&Sha256::digest(&bytes)),
+    })
+}
+
+/// Keeps the time stamp of a file that has this content already, so that nothing behind it is rebuilt.
+fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    fs::write(path, bytes).map_err(|source| BuildError::file("write", path, source))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

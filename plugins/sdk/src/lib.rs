@@ -1,1 +1,46 @@
 //! What the author of a Dunlin tool depends on.
+//!
+//! A tool is an empty struct that implements [`Tool`]: what it is called, what it takes, what it
+//! will touch, what it does. It compiles to a WebAssembly component that has no authority of its own:
+//! [`Tool::prepare`] says in advance what a call will touch, the user is asked in the tool's words,
+//! and every use of [`files`] is checked again when it happens. This is all of a plugin:
+//!
+//! ```
+#![doc = include_str!("../examples/count_lines.rs")]
+//! ```
+//!
+//! Its crate is a library with `crate-type = ["cdylib"]`. Wrong arguments never reach the tool: the
+//! model gets a failure that names the field. An [`Error`] of an import becomes a [`Failure`] by `?`.
+//!
+//! Everything also compiles for the machine it is written on, so the logic of a tool is tested by a
+//! plain `cargo test`; only the imports fail there, with [`Error::Unsupported`].
+//!
+//! Below the comfort lies [`Plugin`]: three functions with free hands, exported by
+//! [`export_plugin!`].
+
+mod bindings;
+pub mod chat;
+mod error;
+mod export;
+pub mod files;
+pub mod lenient;
+pub mod log;
+mod plugin;
+mod tool;
+
+pub use error::{Error, Failure, FailureKind};
+pub use plugin::{
+    CONTRACT, Call, Content, Life, Need, Operation, Output, Parameters, Plan, Plugin, PluginInfo,
+    Target, ToolInfo,
+};
+pub use tool::Tool;
+
+/// What the macros expand to. Not for authors, and not stable.
+#[doc(hidden)]
+pub mod __private {
+    pub mod bindings {
+        pub use crate::bindings::*;
+    }
+    pub use crate::export::Bridge;
+    pub use crate::tool::{info, prepare, run, unknown};
+}

@@ -1,0 +1,24 @@
+//! Compiles the built-in tools and embeds them.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use dunlin_guest_build::script;
+
+/// The packages of the built-in tools.
+const GUESTS: [&str; 1] = ["dunlin-read-file"];
+
+fn main() -> ExitCode {
+    script::main(|| {
+        let built = script::build(Path::new(".."), &GUESTS)?;
+        script::embed(&built, "embedded.rs", plugin_name)
+    })
+}
+
+/// `dunlin-read-file` is the plugin `read_file`, after the folder it stands in.
+fn plugin_name(package: &str) -> String {
+    package
+        .strip_prefix("dunlin-")
+        .unwrap_or(package)
+        .replace('-', "_")
+}

@@ -1,0 +1,130 @@
+//! The side of a build script: what cargo tells it, and what it tells cargo.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::{BuildError, Built, Request, Way};
+
+/// The variable that forces a [`Way`]: `installed` or `build-std`.
+pub const WAY_VARIABLE: &str = "DUNLIN_WASM";
+
+/// Runs a build script and prints its error for people to read.
+///
+/// ```no_run
+/// use dunlin_guest_build::script;
+///
+/// fn main() -> std::process::ExitCode {
+///     script::main(|| {
+///         let built = script::build("..".as_ref(), &["my-guest"])?;
+///         script::embed(&built, "embedded.rs", |package| package.replace('-', "_"))
+///     })
+/// }
+/// ```
+#[expect(
+    clippy::print_stderr,
+    reason = "cargo shows what a failing build script writes there"
+)]
+pub fn main(script: impl FnOnce() -> Result<(), BuildError>) -> ExitCode {
+    let Err(error) = script() else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("{error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because: {error}");
+        cause = error.source();
+    }
+    ExitCode::FAILURE
+}
+
+/// Builds guests from within a build script, and tells cargo when to run it again: when a file
+/// changed that went into them, and only then.
+#[expect(
+    clippy::print_stdout,
+    reason = "that is how a build script talks to cargo"
+)]
+pub fn build(workspace: &Path, packages: &[&str]) -> Result<Built, BuildError> {
+    println!("cargo::rerun-if-env-changed={WAY_VARIABLE}");
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = folder("OUT_DIR")?;
+    let request = Request {
+        workspace: fs::canonicalize(workspace)
+            .map_err(|source| BuildError::file("find", workspace, source))?,
+        packages: packages.iter().map(|&package| package.to_owned()).collect(),
+        cargo: folder("CARGO")?,
+        rustc: folder("RUSTC")?,
+        way: forced_way()?,
+        scratch: target_folder(&out).to_owned(),
+        out,
+    };
+    let built = crate::build(&request)?;
+    for input in &built.inputs {
+        println!("cargo::rerun-if-changed={}", input.display());
+    }
+    println!("compiled for wasm by the way `{}`", built.way);
+    Ok(built)
+}
+
+/// Writes a Rust file into `OUT_DIR` that embeds the components, for `include!`.
+///
+/// It holds `ALL: &[Embedded]`, sorted by name, and `WAY: &str`. `Embedded { name, bytes, digest }`
+/// is the including module's own struct; `name_of` makes a name of a package.
+pub fn embed(
+    built: &Built,
+    file: &str,
+    name_of: impl Fn(&str) -> String,
+) -> Result<(), BuildError> {
+    let mut entries: Vec<_> = built
+        .components
+        .iter()
+        .map(|component| (name_of(&component.package), component))
+        .collect();
+    entries.sort_by(|(left, _), (right, _)| left.cmp(right));
+
+    let mut text =
+        String::from("/// All of them, sorted by name.\npub const ALL: &[Embedded] = &[\n");
+    for (name, component) in entries {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "    Embedded {{ name: {name:?}, bytes: include_bytes!({:?}), digest: {:?} }},",
+            component.path, component.digest
+        );
+    }
+    let _ = write!(
+        text,
+        "];\n\n/// How they were compiled for wasm.\npub const WAY: &str = {:?};\n",
+        built.way.name()
+    );
+    crate::write_if_different(&folder("OUT_DIR")?.join(file), text.as_bytes())
+}
+
+/// The outer target folder, or the folder of its target if it is a cross build: the output of a build
+/// script is `<there>/<profile>/build/<package>-<hash>/out`.
+pub(crate) fn target_folder(out: &Path) -> &Path {
+    out.ancestors().nth(4).unwrap_or(out)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is how cargo talks to a build script"
+)]
+fn folder(name: &'static str) -> Result<PathBuf, BuildError> {
+    std::env::var_os(name)
+        .map(PathBuf::from)
+        .ok_or(BuildError::NotABuildScript { name })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is how people talk to a build script"
+)]
+fn forced_way() -> Result<Option<Way>, BuildError> {
+    match std::env::var_os(WAY_VARIABLE) {
+        Some(name) if !name.is_empty() => name.to_string_lossy().parse().map(Some),
+        _ => Ok(None),
+    }
+}

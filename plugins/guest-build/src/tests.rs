@@ -1,0 +1,108 @@
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::{Way, cargo, inputs, script, way};
+
+#[test]
+fn nothing_of_the_outer_build_reaches_the_nested_one() {
+    for name in [
+        "CARGO",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_MANIFEST_DIR",
+        "CARGO_CFG_UNIX",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET",
+        "CARGO_PROFILE_RELEASE_LTO",
+        "RUSTC",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTC_BOOTSTRAP",
+        "RUSTDOC",
+        "RUSTDOCFLAGS",
+        "RUSTFLAGS",
+        "CLIPPY_ARGS",
+        "CLIPPY_CONF_DIR",
+        "DEP_Z_ROOT",
+        "TARGET",
+        "HOST",
+        "OUT_DIR",
+        "MAKEFLAGS",
+    ] {
+        assert!(cargo::is_scrubbed(OsStr::new(name)), "{name}");
+    }
+}
+
+#[test]
+fn the_way_to_compilers_and_registries_is_kept() {
+    for name in [
+        "PATH",
+        "HOME",
+        "HOSTNAME",
+        "TARGETS",
+        "CARGO_HOME",
+        "CARGO_MAKEFLAGS",
+        "CARGO_HTTP_PROXY",
+        "CARGO_NET_OFFLINE",
+        "CARGO_REGISTRIES_MINE_INDEX",
+        "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN",
+        "CC_wasm32_unknown_unknown",
+    ] {
+        assert!(!cargo::is_scrubbed(OsStr::new(name)), "{name}");
+    }
+}
+
+#[test]
+fn the_files_of_a_make_rule() {
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(
+            inputs::parse(text),
+            expected.iter().map(PathBuf::from).collect::<Vec<_>>(),
+            "{text:?}"
+        );
+    }
+    check("", &[]);
+    check("/t/a.wasm:", &[]);
+    check(
+        "/t/a.wasm: /p/src/lib.rs /p/wit/tool.wit\n",
+        &["/p/src/lib.rs", "/p/wit/tool.wit"],
+    );
+    check(
+        "/t/a.wasm: /my\\ project/src/lib.rs /b.rs",
+        &["/my project/src/lib.rs", "/b.rs"],
+    );
+    check("/t/a: /a.rs\n/t/b: /b.rs\n\n# env\n", &["/a.rs", "/b.rs"]);
+}
+
+#[test]
+fn linkers_by_their_names() {
+    for (name, version) in [
+        ("wasm-ld", Some(u32::MAX)),
+        ("wasm-ld-22", Some(22)),
+        ("wasm-ld-9", Some(9)),
+        ("wasm-ld-", None),
+        ("wasm-ldx", None),
+        ("wasm-ld-22.bak", None),
+        ("ld", None),
+    ] {
+        assert_eq!(way::linker_version(name), version, "{name}");
+    }
+}
+
+#[test]
+fn ways_have_names() {
+    for way in [Way::Installed, Way::BuildStd] {
+        assert_eq!(way.name().parse::<Way>().ok(), Some(way));
+    }
+    let error = "both".parse::<Way>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no way to compile for wasm named \"both\": use `installed` or `build-std`"
+    );
+}
+
+#[test]
+fn guests_are_built_beside_the_profiles() {
+    let out = Path::new("/p/target/release/build/dunlin-plugins-0123/out");
+    assert_eq!(script::target_folder(out), Path::new("/p/target"));
+}

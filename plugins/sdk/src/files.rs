@@ -1,0 +1,193 @@
+//! Files and folders, each checked by the host at the moment of use.
+//!
+//! Every function may block: for the disk, and for the answer of the user. Outside of a component
+//! they all fail with [`Error::Unsupported`].
+
+use crate::bindings::dunlin::tool::files as host;
+use crate::error::Error;
+
+/// What kind of thing stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A device, a pipe, a socket, or a link to nowhere. It cannot be opened.
+    Other,
+}
+
+/// What happened to a file in this session, as the host saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct History {
+    /// A tool read from it.
+    pub read: bool,
+    /// A tool changed it.
+    pub edited: bool,
+    /// The user attached it to a message.
+    pub attached: bool,
+}
+
+/// Facts about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// What it is.
+    pub kind: Kind,
+    /// In bytes; 0 for anything but a file.
+    pub size_bytes: u64,
+    /// Milliseconds since 1970-01-01 UTC; 0 where the file system does not say.
+    pub modified_ms: u64,
+    /// What happened to it in this session.
+    pub history: History,
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The last part of the path.
+    pub name: String,
+    /// A symbolic link counts as what it leads to.
+    pub kind: Kind,
+    /// In bytes; 0 for anything but a file.
+    pub size_bytes: u64,
+}
+
+/// One line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Without its ending.
+    pub text: String,
+    /// How many bytes of the line are left out at its end; 0 for nearly every line.
+    pub omitted_bytes: u64,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    /// The lines in order.
+    pub lines: Vec<Line>,
+    /// Whether nothing follows.
+    pub at_end: bool,
+}
+
+/// A regular file, open for reading. Dropping it closes it.
+///
+/// It stays bound to the file that was checked when it was opened, whatever happens to its name.
+#[derive(Debug)]
+pub struct File {
+    handle: host::File,
+}
+
+impl File {
+    /// Opens a regular file for reading. Symbolic links are followed, and what is checked is the
+    /// file they lead to.
+    ///
+    /// Fails with `Denied` before it says anything about whether the file exists, with `NotFound`,
+    /// with `WrongKind` for folders and devices, with `TooLarge` when too many files are open.
+    pub fn open(path: &str) -> Result<Self, Error> {
+        on_host()?;
+        Ok(Self {
+            handle: host::open_read(path)?,
+        })
+    }
+
+    /// Facts about the open file itself.
+    pub fn facts(&self) -> Result<Facts, Error> {
+        Ok(self.handle.facts()?.into())
+    }
+
+    /// Reads up to `max_bytes` from `offset_bytes`, maybe less; an empty answer is the end of the file.
+    pub fn read_at(&self, offset_bytes: u64, max_bytes: u32) -> Result<Vec<u8>, Error> {
+        Ok(self.handle.read_at(offset_bytes, max_bytes)?)
+    }
+
+    /// Reads up to `count` lines from line `first`, which counts from 1. Takes no more memory far
+    /// into a large file than at its start. No lines: `first` is behind the last line.
+    ///
+    /// A line is cut after `max_line_bytes`. Gives fewer lines than asked for when the next one would
+    /// go over `max_bytes` (a host allows at most 1 MiB for either), but at least one if there is one.
+    ///
+    /// Fails with `WrongKind` when one of the lines is not UTF-8, with `Invalid` when `first` or a
+    /// maximum is 0.
+    pub fn read_lines(
+        &self,
+        first: u64,
+        count: u32,
+        max_bytes: u32,
+        max_line_bytes: u32,
+    ) -> Result<Lines, Error> {
+        let lines = self.handle.read_lines(first, count, max_bytes, max_line_bytes)?;
+        Ok(Lines {
+            lines: lines
+                .lines
+                .into_iter()
+                .map(|line| Line {
+                    text: line.text,
+                    omitted_bytes: line.omitted_bytes,
+                })
+                .collect(),
+            at_end: lines.at_end,
+        })
+    }
+
+    /// Counts the lines; a last line without an ending counts. Reads the whole file once; the host
+    /// keeps the answer.
+    pub fn count_lines(&self) -> Result<u64, Error> {
+        Ok(self.handle.count_lines()?)
+    }
+}
+
+/// Lists a folder, sorted by name, at most `max_entries` of it (a host gives at most 10,000).
+pub fn list_folder(path: &str, max_entries: u32) -> Result<Vec<Entry>, Error> {
+    on_host()?;
+    let entries = host::list_folder(path, max_entries)?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| Entry {
+            name: entry.name,
+            kind: entry.kind.into(),
+            size_bytes: entry.size_bytes,
+        })
+        .collect())
+}
+
+/// Facts about a path. Needs reading to be granted.
+pub fn stat(path: &str) -> Result<Facts, Error> {
+    on_host()?;
+    Ok(host::stat(path)?.into())
+}
+
+/// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
+fn on_host() -> Result<(), Error> {
+    if cfg!(target_arch = "wasm32") {
+        Ok(())
+    } else {
+        Err(Error::no_host())
+    }
+}
+
+impl From<host::Kind> for Kind {
+    fn from(kind: host::Kind) -> Self {
+        match kind {
+            host::Kind::File => Self::File,
+            host::Kind::Folder => Self::Folder,
+            host::Kind::Other => Self::Other,
+        }
+    }
+}
+
+impl From<host::Facts> for Facts {
+    fn from(facts: host::Facts) -> Self {
+        let history = History {
+            read: facts.history.contains(host::History::READ),
+            edited: facts.history.contains(host::History::EDITED),
+            attached: facts.history.contains(host::History::ATTACHED),
+        };
+        Self {
+            kind: facts.kind.into(),
+            size_bytes: facts.size_bytes,
+            modified_ms: facts.modified_ms,
+            history,
+        }
+    }
+}
