@@ -11,8 +11,12 @@
 //!   there so that a hang fails with a picture of what was seen instead of blocking the run.
 //! * The fake side is strict. The provider checks every request it receives for what a real server
 //!   would refuse, and a script that was not played to its end fails the test, too.
+//!
+//! The [`guests`] are the other half: each is a plugin that tries one hostile thing. `build.rs`
+//! compiles them the way the built-in tools are compiled.
 
 mod environment;
+pub mod guests;
 mod invocation;
 mod normalise;
 pub mod provider;

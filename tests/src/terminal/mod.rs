@@ -3,6 +3,10 @@
 //! A thread reads what the program writes into a terminal emulator; tests wait for what the emulator
 //! shows, so that colours, redrawn lines and cursor movements count as what a person would see.
 
+mod screen;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -13,15 +17,15 @@ use std::time::{Duration, Instant};
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+pub use screen::Screen;
+use screen::Seen;
+
 use crate::invocation::{Invocation, spawn_lock};
 use crate::watched::{DEADLINE, Watched};
 
 /// A usual window, and wide enough that temporary paths are not cut.
 const ROWS: NonZeroU16 = NonZeroU16::new(40).expect("not zero");
 const COLUMNS: NonZeroU16 = NonZeroU16::new(120).expect("not zero");
-
-/// Lines that left the screen at the top and still count as seen; more than any test writes.
-const SCROLLBACK_LINES: usize = 10_000;
 
 /// The program in a pseudo-terminal. Dropping it kills the program.
 pub struct Terminal {
@@ -31,17 +35,6 @@ pub struct Terminal {
     id: Pid,
     mode_before: String,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// What a person sees at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Screen {
-    /// All lines, with those that left the screen at the top. Long lines are not broken.
-    pub text: String,
-    /// What stands in the line of the cursor.
-    pub cursor_line: String,
-    /// Where the cursor is in it, from 0.
-    pub cursor_column: u16,
 }
 
 /// A key with a meaning of its own.
@@ -58,20 +51,6 @@ pub enum Key {
     CtrlC,
     CtrlD,
 }
-
-struct Seen {
-    emulator: vt100::Parser<Effects>,
-    /// Everything as it was written.
-    bytes: Vec<u8>,
-    /// The program's side is closed.
-    closed: bool,
-    /// The program ended: its exit status, or `None` after a signal.
-    ended: Option<Option<i32>>,
-}
-
-/// What the program did to the terminal apart from writing on it.
-#[derive(Debug, Default)]
-struct Effects(Vec<String>);
 
 impl Terminal {
     pub(crate) fn open(invocation: &Invocation<'_>) -> Self {
@@ -106,27 +85,14 @@ impl Terminal {
         let id = child
             .process_id()
             .and_then(|id| Pid::from_raw(id.cast_signed()));
-        let seen = Arc::new(Watched::new(Seen {
-            emulator: vt100::Parser::new_with_callbacks(
-                ROWS,
-                COLUMNS,
-                SCROLLBACK_LINES,
-                Effects::default(),
-            ),
-            bytes: Vec::new(),
-            closed: false,
-            ended: None,
-        }));
+        let seen = Arc::new(Watched::new(Seen::new(ROWS, COLUMNS)));
         let reader = {
             let mut output = master.try_clone_reader().expect("the terminal's output");
             let seen = Arc::clone(&seen);
             std::thread::spawn(move || {
                 let mut buffer = [0; 16 * 1024];
                 while let Ok(count @ 1..) = output.read(&mut buffer) {
-                    seen.update(|seen| {
-                        seen.emulator.process(&buffer[..count]);
-                        seen.bytes.extend_from_slice(&buffer[..count]);
-                    });
+                    seen.update(|seen| seen.show(&buffer[..count]));
                 }
                 seen.update(|seen| seen.closed = true);
             })
@@ -258,7 +224,7 @@ impl Terminal {
     /// What the program did to the terminal apart from writing on it: bells, titles, the clipboard,
     /// sequences that the emulator does not know. Foreign text must never cause one.
     pub fn effects(&self) -> Vec<String> {
-        self.seen.read(|seen| seen.emulator.callbacks().0.clone())
+        self.seen.read(|seen| seen.effects().to_vec())
     }
 
     /// Changes the size of the window.
@@ -273,8 +239,7 @@ impl Terminal {
             pixel_width: 0,
             pixel_height: 0,
         };
-        self.seen
-            .update(|seen| seen.emulator.set_size(rows, columns));
+        self.seen.update(|seen| seen.resize(rows, columns));
         self.master.resize(size).expect("an open terminal");
     }
 
@@ -310,23 +275,6 @@ impl Terminal {
     }
 }
 
-impl Screen {
-    /// Whether `text` is shown.
-    pub fn contains(&self, text: &str) -> bool {
-        self.text.contains(text)
-    }
-
-    /// How often `text` is shown.
-    pub fn count(&self, text: &str) -> usize {
-        self.text.matches(text).count()
-    }
-
-    /// The last line that contains `text`.
-    pub fn line_with(&self, text: &str) -> Option<&str> {
-        self.text.lines().rev().find(|line| line.contains(text))
-    }
-}
-
 impl Key {
     fn bytes(self) -> &'static [u8] {
         match self {
@@ -340,95 +288,6 @@ impl Key {
             Key::CtrlC => b"\x03",
             Key::CtrlD => b"\x04",
         }
-    }
-}
-
-impl Seen {
-    fn screen(&self) -> Screen {
-        use vt100::capture::{BasicFormattedCaptureRange, basic_formatted_to_plain};
-
-        let screen = self.emulator.screen();
-        let mut all = String::new();
-        let range = BasicFormattedCaptureRange::Full(&mut Default::default());
-        screen
-            .write_contents_formatted_basic(&mut all, range)
-            .expect("writing into a string");
-        let (row, column) = screen.cursor_position();
-        let (_, width) = screen.size();
-        Screen {
-            text: basic_formatted_to_plain(&all).collect(),
-            cursor_line: screen
-                .rows(0, width.get())
-                .nth(usize::from(row))
-                .unwrap_or_default(),
-            cursor_column: column,
-        }
-    }
-
-    /// Nothing will change any more.
-    fn over(&self) -> bool {
-        self.closed && self.ended.is_some()
-    }
-}
-
-impl vt100::Callbacks for Effects {
-    fn audible_bell(&mut self, _: &mut vt100::Screen) {
-        self.0.push("bell".to_owned());
-    }
-
-    fn visual_bell(&mut self, _: &mut vt100::Screen) {
-        self.0.push("visual bell".to_owned());
-    }
-
-    fn resize(&mut self, _: &mut vt100::Screen, request: (u16, u16)) {
-        self.0.push(format!("resize {request:?}"));
-    }
-
-    fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
-        self.0.push(format!("icon name {}", name.escape_ascii()));
-    }
-
-    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
-        self.0.push(format!("title {}", title.escape_ascii()));
-    }
-
-    fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8], data: &[u8]) {
-        self.0.push(format!("clipboard {}", data.escape_ascii()));
-    }
-
-    fn paste_from_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8]) {
-        self.0.push("reads the clipboard".to_owned());
-    }
-
-    fn unhandled_control(&mut self, _: &mut vt100::Screen, control: u8) {
-        self.0.push(format!("control {control:#04x}"));
-    }
-
-    fn unhandled_escape(
-        &mut self,
-        _: &mut vt100::Screen,
-        _first: Option<u8>,
-        _second: Option<u8>,
-        last: u8,
-    ) {
-        self.0.push(format!("escape {}", last.escape_ascii()));
-    }
-
-    fn unhandled_csi(
-        &mut self,
-        _: &mut vt100::Screen,
-        first: Option<u8>,
-        _second: Option<u8>,
-        parameters: &[&[u16]],
-        last: char,
-    ) {
-        let first = first.map(char::from).unwrap_or_default();
-        self.0.push(format!("csi {first}{parameters:?}{last}"));
-    }
-
-    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
-        self.0
-            .push(format!("osc {}", parameters.join(&b';').escape_ascii()));
     }
 }
 
@@ -465,75 +324,4 @@ impl Drop for Terminal {
 /// The terminal's mode in a form that can be compared and printed.
 fn mode(master: &(dyn MasterPty + Send)) -> String {
     format!("{:?}", master.get_termios())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Environment;
-
-    fn shell(script: &str) -> Terminal {
-        Environment::new("/bin/sh")
-            .command(["-c", script])
-            .in_folder("/")
-            .terminal()
-    }
-
-    #[test]
-    fn what_is_typed_is_read_and_what_is_redrawn_is_seen_once() {
-        let mut terminal = shell(r"read name; printf 'wait\r\033[KHello %s\n' $name; exit 7");
-        terminal.type_line("Ada");
-        let screen = terminal.wait_for("Hello Ada");
-        assert_eq!(
-            (screen.count("Hello"), screen.line_with("Ada")),
-            (1, Some("Hello Ada"))
-        );
-        assert_eq!(terminal.wait_end(), Some(7));
-        terminal.assert_absent("wait");
-        assert_eq!(terminal.effects(), Vec::<String>::new());
-    }
-
-    #[test]
-    fn lines_above_the_screen_count_and_long_lines_are_whole() {
-        let long = "x".repeat(300);
-        let terminal = shell(&format!(
-            "echo first {long}; i=0; while [ $i -lt 100 ]; do echo $i; i=$((i+1)); done"
-        ));
-        assert_eq!(terminal.wait_end(), Some(0));
-        assert!(
-            terminal.screen().contains(&format!("first {long}\n0\n1\n")),
-            "{terminal:?}"
-        );
-    }
-
-    #[test]
-    fn ctrl_c_is_a_signal() {
-        let mut terminal = shell("trap 'exit 130' INT; echo ready; read never");
-        terminal.wait_for("ready");
-        terminal.press(Key::CtrlC);
-        assert_eq!(terminal.wait_end(), Some(130));
-    }
-
-    #[test]
-    fn what_hostile_text_does_to_the_terminal_is_noticed() {
-        let terminal =
-            shell(r"printf '\033]0;pwned\007\007\033]52;c;aGk=\007\033]8;;http://x\007'");
-        assert_eq!(terminal.wait_end(), Some(0));
-        let effects = terminal.effects().join(", ");
-        for effect in ["title pwned", "bell", "clipboard aGk=", "osc 8;;http://x"] {
-            assert!(effects.contains(effect), "{effects}");
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "the program ended before it showed \"never\"")]
-    fn the_end_of_the_program_ends_the_waiting() {
-        shell("echo something else").wait_for("never");
-    }
-
-    #[test]
-    #[should_panic(expected = "the terminal is left in another mode")]
-    fn a_mode_that_is_not_restored_is_noticed() {
-        shell("stty -echo").wait_end();
-    }
 }
