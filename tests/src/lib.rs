@@ -1,1 +1,40 @@
-//! Whole-program tests of Dunlin.
+//! The stage on which the whole program is tested: what surrounds it is played, Dunlin is real.
+//!
+//! A test builds an [`Environment`] (a home, a project and a configuration of its own, nothing of the
+//! machine's), points it at a [`Provider`] that plays a script, and runs the program either with pipes
+//! ([`Environment::run`]) or in a pseudo-terminal ([`Environment::terminal`]). Nothing leaves loopback.
+//!
+//! Two rules keep these tests both fast and honest:
+//!
+//! * Nobody sleeps. Whoever waits names the condition ([`Watched`]) and is woken by the change itself:
+//!   a request came in, the screen shows a word, the program ended. The deadline is generous and only
+//!   there so that a hang fails with a picture of what was seen instead of blocking the run.
+//! * The fake side is strict. The provider checks every request it receives for what a real server
+//!   would refuse, and a script that was not played to its end fails the test, too.
+//!
+//! The [`guests`] are the other half: each is a plugin that tries one hostile thing. `build.rs`
+//! compiles them the way the built-in tools are compiled.
+
+mod environment;
+pub mod guests;
+mod invocation;
+mod normalise;
+pub mod provider;
+mod terminal;
+mod watched;
+
+pub use environment::{API_KEY, Environment};
+pub use invocation::{Invocation, Output, Running};
+pub use provider::{Gate, Provider, Received, Response};
+pub use terminal::{Key, Screen, Terminal};
+pub use watched::{TimedOut, Watched};
+
+/// The program under test: Dunlin, built as a binary of this package so that Cargo says where it is.
+///
+/// Only tests and benchmarks of this package may use it; a library does not know its binaries.
+#[macro_export]
+macro_rules! program {
+    () => {
+        env!("CARGO_BIN_EXE_dunlin-under-test")
+    };
+}

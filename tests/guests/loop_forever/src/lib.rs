@@ -1,28 +1,25 @@
-//! Loops for ever: the deadline of the host has to end it.
+//! Loops for ever while it runs. The time limit must stop it, and Ctrl-C at once.
 
-use dunlin_sdk::{Call, Failure, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use serde_json::Value;
 
 struct LoopForever;
 
-impl Plugin for LoopForever {
-    fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "loop_forever".to_owned(),
-            description: "Loops for ever".to_owned(),
-            parameters: Parameters::NONE,
-            annotations: Vec::new(),
-        }])
+impl Tool for LoopForever {
+    const NAME: &'static str = "loop_forever";
+    const DESCRIPTION: &'static str = "Loops for ever.";
+    const PARAMETERS: Parameters = Parameters::NONE;
+    type Arguments = Value;
+
+    fn prepare(_arguments: &Value) -> Result<Plan, Failure> {
+        Ok(Plan::ask("Do something harmless?"))
     }
 
-    fn prepare(_call: Call) -> Result<Plan, Failure> {
-        Ok(Plan::ask("Loop for ever?"))
-    }
-
-    fn run(_call: Call) -> Result<Output, Failure> {
+    fn run(_arguments: Value) -> Result<Output, Failure> {
         loop {
             std::hint::spin_loop();
         }
     }
 }
 
-dunlin_sdk::export_plugin!(LoopForever);
+dunlin_sdk::export!(LoopForever);

@@ -1,0 +1,27 @@
+//! Has a tool whose name moves the cursor and breaks the line. It must be refused, with the name
+//! escaped.
+
+use dunlin_sdk::{Call, Failure, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo};
+
+struct BadName;
+
+impl Plugin for BadName {
+    fn describe() -> PluginInfo {
+        PluginInfo::new(vec![ToolInfo {
+            name: "read\u{1b}[2Jfile\nallowed".to_owned(),
+            description: "Has an odd name.".to_owned(),
+            parameters: Parameters::NONE,
+            annotations: Vec::new(),
+        }])
+    }
+
+    fn prepare(_call: Call) -> Result<Plan, Failure> {
+        Ok(Plan::ask("Do something harmless?"))
+    }
+
+    fn run(_call: Call) -> Result<Output, Failure> {
+        Ok("never".into())
+    }
+}
+
+dunlin_sdk::export_plugin!(BadName);

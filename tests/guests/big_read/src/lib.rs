@@ -1,0 +1,36 @@
+//! Asks for four gigabytes at once in every way there is. It must get bounded answers or errors,
+//! and return which.
+
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files, files::File};
+use serde_json::Value;
+
+struct BigRead;
+
+impl Tool for BigRead {
+    const NAME: &'static str = "big_read";
+    const DESCRIPTION: &'static str = "Reads as much as it can.";
+    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    type Arguments = Value;
+
+    fn prepare(arguments: &Value) -> Result<Plan, Failure> {
+        Ok(Plan::ask(format!("Read {}?", path(arguments)))
+            .reads(path(arguments))
+            .reads("."))
+    }
+
+    fn run(arguments: Value) -> Result<Output, Failure> {
+        let file = File::open(path(&arguments))?;
+        let bytes = file.read_at(0, u32::MAX).map(|bytes| bytes.len());
+        let lines = file
+            .read_lines(1, u32::MAX, u32::MAX)
+            .map(|lines| lines.text.len());
+        let entries = files::list_folder(".", u32::MAX).map(|entries| entries.len());
+        Ok(format!("bytes: {bytes:?}\nlines: {lines:?}\nentries: {entries:?}").into())
+    }
+}
+
+dunlin_sdk::export!(BigRead);
+
+fn path(arguments: &Value) -> &str {
+    arguments["path"].as_str().unwrap_or_default()
+}

@@ -1,0 +1,209 @@
+//! A home, a project and a configuration for one test, apart from everything on the machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::invocation::{Invocation, Output};
+use crate::provider::{MODEL, Provider};
+use crate::terminal::Terminal;
+
+/// The key that the test configuration hands to the provider. It may show up in one header and
+/// nowhere else.
+pub const API_KEY: &str = "sk-test-5a1d-only-in-the-header";
+
+/// The only programs a run can find by name.
+const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Everything a run of the program sees of the world. Dropping it removes the folders.
+///
+/// ```text
+/// ROOT/home                 $HOME
+/// ROOT/home/config/dunlin   config.toml
+/// ROOT/home/data/dunlin     tool.permissions.json, the audit log, the history
+/// ROOT/home/cache/dunlin    compiled components
+/// ROOT/project              where the program is started
+/// ROOT/outside              files that are not in the project
+/// ```
+#[derive(Debug)]
+pub struct Environment {
+    program: PathBuf,
+    root: PathBuf,
+    /// Removes `root` when it is dropped.
+    _folder: TempDir,
+}
+
+impl Environment {
+    /// Folders without a configuration: a first run. `program` is [`program!`](crate::program).
+    ///
+    /// # Panics
+    ///
+    /// When the temporary folder cannot be written; so does every function below that writes a file.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        let folder = TempDir::with_prefix("dunlin-test-").expect("a temporary folder");
+        // Dunlin shows resolved paths, and a temporary folder may stand behind a link.
+        let root = folder
+            .path()
+            .canonicalize()
+            .expect("the folder that was just made");
+        let environment = Environment {
+            program: program.into(),
+            root,
+            _folder: folder,
+        };
+        for folder in [
+            "home/config",
+            "home/data",
+            "home/cache",
+            "project",
+            "outside",
+            "tmp",
+        ] {
+            fs::create_dir_all(environment.root.join(folder)).expect("a folder of the test");
+        }
+        environment
+    }
+
+    /// Folders with a configuration whose only agent talks to `provider`.
+    pub fn with_provider(program: impl Into<PathBuf>, provider: &Provider) -> Self {
+        let environment = Environment::new(program);
+        environment.configure(&configuration(&provider.base_url()));
+        environment
+    }
+
+    /// Writes `config.toml`.
+    pub fn configure(&self, toml: &str) {
+        write(&self.config_file(), toml.as_bytes());
+    }
+
+    /// Writes more into `config.toml`: top-level keys before what is there, tables behind it.
+    pub fn configure_more(&self, keys: &str, tables: &str) {
+        let now = fs::read_to_string(self.config_file()).expect("a configuration to add to");
+        self.configure(&format!("{keys}\n{now}\n{tables}\n"));
+    }
+
+    /// Writes a file of the project and returns its path.
+    pub fn project_file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.project().join(name);
+        write(&path, contents.as_ref());
+        path
+    }
+
+    /// Writes a file outside the project and returns its path.
+    pub fn outside_file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root.join("outside").join(name);
+        write(&path, contents.as_ref());
+        path
+    }
+
+    /// The folder that holds all the others.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// The project folder: where the program starts.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// The user's configuration.
+    pub fn config_file(&self) -> PathBuf {
+        self.root.join("home/config/dunlin/config.toml")
+    }
+
+    /// Dunlin's data folder.
+    pub fn data(&self) -> PathBuf {
+        self.root.join("home/data/dunlin")
+    }
+
+    /// Dunlin's cache folder.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("home/cache/dunlin")
+    }
+
+    /// The stored permissions; null while there is no file.
+    pub fn permissions(&self) -> Value {
+        match fs::read(self.data().join("tool.permissions.json")) {
+            Ok(bytes) => serde_json::from_slice(&bytes).expect("permissions as JSON"),
+            Err(_) => Value::Null,
+        }
+    }
+
+    /// Prepares a run of the program with these arguments.
+    pub fn command<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Invocation<'_> {
+        Invocation::new(
+            self,
+            arguments
+                .into_iter()
+                .map(|a| a.as_ref().to_owned())
+                .collect(),
+        )
+    }
+
+    /// Runs the program with pipes and an empty input, to its end.
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Output {
+        self.command(arguments).run()
+    }
+
+    /// Runs the program in a pseudo-terminal.
+    pub fn terminal<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Terminal {
+        self.command(arguments).terminal()
+    }
+
+    /// The program under test.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// All environment variables of a run; there are no others.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let folder = |name: &str| self.root.join(name).display().to_string();
+        vec![
+            ("HOME", folder("home")),
+            ("XDG_CONFIG_HOME", folder("home/config")),
+            ("XDG_DATA_HOME", folder("home/data")),
+            ("XDG_CACHE_HOME", folder("home/cache")),
+            ("TMPDIR", folder("tmp")),
+            ("PATH", SEARCH_PATH.to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TERM", "xterm-256color".to_owned()),
+            ("OPENAI_API_KEY", API_KEY.to_owned()),
+            // A first run must not find the servers of the machine the tests run on.
+            ("DUNLIN_DISCOVER", String::new()),
+        ]
+    }
+}
+
+fn configuration(base_url: &str) -> String {
+    format!(
+        r#"default_agent = "assistant"
+
+[keys.test]
+env = "OPENAI_API_KEY"
+
+[agents.assistant]
+kind = "chat"
+api = "openai"
+base_url = "{base_url}"
+model = "{MODEL}"
+api_key = "test"
+"#
+    )
+}
+
+fn write(path: &Path, contents: &[u8]) {
+    let folder = path.parent().expect("a file stands in a folder");
+    fs::create_dir_all(folder).expect("a folder of the test");
+    fs::write(path, contents).expect("a file of the test");
+}

@@ -1,0 +1,243 @@
+//! A scripted server that speaks the OpenAI chat-completions protocol on loopback.
+//!
+//! The test says beforehand what each request is answered with ([`Response`]); the server keeps every
+//! request for assertions and checks each against the rules that real servers enforce. It lives in a
+//! thread of its own, so that tests stay plain synchronous code.
+
+mod rules;
+mod script;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+pub use script::{Gate, Response};
+
+use crate::watched::{DEADLINE, Watched};
+
+/// The only model the scripted provider has.
+pub const MODEL: &str = "scripted";
+
+/// A running scripted server. Dropping it closes every connection, and fails the test when a request
+/// broke a rule or a part of the script was never asked for.
+#[derive(Debug)]
+pub struct Provider {
+    address: SocketAddr,
+    log: Arc<Watched<Log>>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One request, as it came in.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// `GET`, `POST`.
+    pub method: String,
+    /// With the query, if there is one.
+    pub path: String,
+    /// Names in lower case, in the order they were sent.
+    pub headers: Vec<(String, String)>,
+    /// The body; null when it is no JSON.
+    pub body: Value,
+    /// The body as it was sent.
+    pub bytes: Vec<u8>,
+    /// Whether the answer was played to its end.
+    pub answered: bool,
+    /// Whether the client closed the connection before that.
+    pub hung_up: bool,
+}
+
+/// What the server and the test share.
+#[derive(Debug, Default)]
+struct Log {
+    /// Answers to the next chat requests.
+    script: VecDeque<Response>,
+    /// The answer to all chat requests after the script.
+    then_always: Option<Response>,
+    /// The chat requests so far.
+    chats: Vec<Received>,
+    /// What was wrong with them.
+    violations: Vec<String>,
+    /// What no body may contain.
+    secrets: Vec<String>,
+}
+
+impl Provider {
+    /// Answers the first request with the first response and so on; more requests than responses fail
+    /// the test, and so do fewer.
+    ///
+    /// # Panics
+    ///
+    /// When the machine has no loopback port left.
+    pub fn play(script: impl IntoIterator<Item = Response>) -> Self {
+        Provider::start(Log {
+            script: script.into_iter().collect(),
+            ..Log::default()
+        })
+    }
+
+    /// Answers every request with the same response.
+    ///
+    /// # Panics
+    ///
+    /// When the machine has no loopback port left.
+    pub fn always(response: Response) -> Self {
+        Provider::start(Log {
+            then_always: Some(response),
+            ..Log::default()
+        })
+    }
+
+    /// Makes `secret` a violation wherever it shows up in a body. The key of the test configuration
+    /// is one from the start.
+    pub fn must_not_see(&self, secret: &str) {
+        self.log.update(|log| log.secrets.push(secret.to_owned()));
+    }
+
+    /// What belongs into `base_url`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The chat requests so far.
+    pub fn requests(&self) -> Vec<Received> {
+        self.log.read(|log| log.chats.clone())
+    }
+
+    /// Blocks until the chat request number `index` (from 0) came in.
+    ///
+    /// # Panics
+    ///
+    /// When it has not come before the deadline.
+    pub fn wait_for_request(&self, index: usize) -> Received {
+        self.wait(&format!("request {index}"), |log| {
+            log.chats.get(index).cloned()
+        })
+    }
+
+    /// Blocks until the client closed the connection of request number `index` before its answer ended.
+    ///
+    /// # Panics
+    ///
+    /// When it has not done so before the deadline.
+    pub fn wait_for_hang_up(&self, index: usize) {
+        self.wait(
+            &format!("the client to hang up on request {index}"),
+            |log| log.chats.get(index).filter(|chat| chat.hung_up).map(|_| ()),
+        );
+    }
+
+    /// Everything that is wrong so far; empty when the test went as the script says.
+    pub fn violations(&self) -> Vec<String> {
+        self.log.read(|log| {
+            let mut all = log.violations.clone();
+            if !log.script.is_empty() {
+                all.push(format!(
+                    "{} answers of the script were never asked for",
+                    log.script.len()
+                ));
+            }
+            all
+        })
+    }
+
+    fn start(mut log: Log) -> Self {
+        log.secrets.push(crate::API_KEY.to_owned());
+        let log = Arc::new(Watched::new(log));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .expect("a runtime for the scripted provider");
+        let listener = runtime
+            .block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+            .expect("a port on loopback");
+        let address = listener.local_addr().expect("the address of a bound port");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shared = Arc::clone(&log);
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = server::serve(listener, shared) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Provider {
+            address,
+            log,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    fn wait<R>(&self, what: &str, ready: impl FnMut(&Log) -> Option<R>) -> R {
+        self.log.wait(DEADLINE, ready).unwrap_or_else(|timed_out| {
+            panic!(
+                "waiting for {what}: {timed_out}\n{:#?}",
+                self.log.read(|log| log.chats.clone())
+            )
+        })
+    }
+}
+
+impl Received {
+    /// The value of a header; `name` in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(found, _)| found == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The conversation that was sent.
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of the tools that were offered.
+    pub fn tools(&self) -> Vec<&str> {
+        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        tools
+            .iter()
+            .filter_map(|tool| tool["function"]["name"].as_str())
+            .collect()
+    }
+
+    /// The results of calls after the last assistant message, in their order.
+    pub fn results(&self) -> Vec<&str> {
+        let mut results: Vec<&str> = self
+            .messages()
+            .iter()
+            .rev()
+            .take_while(|message| message["role"] == "tool")
+            .filter_map(|message| message["content"].as_str())
+            .collect();
+        results.reverse();
+        results
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // Its panic was printed; the violations below are not lost to it.
+            let _ = thread.join();
+        }
+        // A test that is failing already has its message.
+        if !std::thread::panicking() {
+            assert_eq!(
+                self.violations(),
+                Vec::<String>::new(),
+                "the scripted provider complains"
+            );
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The screen's side of the terminal: an emulator, and what else the program's output did.
+
+use std::num::NonZeroU16;
+
+/// Lines that left the screen at the top and still count as seen; more than any test writes.
+const SCROLLBACK_LINES: usize = 10_000;
+
+/// What a person sees at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Screen {
+    /// All lines, with those that left the screen at the top. Long lines are not broken.
+    pub text: String,
+    /// What stands in the line of the cursor.
+    pub cursor_line: String,
+    /// Where the cursor is in it, from 0.
+    pub cursor_column: u16,
+}
+
+/// What is known of a program in a terminal, changed by the threads that listen to it.
+pub(super) struct Seen {
+    emulator: vt100::Parser<Effects>,
+    /// Everything as it was written.
+    pub(super) bytes: Vec<u8>,
+    /// The program's side is closed.
+    pub(super) closed: bool,
+    /// The program ended: its exit status, or `None` after a signal.
+    pub(super) ended: Option<Option<i32>>,
+}
+
+/// What the program did to the terminal apart from writing on it.
+#[derive(Debug, Default)]
+struct Effects(Vec<String>);
+
+impl Screen {
+    /// Whether `text` is shown.
+    pub fn contains(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
+
+    /// How often `text` is shown.
+    pub fn count(&self, text: &str) -> usize {
+        self.text.matches(text).count()
+    }
+
+    /// The last line that contains `text`.
+    pub fn line_with(&self, text: &str) -> Option<&str> {
+        self.text.lines().rev().find(|line| line.contains(text))
+    }
+}
+
+impl Seen {
+    /// An empty screen of this size.
+    pub(super) fn new(rows: NonZeroU16, columns: NonZeroU16) -> Self {
+        let effects = Effects::default();
+        let emulator = vt100::Parser::new_with_callbacks(rows, columns, SCROLLBACK_LINES, effects);
+        Seen {
+            emulator,
+            bytes: Vec::new(),
+            closed: false,
+            ended: None,
+        }
+    }
+
+    /// Takes in what the program wrote.
+    pub(super) fn show(&mut self, bytes: &[u8]) {
+        self.emulator.process(bytes);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes on another size.
+    pub(super) fn resize(&mut self, rows: NonZeroU16, columns: NonZeroU16) {
+        self.emulator.set_size(rows, columns);
+    }
+
+    /// What the program did apart from writing.
+    pub(super) fn effects(&self) -> &[String] {
+        &self.emulator.callbacks().0
+    }
+
+    /// The screen as it is.
+    pub(super) fn screen(&self) -> Screen {
+        use vt100::capture::{BasicFormattedCaptureRange, basic_formatted_to_plain};
+
+        let screen = self.emulator.screen();
+        let mut all = String::new();
+        let range = BasicFormattedCaptureRange::Full(&mut Default::default());
+        screen
+            .write_contents_formatted_basic(&mut all, range)
+            .expect("writing into a string");
+        let (row, column) = screen.cursor_position();
+        let (_, width) = screen.size();
+        Screen {
+            text: basic_formatted_to_plain(&all).collect(),
+            cursor_line: screen
+                .rows(0, width.get())
+                .nth(usize::from(row))
+                .unwrap_or_default(),
+            cursor_column: column,
+        }
+    }
+
+    /// Nothing will change any more.
+    pub(super) fn over(&self) -> bool {
+        self.closed && self.ended.is_some()
+    }
+}
+
+impl vt100::Callbacks for Effects {
+    fn audible_bell(&mut self, _: &mut vt100::Screen) {
+        self.0.push("bell".to_owned());
+    }
+
+    fn visual_bell(&mut self, _: &mut vt100::Screen) {
+        self.0.push("visual bell".to_owned());
+    }
+
+    fn resize(&mut self, _: &mut vt100::Screen, request: (u16, u16)) {
+        self.0.push(format!("resize {request:?}"));
+    }
+
+    fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
+        self.0.push(format!("icon name {}", name.escape_ascii()));
+    }
+
+    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        self.0.push(format!("title {}", title.escape_ascii()));
+    }
+
+    fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8], data: &[u8]) {
+        self.0.push(format!("clipboard {}", data.escape_ascii()));
+    }
+
+    fn paste_from_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8]) {
+        self.0.push("reads the clipboard".to_owned());
+    }
+
+    fn unhandled_control(&mut self, _: &mut vt100::Screen, control: u8) {
+        self.0.push(format!("control {control:#04x}"));
+    }
+
+    fn unhandled_escape(
+        &mut self,
+        _: &mut vt100::Screen,
+        _first: Option<u8>,
+        _second: Option<u8>,
+        last: u8,
+    ) {
+        self.0.push(format!("escape {}", last.escape_ascii()));
+    }
+
+    fn unhandled_csi(
+        &mut self,
+        _: &mut vt100::Screen,
+        first: Option<u8>,
+        _second: Option<u8>,
+        parameters: &[&[u16]],
+        last: char,
+    ) {
+        let first = first.map(char::from).unwrap_or_default();
+        self.0.push(format!("csi {first}{parameters:?}{last}"));
+    }
+
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
+        self.0
+            .push(format!("osc {}", parameters.join(&b';').escape_ascii()));
+    }
+}
