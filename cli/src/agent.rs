@@ -46,3 +46,22 @@ impl Agent {
             .is_none_or(|names| names.iter().any(|name| name == tool))
     }
 }
+
+#[cfg(test)]
+impl Agent {
+    /// A local agent for tests, with nothing set that need not be.
+    pub(crate) fn sample() -> Agent {
+        Agent {
+            name: "assistant".to_owned(),
+            api: Api::OpenAi,
+            base_url: "http://127.0.0.1:8080/v1".parse().unwrap(),
+            model: "small".to_owned(),
+            api_key: None,
+            temperature: None,
+            max_tokens: None,
+            top_p: None,
+            system_prompt: None,
+            tools: None,
+        }
+    }
+}

@@ -5,3 +5,4 @@ pub mod message;
 pub mod provider;
 pub mod request;
 pub mod secret;
+pub mod turn;

@@ -12,16 +12,9 @@ const KEY: &str = "sk-very-secret";
 
 fn agent(base_url: &url::Url) -> Agent {
     Agent {
-        name: "assistant".to_owned(),
-        api: Api::OpenAi,
         base_url: base_url.clone(),
-        model: "small".to_owned(),
         api_key: Some(Secret::new("main", KEY)),
-        temperature: None,
-        max_tokens: None,
-        top_p: None,
-        system_prompt: None,
-        tools: None,
+        ..Agent::sample()
     }
 }
 

@@ -1,20 +1,5 @@
 use super::*;
 
-fn agent() -> Agent {
-    Agent {
-        name: "assistant".to_owned(),
-        api: crate::agent::Api::OpenAi,
-        base_url: "http://127.0.0.1:8080/v1".parse().unwrap(),
-        model: "small".to_owned(),
-        api_key: None,
-        temperature: None,
-        max_tokens: None,
-        top_p: None,
-        system_prompt: None,
-        tools: None,
-    }
-}
-
 fn tool(name: &str) -> Tool {
     Tool {
         name: name.to_owned(),
@@ -66,7 +51,7 @@ fn composed(
 
 #[test]
 fn a_request_says_all_and_nothing_else() {
-    let mut agent = agent();
+    let mut agent = Agent::sample();
     agent.system_prompt = Some("Be brief".to_owned());
     agent.temperature = Some(0.2);
     agent.max_tokens = Some(100);
@@ -93,10 +78,15 @@ fn a_request_says_all_and_nothing_else() {
 
 #[test]
 fn a_longer_conversation_starts_alike() {
-    let before = composed(&asked_and_called(), &agent(), &Profile::default(), &[]);
+    let before = composed(
+        &asked_and_called(),
+        &Agent::sample(),
+        &Profile::default(),
+        &[],
+    );
     let mut longer = asked_and_called();
     longer.push_assistant(Message::text(Role::Assistant, "It says contents"));
-    let after = composed(&longer, &agent(), &Profile::default(), &[]);
+    let after = composed(&longer, &Agent::sample(), &Profile::default(), &[]);
     let (before, after) = (&before.body()["messages"], &after.body()["messages"]);
     for (index, message) in before.as_array().unwrap().iter().enumerate() {
         assert_eq!(message, &after[index]);
@@ -106,7 +96,7 @@ fn a_longer_conversation_starts_alike() {
 #[test]
 fn the_profile_decides_what_endpoints_differ_in() {
     let message = |profile: &Profile| {
-        let request = composed(&asked_and_called(), &agent(), profile, &[]);
+        let request = composed(&asked_and_called(), &Agent::sample(), profile, &[]);
         request.body()["messages"][1].clone()
     };
     let empty = message(&Profile::default());
@@ -132,7 +122,7 @@ fn the_profile_decides_what_endpoints_differ_in() {
 #[test]
 fn an_edit_changes_the_bytes_of_this_request_only() {
     let conversation = asked_and_called();
-    let mut request = composed(&conversation, &agent(), &Profile::default(), &[]);
+    let mut request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
     let original = request.bytes().clone();
     assert_eq!(
         request.bytes().as_ptr(),
@@ -146,7 +136,7 @@ fn an_edit_changes_the_bytes_of_this_request_only() {
             .contains("Read that")
     );
     assert_eq!(
-        composed(&conversation, &agent(), &Profile::default(), &[]).bytes(),
+        composed(&conversation, &Agent::sample(), &Profile::default(), &[]).bytes(),
         &original
     );
 }
