@@ -2,8 +2,8 @@
 //!
 //! One rule is held by construction, because an endpoint refuses every later request once it is
 //! broken: each call of an assistant message is followed by exactly one result before anyone else
-//! speaks. [`Conversation`] therefore has no way to change a message in place, and whoever adds a message
-//! while calls are open closes them first.
+//! speaks. [`Conversation`] therefore has no way to change a message in place, and whoever adds a
+//! message while calls are open closes them first.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,12 @@ use serde_json::{Map, Value};
 /// The result of a call that the user interrupted.
 pub const CANCELLED: &str = "cancelled by user";
 
-/// The result given to a call whose real one is missing, for example in a session file that a crash cut short.
+/// The result given to a call whose real one is missing, for example in a session file that a crash
+/// cut short.
 pub const LOST: &str = "ERROR: the result of this call was lost";
 
-/// Longest id that is taken over from a provider, in bytes. Real ones have 9 to 40; a longer one is replaced
-/// so that a hostile endpoint cannot grow every later request.
+/// Longest id that is taken over from a provider, in bytes. Real ones have 9 to 40; a longer one is
+/// replaced so that a hostile endpoint cannot grow every later request.
 const MAX_CALL_ID_BYTES: usize = 64;
 
 /// Who speaks.
@@ -75,8 +76,8 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name, fit to be sent: see [`wire_name`].
     pub name: String,
-    /// The arguments; `{}` where the model's own could not be read, because an unreadable text in the
-    /// history would be refused with every later request.
+    /// The arguments; `{}` where the model's own could not be read, because an unreadable text in
+    /// the history would be refused with every later request.
     pub arguments: Map<String, Value>,
     /// What the model really wrote, where that could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,8 +165,9 @@ impl Conversation {
         self.messages.push(Message::text(Role::User, text));
     }
 
-    /// Adds an assistant message. An empty one is dropped, since endpoints refuse it later; ids that
-    /// were used before, are empty or oversized are replaced. Returns the calls as stored, in the same order.
+    /// Adds an assistant message. An empty one is dropped, since endpoints refuse it later; ids
+    /// that were used before, are empty or oversized are replaced. Returns the calls as stored, in
+    /// the same order.
     pub fn push_assistant(&mut self, mut message: Message) -> Vec<ToolCall> {
         self.close_open_calls(CANCELLED);
         message.role = Role::Assistant;
@@ -221,8 +223,8 @@ impl Conversation {
     }
 }
 
-/// Makes a tool name fit to be sent: at most 64 of `A-Z a-z 0-9 _ -`. A model may well call a tool by
-/// a name that the endpoint would refuse to see again in the history.
+/// Makes a tool name fit to be sent: at most 64 of `A-Z a-z 0-9 _ -`. A model may well call a tool
+/// by a name that the endpoint would refuse to see again in the history.
 pub fn wire_name(name: &str) -> String {
     const MAX_CHARS: usize = 64;
     let legal = |c: char| {

@@ -14,8 +14,8 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// A secret; `name` is what the user knows it by: the key's name in `config.toml` or the name of
-    /// an environment variable.
+    /// A secret; `name` is what the user knows it by: the key's name in `config.toml` or the name
+    /// of an environment variable.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Secret {
         Secret {
             name: name.into(),

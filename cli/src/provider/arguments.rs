@@ -1,7 +1,7 @@
 //! Reads the arguments of a call as models and servers really write them.
 //!
-//! Nothing is guessed here that could change what a call does: what is taken is a value that stands in the text,
-//! whole. Everything else goes back to the model as an error.
+//! Nothing is guessed here that could change what a call does: what is taken is a value that stands
+//! in the text, whole. Everything else goes back to the model as an error.
 
 use serde_json::{Map, Value};
 

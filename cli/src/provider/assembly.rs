@@ -1,10 +1,11 @@
 //! Events to text, reasoning, calls, usage and an end.
 //!
-//! A pure state machine: [`Assembly::feed`] takes frames, [`Assembly::end`] says what the reply came to. It reads
-//! JSON without a fixed shape, since every field has been seen missing, null or of another type somewhere.
+//! A pure state machine: [`Assembly::feed`] takes frames, [`Assembly::end`] says what the reply
+//! came to. It reads JSON without a fixed shape, since every field has been seen missing, null or
+//! of another type somewhere.
 //!
-//! Whether the model wants tools is decided by the presence of calls, and whether the reply is whole by its
-//! calls being so; the reason that the server names only ever adds doubt.
+//! Whether the model wants tools is decided by the presence of calls, and whether the reply is
+//! whole by its calls being so; the reason that the server names only ever adds doubt.
 
 use serde_json::Value;
 
@@ -13,8 +14,8 @@ use super::error_body;
 use super::framing::Frame;
 use super::{Finish, ReplyEnd, StreamEvent, Usage};
 
-/// Where reasoning is found, in the order in which a chunk is searched. A reply that sends it twice is
-/// shown it once: the first field that had some is kept to.
+/// Where reasoning is found, in the order in which a chunk is searched. A reply that sends it twice
+/// is shown it once: the first field that had some is kept to.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// A failure that the server reported within a reply that began well.
@@ -50,7 +51,8 @@ impl Assembly {
     /// Takes one frame and adds what it holds to `out`.
     ///
     /// # Errors
-    /// What the server reports as an error. It ends the reply, whether or not the connection stays open.
+    /// What the server reports as an error. It ends the reply, whether or not the connection stays
+    /// open.
     pub fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
         match frame {
             Frame::Done => self.done = true,
@@ -108,8 +110,8 @@ impl Assembly {
         Ok(ReplyEnd { calls, finish })
     }
 
-    /// Reads all the values of a payload: some servers glue two chunks together, or begin a new `data:` in the
-    /// middle of one they did not finish.
+    /// Reads all the values of a payload: some servers glue two chunks together, or begin a new
+    /// `data:` in the middle of one they did not finish.
     fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
         let mut rest = payload;
         loop {

@@ -1,16 +1,18 @@
 //! Puts calls together from their pieces.
 //!
-//! A piece should carry the index of its call, the id and name once, and the arguments bit by bit. Servers leave
-//! the index out, give every call the same one, repeat or split the name, reuse ids or send none. A piece belongs
-//! to the call of its index or, without one, to the last; it opens a new call when it contradicts that one:
-//! another id with a name, or a name and arguments although the arguments there are already whole.
+//! A piece should carry the index of its call, the id and name once, and the arguments bit by bit.
+//! Servers leave the index out, give every call the same one, repeat or split the name, reuse ids
+//! or send none. A piece belongs to the call of its index or, without one, to the last; it opens a
+//! new call when it contradicts that one: another id with a name, or a name and arguments although
+//! the arguments there are already whole.
 
 use serde_json::Value;
 
 use super::arguments::{self, Arguments};
 use super::{BadArguments, ProposedCall};
 
-/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut off.
+/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut
+/// off.
 const MAX_CALLS: usize = 128;
 
 /// Longest name of a tool, in bytes. Endpoints allow 64; a longer name is unknown anyway.

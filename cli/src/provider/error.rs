@@ -1,8 +1,8 @@
 //! What goes wrong between here and a provider, sorted by who can do something about it.
 //!
 //! A message names the endpoint and what happened there. The way out is kept apart, in
-//! [`ProviderError::hint`], so that whoever shows it can set it off. No message ever holds a key, and an endpoint is
-//! named without the user, password and query that its URL may have.
+//! [`ProviderError::hint`], so that whoever shows it can set it off. No message ever holds a key,
+//! and an endpoint is named without the user, password and query that its URL may have.
 
 use std::fmt;
 use std::time::Duration;
@@ -53,8 +53,8 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// A failure of the connection. `Display` is that of the innermost cause: the layers between only repeat
-/// that a request has failed.
+/// A failure of the connection. `Display` is that of the innermost cause: the layers between only
+/// repeat that a request has failed.
 #[derive(Debug)]
 pub struct Cause(Box<dyn std::error::Error + Send + Sync>);
 

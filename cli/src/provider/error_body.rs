@@ -1,7 +1,7 @@
 //! Finds the sentence in the body of a refusal.
 //!
-//! Every server wraps it differently: in `error.message`, in `error` itself, in `message`, `detail` or
-//! `errors`, in an array, in a web page, or not at all.
+//! Every server wraps it differently: in `error.message`, in `error` itself, in `message`, `detail`
+//! or `errors`, in an array, in a web page, or not at all.
 
 use std::time::{Duration, SystemTime};
 

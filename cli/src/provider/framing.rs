@@ -1,15 +1,16 @@
 //! Bytes to events.
 //!
-//! Lines, fields and events are cut by `sse-stream`, which takes LF, CRLF and bare CR in any mixture, split at any
-//! byte, `data:` with and without a space, and decodes whole lines only. Around it this module adds
-//! what a chat needs and an event stream does not define:
+//! Lines, fields and events are cut by `sse-stream`, which takes LF, CRLF and bare CR in any
+//! mixture, split at any byte, `data:` with and without a space, and decodes whole lines only.
+//! Around it this module adds what a chat needs and an event stream does not define:
 //!
 //! - a stream that ends without its last empty line still gives its last event;
-//! - a body that is one JSON document although a stream was asked for is passed on whole, one that is a web page is refused;
-//! - `[DONE]` counts with any white space around it, and a payload that starts with `:` is a comment that some
-//!   gateway has wrapped;
-//! - events and replies have a largest size, and the time between two bytes has a limit. Comments are bytes:
-//!   a server that sends them is alive.
+//! - a body that is one JSON document although a stream was asked for is passed on whole, one that
+//!   is a web page is refused;
+//! - `[DONE]` counts with any white space around it, and a payload that starts with `:` is a
+//!   comment that some gateway has wrapped;
+//! - events and replies have a largest size, and the time between two bytes has a limit. Comments
+//!   are bytes: a server that sends them is alive.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use futures::{Stream, StreamExt, stream};
 use sse_stream::SseByteStream;
 use tokio::time::{Instant, Sleep};
 
-/// Largest event, or whole document, in bytes. The largest real ones are documents with a long reply, some
-/// hundred kilobytes; without a bound an endless line would fill the memory.
+/// Largest event, or whole document, in bytes. The largest real ones are documents with a long
+/// reply, some hundred kilobytes; without a bound an endless line would fill the memory.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Most bytes of one reply. An event of some 300 bytes carries one token, so this is room for
@@ -112,8 +113,8 @@ impl Frames {
         }
     }
 
-    /// The next event; `None` when the body has ended, and ever after. An error is the last item too. Dropping
-    /// the future loses nothing.
+    /// The next event; `None` when the body has ended, and ever after. An error is the last item
+    /// too. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<Frame, FrameError>> {
         let next = self.advance().await.transpose();
         if !matches!(next, Some(Ok(_))) {
@@ -158,8 +159,8 @@ impl Frames {
         }
     }
 
-    /// Decides by the first byte that is not white space; the content type is no help, since proxies
-    /// drop it and servers get it wrong.
+    /// Decides by the first byte that is not white space; the content type is no help, since
+    /// proxies drop it and servers get it wrong.
     fn recognise(&mut self) -> Result<(), FrameError> {
         const BOM: &[u8] = b"\xEF\xBB\xBF";
         let Body::Unknown(_, read) = &self.body else {
@@ -187,7 +188,8 @@ impl Frames {
             Body::Document(chunks, text)
         } else {
             let read = stream::iter([Ok(Bytes::from(read))]);
-            // Closes the last event. Two line ends, because the last line may lack its own; more do no harm.
+            // Closes the last event. Two line ends, because the last line may lack its own; more do
+            // no harm.
             let ending = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
             Body::Events(Box::pin(SseByteStream::new(Box::pin(
                 read.chain(chunks).chain(ending),
@@ -221,8 +223,8 @@ fn unwrap(error: sse_stream::Error) -> FrameError {
     }
 }
 
-/// Counts the bytes of an event and of the reply. The parser sits between those who count up and who
-/// starts anew, hence the sharing.
+/// Counts the bytes of an event and of the reply. The parser sits between those who count up and
+/// who starts anew, hence the sharing.
 #[derive(Debug, Clone, Default)]
 struct Meter {
     event: Arc<AtomicUsize>,

@@ -1,11 +1,12 @@
 //! Makes the HTTP client: the one place where connections get their limits.
 //!
-//! - Connecting has a time limit; a reply has none as a whole, only between two bytes (see [`super::framing`]),
-//!   since a long answer is no fault.
-//! - Redirects are not followed: a POST that is redirected becomes a GET or carries the key to another host.
+//! - Connecting has a time limit; a reply has none as a whole, only between two bytes (see
+//!   [`super::framing`]), since a long answer is no fault.
+//! - Redirects are not followed: a POST that is redirected becomes a GET or carries the key to
+//!   another host.
 //! - A proxy from the environment is used, but never for this machine.
-//! - Reading the system's certificates takes longer than all else at start-up. They are read when the
-//!   first request is sent, and not at all for plain HTTP to this machine.
+//! - Reading the system's certificates takes longer than all else at start-up. They are read when
+//!   the first request is sent, and not at all for plain HTTP to this machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use url::{Host, Url};
 
-/// How long to wait for a connection. Three attempts of TCP take 7 s; a server that needs longer is not there.
+/// How long to wait for a connection. Three attempts of TCP take 7 s; a server that needs longer is
+/// not there.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait for the next byte, unless the configuration says otherwise. A local model

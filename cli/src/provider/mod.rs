@@ -1,9 +1,10 @@
 //! Providers: what answers a request with a stream.
 //!
-//! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of bytes, whatever line
-//! ends, pauses and endings a server has. [`assembly`] makes text, reasoning, calls and an end of events,
-//! whatever a server puts in them. [`profile`] says what an endpoint wants sent. [`openai`] ties them to a
-//! connection. What is above sees [`Provider`] and [`StreamEvent`] and no provider's name.
+//! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
+//! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
+//! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
+//! wants sent. [`openai`] ties them to a connection. What is above sees [`Provider`] and
+//! [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
 pub mod error;
@@ -30,7 +31,8 @@ use error::ProviderError;
 use http::Timeouts;
 use profile::Profile;
 
-/// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the connection.
+/// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
+/// connection.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;
 
 /// Answers requests.
@@ -88,14 +90,15 @@ pub struct ReplyEnd {
     pub finish: Finish,
 }
 
-/// Whether a reply is whole. Decided by what arrived; the reason that the server names is only a hint.
+/// Whether a reply is whole. Decided by what arrived; the reason that the server names is only a
+/// hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Finish {
     /// It is.
     #[default]
     Complete,
-    /// It was cut at the token limit, or its calls end in the middle, or a piece was lost on the way. None of
-    /// its calls may be run: half an argument can be a valid one.
+    /// It was cut at the token limit, or its calls end in the middle, or a piece was lost on the
+    /// way. None of its calls may be run: half an argument can be a valid one.
     Cut,
 }
 

@@ -22,14 +22,16 @@ use crate::agent::Agent;
 use crate::request::Request;
 use crate::secret::Secret;
 
-/// How long to wait after the model has finished: for the count of tokens and the mark of the end, which some
-/// servers never send while they keep the connection open. Both come within milliseconds where they come.
+/// How long to wait after the model has finished: for the count of tokens and the mark of the end,
+/// which some servers never send while they keep the connection open. Both come within milliseconds
+/// where they come.
 const FINISH_GRACE: Duration = Duration::from_secs(2);
 
 /// How much of the body of a refusal is read, in bytes. The message stands at its beginning.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// How long to wait for the body of a refusal. Its status is known by then and tells more than half.
+/// How long to wait for the body of a refusal. Its status is known by then and tells more than
+/// half.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An endpoint that speaks chat completions.

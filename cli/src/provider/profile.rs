@@ -1,7 +1,7 @@
 //! What one endpoint wants sent: the only place that knows endpoints by name.
 //!
-//! A new endpoint starts with the default, which the most servers accept; a field departs from it for a
-//! reason that its documentation names.
+//! A new endpoint starts with the default, which the most servers accept; a field departs from it
+//! for a reason that its documentation names.
 
 use serde_json::Value;
 use url::Url;
@@ -11,15 +11,17 @@ use url::Url;
 pub struct Profile {
     /// The `content` of an assistant message that has calls and no text.
     pub content_beside_calls: CallContent,
-    /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked to.
+    /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked
+    /// to.
     pub include_usage: bool,
-    /// The name of the limit on the reply's length. OpenAI's reasoning models refuse `max_tokens`, most
-    /// other servers know nothing else.
+    /// The name of the limit on the reply's length. OpenAI's reasoning models refuse `max_tokens`,
+    /// most other servers know nothing else.
     pub max_tokens_field: &'static str,
     /// Whether the model's reasoning is sent back.
     pub reasoning: ReasoningEcho,
     /// `maxLength` and `maxItems` from this value on are taken out of schemas. llama.cpp compiles a
-    /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the request.
+    /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
+    /// request.
     pub schema_bound: u64,
 }
 

@@ -1,11 +1,12 @@
 //! The request: one value that is counted, logged, shown and sent.
 //!
-//! [`compose`] is a pure function of conversation, agent, profile, tools and limits. What it returns is
-//! serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket. Whoever wants to
-//! change what one request says changes the [`Request`] (see [`Request::edit`]), never the conversation.
+//! [`compose`] is a pure function of conversation, agent, profile, tools and limits. What it
+//! returns is serialised once, by the first [`Request::bytes`], and those bytes are what leaves the
+//! socket. Whoever wants to change what one request says changes the [`Request`] (see
+//! [`Request::edit`]), never the conversation.
 //!
-//! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers and local
-//! servers cache by prefix, and a prefix that wanders makes them read everything again.
+//! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
+//! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
 mod window;
 
@@ -63,8 +64,8 @@ impl Request {
     }
 }
 
-/// Makes the next request of a conversation. `tools` are all tools there are; the agent's list picks
-/// from them.
+/// Makes the next request of a conversation. `tools` are all tools there are; the agent's list
+/// picks from them.
 pub fn compose(
     conversation: &Conversation,
     agent: &Agent,

@@ -1,9 +1,9 @@
 //! Chooses how much of a long conversation is sent.
 //!
-//! Whole turns are left out, oldest first, so that a call never loses its result. The start does not
-//! creep forward with every message: once the limit is passed, a quarter of it is freed at one
-//! stroke, and the start then stays where it is until the limit is reached again. A start that moves every time
-//! would make the provider read the whole history anew with every request.
+//! Whole turns are left out, oldest first, so that a call never loses its result. The start does
+//! not creep forward with every message: once the limit is passed, a quarter of it is freed at one
+//! stroke, and the start then stays where it is until the limit is reached again. A start that
+//! moves every time would make the provider read the whole history anew with every request.
 
 use std::ops::{AddAssign, SubAssign};
 
@@ -52,7 +52,8 @@ pub(super) fn start(messages: &[Message], limits: &HistoryLimits) -> usize {
     let turns = turns(messages);
     let mut total = Cost::default();
     let mut first = 0;
-    // The cuts of the past are repeated here in their order, which is what keeps them where they were.
+    // The cuts of the past are repeated here in their order, which is what keeps them where they
+    // were.
     for (index, turn) in turns.iter().enumerate() {
         total += turn.cost;
         if total.exceeds(&limit) {

@@ -7,13 +7,15 @@ use dunlin_host::display;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Longest summary of the arguments, in characters: with the tool's name it fits a line of a terminal.
+/// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
+/// terminal.
 const TARGET_CHARS: usize = 60;
 
 /// Longest note, in characters: two lines of a terminal.
 const NOTE_CHARS: usize = 160;
 
-/// Arguments that say what a call is about, best first. Others are shown only where none of these is there.
+/// Arguments that say what a call is about, best first. Others are shown only where none of these
+/// is there.
 const TELLING_ARGUMENTS: [&str; 7] = [
     "file_path",
     "path",
@@ -42,7 +44,8 @@ pub enum CallState {
     Failed,
     /// The user or a rule refused.
     Denied,
-    /// It was not tried: an earlier call was denied, the reply was cut off, the rounds were used up.
+    /// It was not tried: an earlier call was denied, the reply was cut off, the rounds were used
+    /// up.
     NotRun,
     /// The user interrupted.
     Cancelled,

@@ -1,8 +1,9 @@
 //! Performs what the machine wants done.
 //!
-//! Everything is polled in place, in one future: nothing is spawned, so nothing outlives the turn, and between the machine's
-//! wish to run a call and its result stands nothing but the host. The interruption is polled first, beside whatever
-//! is being waited for; when it comes, that is dropped and the turn ends within the same poll.
+//! Everything is polled in place, in one future: nothing is spawned, so nothing outlives the turn,
+//! and between the machine's wish to run a call and its result stands nothing but the host. The
+//! interruption is polled first, beside whatever is being waited for; when it comes, that is
+//! dropped and the turn ends within the same poll.
 
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
@@ -127,9 +128,10 @@ pub struct TurnReport {
     pub rounds: u32,
 }
 
-/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`]; while the user is being
-/// asked too, so whoever wants Ctrl-C to mean "no" there must not let it through. Dropping the future is the same
-/// without a report. What either leaves behind stands in [the module's table](super).
+/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`];
+/// while the user is being asked too, so whoever wants Ctrl-C to mean "no" there must not let it
+/// through. Dropping the future is the same without a report. What either leaves behind stands in
+/// [the module's table](super).
 pub async fn run_turn(
     conversation: &mut Conversation,
     prompt: String,
@@ -267,7 +269,8 @@ impl TurnContext<'_> {
                     Some(Some(Ok(StreamEvent::Notice(notice)))) => self.frontend.notice(&notice),
                     Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
                     Some(Some(Err(error))) => break Event::StreamFailed(error),
-                    // A provider ends with an end or an error; one that does neither cannot be trusted to be whole.
+                    // A provider ends with an end or an error; one that does neither cannot be
+                    // trusted to be whole.
                     Some(None) => {
                         break Event::ReplyEnded(ReplyEnd {
                             finish: Finish::Cut,

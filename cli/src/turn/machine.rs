@@ -38,7 +38,8 @@ pub struct TurnRules {
 }
 
 impl Default for TurnRules {
-    /// Fifty rounds: long work takes some thirty, a model that runs in circles does not stop by itself.
+    /// Fifty rounds: long work takes some thirty, a model that runs in circles does not stop by
+    /// itself.
     fn default() -> TurnRules {
         TurnRules {
             on_denial: OnDenial::Stop,
@@ -119,7 +120,8 @@ enum State {
     Ended,
 }
 
-/// A turn on its way. Dropping it interrupts it: the conversation is legal whenever the turn is gone.
+/// A turn on its way. Dropping it interrupts it: the conversation is legal whenever the turn is
+/// gone.
 #[derive(Debug)]
 pub struct Turn<'a> {
     conversation: &'a mut Conversation,
@@ -268,7 +270,8 @@ impl<'a> Turn<'a> {
                 Ok(arguments) => (arguments, None),
                 Err(bad) => (stored.arguments, Some(bad)),
             };
-            // The host gets the name as the model wrote it: only then can it name the tools that come near.
+            // The host gets the name as the model wrote it: only then can it name the tools that
+            // come near.
             let call = Call {
                 id: stored.id,
                 tool: proposed.tool,
@@ -521,7 +524,8 @@ fn history_call(call: &ProposedCall) -> ToolCall {
     }
 }
 
-/// The text of a result. Parts that are no text are named, so that the model does not take them for missing.
+/// The text of a result. Parts that are no text are named, so that the model does not take them for
+/// missing.
 fn text_of(success: Success) -> String {
     let mut text = success.text;
     for (media_type, bytes) in success.blobs {

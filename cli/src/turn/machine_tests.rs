@@ -604,7 +604,8 @@ fn reasoning_is_kept_under_its_name() {
     assert_eq!(conversation.messages()[1].reasoning, Some(kept));
 }
 
-/// What the world does next: the sensible answer to the last effect in one of its forms, or anything at all.
+/// What the world does next: the sensible answer to the last effect in one of its forms, or
+/// anything at all.
 #[derive(Debug, Clone)]
 enum Step {
     Answer(u8),
@@ -705,8 +706,8 @@ fn answer_to(effect: Option<&Effect>, form: u8) -> Option<Event> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever happens: no call runs that was not allowed, nobody is asked after a denial that stops, nothing follows
-    /// the end, and what is left can be sent.
+    /// Whatever happens: no call runs that was not allowed, nobody is asked after a denial that
+    /// stops, nothing follows the end, and what is left can be sent.
     #[test]
     fn nothing_breaks_the_rules(steps in steps(), stop in any::<bool>(), max_tool_rounds in 0..6u32) {
         let on_denial = if stop { OnDenial::Stop } else { OnDenial::Continue };

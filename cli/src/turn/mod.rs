@@ -7,12 +7,14 @@
 //!    └────────────────────── end ◀── denied, limit ── all settled ─┘
 //! ```
 //!
-//! [`machine`] is the turn itself, without time, network or terminal: an event goes in, effects come out. [`driver`] performs
-//! the effects. Waiting for the user is a state like any other, and cancelling is dropping.
+//! [`machine`] is the turn itself, without time, network or terminal: an event goes in, effects
+//! come out. [`driver`] performs the effects. Waiting for the user is a state like any other, and
+//! cancelling is dropping.
 //!
-//! All calls of one reply are prepared first, in their order, so that the user can see what is wanted as a whole. Then they are
-//! decided in their order, then the approved ones run in their order. With `on_denial = "stop"` nothing that comes after a
-//! denied call is asked about or run, and the turn ends with the calls that were approved before it.
+//! All calls of one reply are prepared first, in their order, so that the user can see what is
+//! wanted as a whole. Then they are decided in their order, then the approved ones run in their
+//! order. With `on_denial = "stop"` nothing that comes after a denied call is asked about or run,
+//! and the turn ends with the calls that were approved before it.
 //!
 //! What an interruption (Ctrl-C) leaves behind, state by state; the conversation is fit to be sent
 //! after each of them, also when the turn is dropped without being told:
