@@ -84,8 +84,6 @@ pub enum Effect {
     Prepare(usize),
     /// Ask the user about a call: [`Event::Answered`].
     Ask(usize),
-    /// A rule refused a call: note it. No answer.
-    NoteDenied(usize),
     /// Run a call: [`Event::Finished`].
     Run(usize),
     /// The turn is over. Nothing comes after it.
@@ -339,7 +337,6 @@ impl<'a> Turn<'a> {
                 }
                 Some(Standing::Denied { rule, .. }) => {
                     let rule = rule.clone();
-                    effects.push(Effect::NoteDenied(number));
                     self.deny(number, None, Some(rule), effects);
                 }
                 // Every call is prepared before the first is decided.

@@ -333,14 +333,7 @@ fn a_denial_stops_what_comes_after_it() {
             ruled_out(0),
             allowed(1),
         ],
-        &[
-            "Compose",
-            "Send",
-            "Prepare(0)",
-            "Prepare(1)",
-            "NoteDenied(0)",
-            "End(Denied)",
-        ],
+        &["Compose", "Send", "Prepare(0)", "Prepare(1)", "End(Denied)"],
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
@@ -406,7 +399,6 @@ fn a_denial_may_go_back_to_the_model() {
             "Prepare(1)",
             "Prepare(2)",
             "Ask(0)",
-            "NoteDenied(1)",
             "Run(2)",
             "Compose",
             "Send",
@@ -699,7 +691,7 @@ fn answer_to(effect: Option<&Effect>, form: u8) -> Option<Event> {
             }),
         ),
         Effect::Run(number) => finished(*number, Ok("text")),
-        Effect::Show(_) | Effect::NoteDenied(_) | Effect::End(_) => return None,
+        Effect::Show(_) | Effect::End(_) => return None,
     })
 }
 
@@ -746,9 +738,9 @@ proptest! {
                     Effect::Compose => prop_assert!(!(stop && was_denied), "went on after a denial"),
                     Effect::End(_) => ended = true,
                     Effect::Show(number) => prop_assert!(turn.call(*number).is_some()),
-                    Effect::Prepare(_) | Effect::NoteDenied(_) => {}
+                    Effect::Prepare(_) => {}
                 }
-                if !matches!(effect, Effect::Show(_) | Effect::NoteDenied(_)) {
+                if !matches!(effect, Effect::Show(_)) {
                     waiting = Some(effect);
                 }
             }
