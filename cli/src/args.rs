@@ -6,7 +6,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
@@ -30,6 +31,19 @@ pub struct Cli {
     /// What to do; without it, the chat.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+impl Cli {
+    /// Refuses what the definition cannot: an option of the chat before another command.
+    pub fn validated(self) -> Result<Cli, clap::Error> {
+        match self.command {
+            Some(_) if self.chat.fresh => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--fresh belongs to the chat: dunlin --fresh, or dunlin chat --fresh",
+            )),
+            _ => Ok(self),
+        }
+    }
 }
 
 /// Options that every command understands, before it or after it.
@@ -221,8 +235,6 @@ pub struct CompletionsArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 /// Where the user's files are, and what `~` means.
 pub const HOME: &str = "HOME";
+/// Where programs are looked up by name.
+pub const PATH: &str = "PATH";
 /// The base of the configuration folder; `~/.config` without it.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The base of the data folder; `~/.local/share` without it.
@@ -48,6 +51,16 @@ impl Environment {
             .get(OsStr::new(name))
             .map(OsString::as_os_str)
             .filter(|value| !value.is_empty())
+    }
+
+    /// The folders of `PATH`, in order; only absolute ones, since the others depend on where one stands.
+    pub fn search_path(&self) -> Vec<PathBuf> {
+        let folders = self
+            .get(PATH)
+            .map(std::env::split_paths)
+            .into_iter()
+            .flatten();
+        folders.filter(|folder| folder.is_absolute()).collect()
     }
 
     /// The value as text; `None` also where it is no UTF-8.

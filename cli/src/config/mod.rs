@@ -9,3 +9,5 @@ pub mod file;
 pub mod paths;
 pub mod project;
 mod schema;
+
+pub(crate) use schema::nearest;

@@ -1,117 +1,63 @@
 //! One calm line per call: what is going on, replaced in place by how it ended.
 
+use std::fmt::Write;
 use std::time::Duration;
 
+use dunlin_host::display::escape;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::{Label, Styles};
+use crate::turn::{CallState, CallView};
 
-/// Where a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallState {
-    /// The model proposed it, or the user is being asked.
-    Proposed,
-    /// It runs.
-    Running,
-    /// Done.
-    Completed,
-    /// The tool failed.
-    Failed,
-    /// The user or a rule refused it.
-    Denied,
-    /// It did not come to it.
-    NotRun,
-    /// Ctrl-C.
-    Cancelled,
+/// The line of a call, at most `columns` wide. The target is shortened before the rest is: both ends of
+/// a path tell more than its middle.
+pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
+    let (mark, label, word) = look(call.state);
+    let mut end = String::new();
+    if !word.is_empty() {
+        let _ = write!(end, " · {word}");
+    }
+    if let Some(duration) = call.duration.filter(|_| call.state.is_settled()) {
+        let _ = write!(end, " · {}", elapsed(duration));
+    }
+    // The last column stays free: writing into it wraps on some terminals.
+    let mut room = columns.saturating_sub(1);
+    let mut take = |text: &str| {
+        let shown = fit(text, room);
+        room = room.saturating_sub(shown.width());
+        shown
+    };
+    let head = take(&format!("  {mark} "));
+    let tool = take(&escape(&call.tool));
+    let end = take(&end);
+    let target = match escape(&call.target).as_ref() {
+        "" => String::new(),
+        target => take(&format!(" {target}")),
+    };
+    let note = match call.note.as_deref() {
+        Some(note) if !note.is_empty() => take(&format!(" · {}", escape(note))),
+        _ => String::new(),
+    };
+    [
+        styles.paint(label, &head),
+        styles.paint(Label::Name, &tool),
+        styles.paint(Label::Target, &target),
+        styles.paint(label, &end),
+        styles.paint(Label::Quiet, &note),
+    ]
+    .concat()
 }
 
-impl CallState {
-    /// Whether nothing more will happen.
-    pub fn is_final(self) -> bool {
-        !matches!(self, CallState::Proposed | CallState::Running)
-    }
-
-    /// Whether it ended as it should.
-    pub fn is_good(self) -> bool {
-        self == CallState::Completed
-    }
-
-    fn mark(self) -> (&'static str, Label) {
-        match self {
-            CallState::Proposed | CallState::Running => ("·", Label::Quiet),
-            CallState::Completed => ("✓", Label::Good),
-            CallState::Failed | CallState::Denied => ("✗", Label::Bad),
-            CallState::NotRun | CallState::Cancelled => ("–", Label::Quiet),
-        }
-    }
-
-    fn word(self) -> Option<&'static str> {
-        match self {
-            CallState::Proposed | CallState::Running | CallState::Completed => None,
-            CallState::Failed => Some("failed"),
-            CallState::Denied => Some("denied"),
-            CallState::NotRun => Some("not run"),
-            CallState::Cancelled => Some("cancelled"),
-        }
-    }
-}
-
-/// What the line of a call shows. Texts are foreign and escaped here.
-#[derive(Debug, Clone, Copy)]
-pub struct CallLine<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// What it acts on, in short.
-    pub target: &'a str,
-    /// Where it stands.
-    pub state: CallState,
-    /// Why it failed, or what it is doing.
-    pub note: Option<&'a str>,
-    /// How long it ran.
-    pub duration: Option<Duration>,
-}
-
-impl CallLine<'_> {
-    /// The line, at most `columns` wide. The target is shortened before the note is: both ends of a path
-    /// tell more than its middle.
-    pub fn render(&self, styles: Styles, columns: usize) -> String {
-        let (mark, label) = self.state.mark();
-        let tool = escape(self.tool);
-        let mut end = String::new();
-        if let Some(word) = self.state.word() {
-            end.push_str(&format!(" · {word}"));
-        }
-        if let Some(duration) = self.duration.filter(|_| self.state.is_final()) {
-            end.push_str(&format!(" · {}", elapsed(duration)));
-        }
-        // The last column stays free: writing into it wraps on some terminals.
-        let mut room = columns.saturating_sub(1);
-        let mut take = |text: &str| {
-            let shown = fit(text, room);
-            room = room.saturating_sub(shown.width());
-            shown
-        };
-        let head = take(&format!("  {mark} "));
-        let tool = take(&tool);
-        let end = take(&end);
-        let target = escape(self.target);
-        let target = if target.is_empty() {
-            String::new()
-        } else {
-            take(&format!(" {target}"))
-        };
-        let note = match self.note {
-            Some(note) if !note.is_empty() => take(&format!(" · {}", escape(note))),
-            _ => String::new(),
-        };
-        format!(
-            "{}{}{}{}{}",
-            styles.paint(label, &head),
-            styles.paint(Label::Name, &tool),
-            styles.paint(Label::Target, &target),
-            styles.paint(label, &end),
-            styles.paint(Label::Quiet, &note),
-        )
+/// Mark, look and word of a state.
+fn look(state: CallState) -> (&'static str, Label, &'static str) {
+    match state {
+        CallState::Proposed | CallState::Asking | CallState::Approved => ("·", Label::Quiet, ""),
+        CallState::Running => ("…", Label::Quiet, ""),
+        CallState::Completed => ("✓", Label::Good, ""),
+        CallState::Failed => ("✗", Label::Bad, "failed"),
+        CallState::Denied => ("✗", Label::Bad, "denied"),
+        CallState::NotRun => ("–", Label::Quiet, "not run"),
+        CallState::Cancelled => ("–", Label::Quiet, "cancelled"),
     }
 }
 
@@ -153,29 +99,26 @@ fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> Strin
         .collect()
 }
 
-fn escape(text: &str) -> String {
-    dunlin_host::display::escape(text).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(state: CallState, note: Option<&str>, columns: usize) -> String {
-        let duration = Some(Duration::from_millis(12));
-        CallLine {
-            tool: "read_file",
-            target: "/project/src/main.rs",
+    fn line_of(state: CallState, note: Option<&str>, columns: usize) -> String {
+        let call = CallView {
+            index: 1,
+            id: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            target: "/project/src/main.rs".to_owned(),
             state,
-            note,
-            duration,
-        }
-        .render(Styles::plain(), columns)
+            note: note.map(str::to_owned),
+            duration: Some(Duration::from_millis(12)),
+        };
+        line(&call, Styles::plain(), columns)
     }
 
     #[test]
     fn each_state_has_its_line() {
-        let check = |state, note, expected: &str| assert_eq!(line(state, note, 80), expected);
+        let check = |state, note, expected: &str| assert_eq!(line_of(state, note, 80), expected);
         check(
             CallState::Proposed,
             None,
@@ -184,7 +127,7 @@ mod tests {
         check(
             CallState::Running,
             Some("half"),
-            "  · read_file /project/src/main.rs · half",
+            "  … read_file /project/src/main.rs · half",
         );
         check(
             CallState::Completed,
@@ -211,12 +154,12 @@ mod tests {
     #[test]
     fn a_line_never_wraps() {
         assert_eq!(
-            line(CallState::Completed, None, 30),
+            line_of(CallState::Completed, None, 30),
             "  ✓ read_file /pr….rs · 12 ms"
         );
         for columns in 0..90 {
             for state in [CallState::Completed, CallState::Failed, CallState::NotRun] {
-                let line = line(state, Some("日本語 日本語 日本語"), columns);
+                let line = line_of(state, Some("日本語 日本語 日本語"), columns);
                 assert!(line.width() < columns.max(1), "{columns}: {line:?}");
             }
         }

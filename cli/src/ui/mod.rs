@@ -28,7 +28,8 @@ use tokio::sync::Notify;
 use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::error::CliError;
-use calls::CallLine;
+use crate::turn::CallState;
+use crate::turn::CallView;
 use stream::Filter;
 use style::{Label, Styles};
 use terminal::Streams;
@@ -233,7 +234,7 @@ impl Ui {
     }
 
     /// Shows where a call stands.
-    pub fn call(&self, call: &CallLine<'_>) {
+    pub fn call(&self, call: &CallView) {
         if self.quiet {
             return;
         }
@@ -242,18 +243,18 @@ impl Ui {
         } else {
             usize::MAX
         };
-        let line = call.render(self.status_styles, columns);
+        let line = calls::line(call, self.status_styles, columns);
         let mut screen = self.screen();
         self.end_line(&mut screen);
         screen.reply = ReplyState::default();
         self.take_live_away(&mut screen);
         let sink = self.status_sink();
-        if !call.state.is_final() {
+        if !call.state.is_settled() {
             if self.redraws {
                 self.write(&mut screen, sink, &line);
                 screen.live = Some(line);
             }
-        } else if self.keep_calls.load(Ordering::Relaxed) || !call.state.is_good() {
+        } else if self.keep_calls.load(Ordering::Relaxed) || call.state != CallState::Completed {
             self.write(&mut screen, sink, &format!("{line}\n"));
         }
     }
@@ -308,6 +309,11 @@ impl Ui {
     /// Waits until nobody reads the output any more.
     pub async fn closed(&self) {
         self.closed.notified().await;
+    }
+
+    /// Whether everything could be written so far.
+    pub fn check(&self) -> io::Result<()> {
+        self.screen().failure.take().map_or(Ok(()), Err)
     }
 
     /// Writes out what is held back; the first failure of any write comes back here.

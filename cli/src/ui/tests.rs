@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::calls::CallState;
 use super::*;
 
 /// What was written, in order, the status in brackets where it goes to another stream.
@@ -48,13 +47,17 @@ fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
     act(&ui);
     ui.finish().unwrap();
     drop(ui);
-    Arc::into_inner(tape.0).map(|text| text.into_inner().unwrap()).unwrap()
+    Arc::into_inner(tape.0)
+        .map(|text| text.into_inner().unwrap())
+        .unwrap()
 }
 
-fn call(state: CallState) -> CallLine<'static> {
-    CallLine {
-        tool: "read_file",
-        target: "a.rs",
+fn call(state: CallState) -> CallView {
+    CallView {
+        index: 1,
+        id: "1".to_owned(),
+        tool: "read_file".to_owned(),
+        target: "a.rs".to_owned(),
         state,
         note: None,
         duration: Some(Duration::from_millis(3)),
@@ -99,7 +102,7 @@ fn a_call_replaces_its_own_line() {
     });
     assert_eq!(
         text,
-        "Let me look.\n  · read_file a.rs<clear>a status\n  · read_file a.rs<clear>  · read_file a.rs<clear>  \
+        "Let me look.\n  · read_file a.rs<clear>a status\n  · read_file a.rs<clear>  … read_file a.rs<clear>  \
          ✓ read_file a.rs · 3 ms\nDone.\n"
     );
 }
