@@ -48,7 +48,16 @@ impl Dialogue {
             let _inside = runtime.enter();
             provider(&agent, timeouts)
         };
-        let (tools, broken) = runtime.block_on(workshop.host()?.tools());
+        let host = workshop.host()?;
+        let _hands_off = HandsOff::begin(workshop);
+        let looked = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupted(&workshop.ui) => None,
+                looked = host.tools() => Some(looked),
+            }
+        });
+        let (tools, broken) = looked.ok_or_else(|| CliError::silent(Exit::Interrupted))?;
         warn_of(&workshop.ui, &broken);
         Ok(Dialogue {
             conversation: Conversation::new(),
@@ -93,7 +102,7 @@ impl Dialogue {
             ask: workshop.asker(),
             frontend: Arc::new(presenter),
         };
-        let mode = workshop.asks().then(TurnMode::enter).flatten();
+        let _hands_off = HandsOff::begin(workshop);
         let turn = run_turn(
             &mut self.conversation,
             prompt,
@@ -101,12 +110,33 @@ impl Dialogue {
             interrupted(&workshop.ui),
         );
         let report = workshop.runtime()?.block_on(turn);
-        if mode.is_some() {
-            workshop.ui.put_early_typing_aside();
-        }
-        drop(mode);
         workshop.ui.end_reply();
         Ok(report)
+    }
+}
+
+/// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for
+/// the next message. Dropping it gives the terminal back.
+struct HandsOff<'a> {
+    ui: &'a Ui,
+    mode: Option<TurnMode>,
+}
+
+impl HandsOff<'_> {
+    fn begin(workshop: &Workshop) -> HandsOff<'_> {
+        let mode = workshop.asks().then(TurnMode::enter).flatten();
+        HandsOff {
+            ui: &workshop.ui,
+            mode,
+        }
+    }
+}
+
+impl Drop for HandsOff<'_> {
+    fn drop(&mut self) {
+        if self.mode.is_some() {
+            self.ui.put_early_typing_aside();
+        }
     }
 }
 

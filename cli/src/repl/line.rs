@@ -179,7 +179,7 @@ fn is_complete(text: &str) -> bool {
         .lines()
         .filter(|line| line.trim_start().starts_with("```"))
         .count();
-    backslashes % 2 == 0 && fences % 2 == 0
+    backslashes.is_multiple_of(2) && fences.is_multiple_of(2)
 }
 
 #[cfg(test)]
