@@ -24,7 +24,7 @@ use crate::workshop::{self, Workshop};
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How wide the column of subjects is.
-const SUBJECT_COLUMNS: usize = 12;
+const SUBJECT_COLUMNS: usize = 13;
 
 /// Anything that group or others may do with a private file.
 const OPEN_TO_OTHERS: u32 = 0o077;

@@ -14,7 +14,12 @@ use crate::turn::{CallState, CallView};
 pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     let (mark, label, word) = look(call.state);
     let mut end = String::new();
-    if !word.is_empty() {
+    // Some notes begin with the word themselves.
+    let noted = call
+        .note
+        .as_deref()
+        .is_some_and(|note| note.starts_with(word));
+    if !word.is_empty() && !noted {
         let _ = write!(end, " · {word}");
     }
     if let Some(duration) = call.duration.filter(|_| call.state.is_settled()) {
@@ -138,6 +143,11 @@ mod tests {
             CallState::Failed,
             Some("no such\nfile\x1b[2J"),
             "  ✗ read_file /project/src/main.rs · failed · 12 ms · no such\\nfile\\u{1b}[2J",
+        );
+        check(
+            CallState::NotRun,
+            Some("not run: why"),
+            "  – read_file /project/src/main.rs · 12 ms · not run: why",
         );
         check(
             CallState::Denied,

@@ -54,6 +54,8 @@ pub struct Ui {
     one_screen: bool,
     /// Whether finished calls stay on the screen.
     keep_calls: AtomicBool,
+    /// Whether the terminal cannot move its cursor at all.
+    dumb: bool,
     quiet: bool,
     verbose: bool,
 }
@@ -100,7 +102,7 @@ impl Ui {
     pub fn new(global: &Global, environment: &Environment, one_screen: bool) -> Ui {
         let streams = Streams::of_process();
         let mut ui = Ui::with(Box::new(io::stdout()), Box::new(io::stderr()), streams);
-        let dumb = environment
+        ui.dumb = environment
             .get(env::TERM)
             .is_some_and(|term| term == "dumb");
         ui.one_screen = one_screen && streams.can_ask();
@@ -109,7 +111,7 @@ impl Ui {
             Sink::Out => ui.styles,
             Sink::Err => Styles::decide(global.color, environment, streams.error),
         };
-        ui.redraws = !dumb
+        ui.redraws = !ui.dumb
             && if ui.one_screen {
                 streams.output
             } else {
@@ -141,6 +143,7 @@ impl Ui {
             redraws: false,
             one_screen: false,
             keep_calls: AtomicBool::new(true),
+            dumb: false,
             quiet: false,
             verbose: false,
         }
@@ -272,7 +275,9 @@ impl Ui {
             live
         };
         self.put_early_typing_aside();
+        let lines = self.dumb.then(terminal::TurnMode::lines);
         let typed = read_line(prompt, self.styles);
+        drop(lines);
         let mut screen = self.screen();
         if let Some(live) = live {
             self.write(&mut screen, self.status_sink(), &live);

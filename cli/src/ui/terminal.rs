@@ -87,6 +87,20 @@ impl TurnMode {
     }
 }
 
+impl TurnMode {
+    /// Line editing and echo by the terminal itself, for the one that cannot move its cursor: there a
+    /// question within a turn is answered like this.
+    pub fn lines() -> Option<TurnMode> {
+        let before = termios::tcgetattr(io::stdin()).ok()?;
+        let mut during = before.clone();
+        during
+            .local_modes
+            .insert(LocalModes::ECHO | LocalModes::ICANON);
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
+        Some(TurnMode { before })
+    }
+}
+
 impl Drop for TurnMode {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that has gone.
