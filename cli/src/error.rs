@@ -149,13 +149,21 @@ impl From<PermissionError> for CliError {
     }
 }
 
+/// From printing; what else can fail has an error of its own, which names it.
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> CliError {
         match error.kind() {
             io::ErrorKind::BrokenPipe => CliError::silent(Exit::Done),
-            _ => CliError::failed(error),
+            _ => CliError::failed(CannotPrint { source: error }),
         }
     }
+}
+
+/// The output takes no more: a full disk, a terminal that went away.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the output")]
+struct CannotPrint {
+    source: io::Error,
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ use crate::dialogue::{Dialogue, conclude};
 use crate::discover::endpoint;
 use crate::error::{CliError, Exit};
 use crate::ui::Typed;
+use crate::ui::calls::fit;
 use crate::ui::style::Label;
+use crate::ui::terminal;
 use crate::workshop::Workshop;
 use line::LineEditor;
 use slash::{Input, Next};
@@ -91,11 +93,13 @@ fn welcome(workshop: &Workshop) -> Result<(), CliError> {
     let name = ui.styles().paint(Label::Name, "dunlin");
     let model = escape(settings.model_of(entry));
     let project = settings.folders.short(&settings.project);
-    ui.status(&format!(
-        "{name} · {model} at {} · {}",
+    let rest = format!(
+        " · {model} at {} · {}",
         endpoint(&entry.base_url),
         escape(&project)
-    ));
+    );
+    let room = terminal::size().0.saturating_sub("dunlin".len() + 1);
+    ui.status(&format!("{name}{}", fit(&rest, room)));
     ui.status(
         &ui.status_styles()
             .paint(Label::Quiet, "/help shows the commands, Ctrl-D leaves"),

@@ -22,6 +22,9 @@ const MAX_NEEDS_SHOWN: usize = 8;
 /// The longest wording in characters before its middle is left out. `v` shows it whole.
 const MAX_WORDING_CHARS: usize = 300;
 
+/// How many columns the key takes with its meanings and the margin.
+const KEY_COLUMNS: usize = 66;
+
 /// The longest wording and the longest list under `v`, in characters and in targets. A hostile plugin must not
 /// be able to scroll for minutes.
 const MAX_VIEW_CHARS: usize = 10_000;
@@ -116,6 +119,8 @@ struct Shown {
     text: String,
     /// Whether every target could be shown whole: only then may it be allowed for always.
     whole: bool,
+    /// Whether there is room for the meanings in the key; `?` has them in any case.
+    narrow: bool,
 }
 
 impl Shown {
@@ -169,6 +174,7 @@ impl Shown {
         let mut shown = Shown {
             text: String::new(),
             whole,
+            narrow: columns < KEY_COLUMNS,
         };
         lines.push(shown.key(styles));
         shown.text = format!("\n  {}", lines.join("\n  "));
@@ -184,7 +190,7 @@ impl Shown {
         parts.extend([("never", ""), ("v", "view"), ("?", "help")]);
         let part = |(key, meaning): &(&str, &str)| {
             let key = styles.paint(Label::Key, key);
-            if meaning.is_empty() {
+            if meaning.is_empty() || self.narrow {
                 key
             } else {
                 format!("{key} {meaning}")
