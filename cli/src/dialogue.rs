@@ -57,7 +57,10 @@ impl Dialogue {
                 looked = host.tools() => Some(looked),
             }
         });
-        let (tools, broken) = looked.ok_or_else(|| CliError::silent(Exit::Interrupted))?;
+        let Some((tools, broken)) = looked else {
+            workshop.ui.status("(interrupted)");
+            return Err(CliError::silent(Exit::Interrupted));
+        };
         warn_of(&workshop.ui, &broken);
         Ok(Dialogue {
             conversation: Conversation::new(),

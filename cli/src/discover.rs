@@ -141,7 +141,7 @@ pub struct Found {
     pub services: Vec<Service>,
 }
 
-/// Looks everywhere at once; takes [`PROBE_TIMEOUT`] at most.
+/// Looks everywhere at once, for 300 ms at most.
 pub async fn discover(environment: &Environment) -> Found {
     let servers = candidates(environment);
     let probes = servers.iter().map(|(name, base_url)| async move {
