@@ -44,3 +44,6 @@ pub mod __private {
     pub use crate::export::Bridge;
     pub use crate::tool::{info, prepare, run, unknown};
 }
+
+#[cfg(test)]
+mod tests;
