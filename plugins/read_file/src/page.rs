@@ -37,7 +37,11 @@ impl Page {
             more => {
                 self.shortened += 1;
                 let more = self::size(more);
-                writeln!(self.text, "{number:>6}\t{}… [{more} more in this line]", line.text)
+                writeln!(
+                    self.text,
+                    "{number:>6}\t{}… [{more} more in this line]",
+                    line.text
+                )
             }
         };
         true

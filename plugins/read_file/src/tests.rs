@@ -5,7 +5,7 @@ mod outline;
 mod read;
 
 use dunlin_sdk::Error;
-use dunlin_sdk::files::{Facts, History, Kind, Lines};
+use dunlin_sdk::files::{Facts, History, Kind, Line, Lines};
 
 use crate::source::Source;
 
@@ -59,26 +59,39 @@ impl Source for Memory {
         Ok(rest[..rest.len().min(max_bytes as usize)].to_vec())
     }
 
-    fn read_lines(&self, first: u64, count: u32, max_bytes: u32) -> Result<Lines, Error> {
+    fn read_lines(
+        &self,
+        first: u64,
+        count: u32,
+        max_bytes: u32,
+        max_line_bytes: u32,
+    ) -> Result<Lines, Error> {
         let all = self.lines();
         let first = usize::try_from(first - 1)
             .unwrap_or(usize::MAX)
             .min(all.len());
         let end = first.saturating_add(count as usize).min(all.len());
-        let mut text = Vec::new();
+        let mut lines = Vec::new();
         let mut size = 0;
         for (line, number) in all[first..end].iter().zip(first + 1..) {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            size += line.len();
-            if size > max_bytes as usize {
-                return Err(Error::TooLarge(format!("line {number} goes over")));
+            let (kept, omitted) = line.split_at(line.len().min(max_line_bytes as usize));
+            size += kept.len();
+            if size > max_bytes as usize && !lines.is_empty() {
+                return Ok(Lines {
+                    lines,
+                    at_end: false,
+                });
             }
-            let line = str::from_utf8(line)
+            let text = str::from_utf8(kept)
                 .map_err(|_| Error::WrongKind(format!("line {number} is not UTF-8")))?;
-            text.push(line.to_owned());
+            lines.push(Line {
+                text: text.to_owned(),
+                omitted_bytes: omitted.len() as u64,
+            });
         }
         Ok(Lines {
-            text,
+            lines,
             at_end: end == all.len(),
         })
     }
