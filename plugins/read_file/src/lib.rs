@@ -1,7 +1,7 @@
 //! The tool `read_file`: shows a model the lines of a text file.
 //!
 //! What a model reads costs it room for thought, so the answer to "read this file" is its beginning
-//! and an [outline](outline) of the rest, by which the model asks for the range it needs. A long file
+//! and an [outline](mod@outline) of the rest, by which the model asks for the range it needs. A long file
 //! is given whole only when the user attached it or a tool edited it: then it is the subject, not a
 //! place where something might be.
 //!
