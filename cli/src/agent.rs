@@ -1,0 +1,67 @@
+//! An agent: which model answers, where, and how it is to be asked.
+
+use url::Url;
+
+use crate::secret::Secret;
+
+/// Which protocol the endpoint speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Api {
+    /// Chat completions as OpenAI defined them and most servers copied them.
+    OpenAi,
+}
+
+/// One agent, complete: the configuration has filled in its defaults and looked up the key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// Its name in the configuration.
+    pub name: String,
+    /// The protocol.
+    pub api: Api,
+    /// What the protocol's paths are appended to, for example `http://127.0.0.1:8080/v1`. `http` or
+    /// `https`.
+    pub base_url: Url,
+    /// The model, as the endpoint calls it.
+    pub model: String,
+    /// The key, if the endpoint wants one.
+    pub api_key: Option<Secret>,
+    /// Sampling temperature; `None` leaves it to the endpoint.
+    pub temperature: Option<f64>,
+    /// The longest reply, in tokens; `None` leaves it to the endpoint.
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling; `None` leaves it to the endpoint.
+    pub top_p: Option<f64>,
+    /// What stands before every conversation.
+    pub system_prompt: Option<String>,
+    /// The names of the tools it may use; `None`: all.
+    pub tools: Option<Vec<String>>,
+}
+
+impl Agent {
+    /// Whether the agent may use this tool.
+    pub fn may_use(&self, tool: &str) -> bool {
+        self.tools
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| name == tool))
+    }
+}
+
+#[cfg(test)]
+impl Agent {
+    /// A local agent for tests, with nothing set that need not be.
+    pub(crate) fn sample() -> Agent {
+        Agent {
+            name: "assistant".to_owned(),
+            api: Api::OpenAi,
+            base_url: "http://127.0.0.1:8080/v1".parse().unwrap(),
+            model: "small".to_owned(),
+            api_key: None,
+            temperature: None,
+            max_tokens: None,
+            top_p: None,
+            system_prompt: None,
+            tools: None,
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The conversation: what was said, by whom, and which call each result answers.
+//!
+//! One rule is held by construction, because an endpoint refuses every later request once it is
+//! broken: each call of an assistant message is followed by exactly one result before anyone else
+//! speaks. [`Conversation`] therefore has no way to change a message in place, and whoever adds a
+//! message while calls are open closes them first.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The result of a call that the user interrupted.
+pub const CANCELLED: &str = "cancelled by user";
+
+/// The result given to a call whose real one is missing, for example in a session file that a crash
+/// cut short.
+pub const LOST: &str = "ERROR: the result of this call was lost";
+
+/// Longest id that is taken over from a provider, in bytes. Real ones have 9 to 40; a longer one is
+/// replaced so that a hostile endpoint cannot grow every later request.
+const MAX_CALL_ID_BYTES: usize = 64;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions from the configuration.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a call.
+    Tool,
+}
+
+/// One message. Also a line of a session file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The text; may be empty beside calls.
+    #[serde(default)]
+    pub content: String,
+    /// What an assistant message asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Which call a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// The tool that a tool message comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Assistant text that was interrupted or cut off.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    /// What the model thought before it spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+}
+
+/// Reasoning, with the provider's own name for it: some endpoints want it back under that name.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// The field it came in, such as `reasoning_content`.
+    pub field: String,
+    /// The text.
+    pub text: String,
+}
+
+/// One call within an assistant message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique within the conversation.
+    pub id: String,
+    /// The tool's name, fit to be sent: see [`wire_name`].
+    pub name: String,
+    /// The arguments; `{}` where the model's own could not be read, because an unreadable text in
+    /// the history would be refused with every later request.
+    pub arguments: Map<String, Value>,
+    /// What the model really wrote, where that could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_arguments: Option<String>,
+}
+
+impl Message {
+    /// A message of one of the roles that only carry text.
+    pub fn text(role: Role, content: impl Into<String>) -> Message {
+        Message {
+            role,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            name: None,
+            partial: false,
+            reasoning: None,
+        }
+    }
+
+    fn result(call: &ToolCall, content: impl Into<String>) -> Message {
+        Message {
+            tool_call_id: Some(call.id.clone()),
+            name: Some(call.name.clone()),
+            ..Message::text(Role::Tool, content)
+        }
+    }
+}
+
+/// Messages in order, always fit to be sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    messages: Vec<Message>,
+    /// Calls of the last assistant message that still lack a result, in order.
+    open: Vec<ToolCall>,
+    /// Every call id ever used, also by messages that were cleared: a permission given "for this
+    /// call only" is bound to the id, so no later call may bear it again.
+    used_ids: HashSet<String>,
+    ids_made: u64,
+}
+
+impl Conversation {
+    /// An empty conversation.
+    pub fn new() -> Conversation {
+        Conversation::default()
+    }
+
+    /// Takes over stored messages. Calls without a result get [`LOST`]; results without a call and
+    /// empty assistant messages are dropped.
+    pub fn from_messages(messages: impl IntoIterator<Item = Message>) -> Conversation {
+        let mut conversation = Conversation::new();
+        for message in messages {
+            match message.role {
+                Role::Tool => {
+                    let id = message.tool_call_id.unwrap_or_default();
+                    conversation.push_result(&id, message.content);
+                }
+                Role::Assistant => {
+                    conversation.close_open_calls(LOST);
+                    conversation.push_assistant(message);
+                }
+                Role::System | Role::User => {
+                    conversation.close_open_calls(LOST);
+                    conversation.messages.push(message);
+                }
+            }
+        }
+        conversation.close_open_calls(LOST);
+        conversation
+    }
+
+    /// The messages in order.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The calls that still lack a result.
+    pub fn open_calls(&self) -> &[ToolCall] {
+        &self.open
+    }
+
+    /// Adds what the user said.
+    pub fn push_user(&mut self, text: impl Into<String>) {
+        self.close_open_calls(CANCELLED);
+        self.messages.push(Message::text(Role::User, text));
+    }
+
+    /// Adds an assistant message. An empty one is dropped, since endpoints refuse it later; ids
+    /// that were used before, are empty or oversized are replaced. Returns the calls as stored, in
+    /// the same order.
+    pub fn push_assistant(&mut self, mut message: Message) -> Vec<ToolCall> {
+        self.close_open_calls(CANCELLED);
+        message.role = Role::Assistant;
+        if message.content.trim().is_empty() && message.tool_calls.is_empty() {
+            return Vec::new();
+        }
+        for call in &mut message.tool_calls {
+            let usable = !call.id.is_empty()
+                && call.id.len() <= MAX_CALL_ID_BYTES
+                && call.id.bytes().all(|byte| byte.is_ascii_graphic());
+            if !usable || self.used_ids.contains(&call.id) {
+                call.id = self.fresh_id();
+            }
+            self.used_ids.insert(call.id.clone());
+        }
+        self.open.clone_from(&message.tool_calls);
+        self.messages.push(message);
+        self.open.clone()
+    }
+
+    /// Adds the result of an open call. `false`: no such call is open, nothing was added.
+    pub fn push_result(&mut self, id: &str, content: impl Into<String>) -> bool {
+        let Some(position) = self.open.iter().position(|call| call.id == id) else {
+            return false;
+        };
+        let call = self.open.remove(position);
+        self.messages.push(Message::result(&call, content));
+        true
+    }
+
+    /// Gives every open call this result.
+    pub fn close_open_calls(&mut self, content: &str) {
+        for call in std::mem::take(&mut self.open) {
+            self.messages.push(Message::result(&call, content));
+        }
+    }
+
+    /// Forgets the messages. The ids stay used.
+    pub fn clear(&mut self) {
+        self.messages.clear();
+        self.open.clear();
+    }
+
+    /// Nine letters and digits: the form that the strictest endpoint accepts.
+    fn fresh_id(&mut self) -> String {
+        loop {
+            self.ids_made += 1;
+            let id = format!("call{:05}", self.ids_made);
+            if !self.used_ids.contains(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+/// Makes a tool name fit to be sent: at most 64 of `A-Z a-z 0-9 _ -`. A model may well call a tool
+/// by a name that the endpoint would refuse to see again in the history.
+pub fn wire_name(name: &str) -> String {
+    const MAX_CHARS: usize = 64;
+    let legal = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(MAX_CHARS).map(legal).collect();
+    if name.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        name
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall {
+            id: id.to_owned(),
+            name: "read_file".to_owned(),
+            arguments: Map::new(),
+            raw_arguments: None,
+        }
+    }
+
+    fn calls(ids: &[&str]) -> Message {
+        Message {
+            tool_calls: ids.iter().map(|id| call(id)).collect(),
+            ..Message::text(Role::Assistant, "")
+        }
+    }
+
+    fn shape(conversation: &Conversation) -> Vec<String> {
+        let line = |message: &Message| match message.role {
+            Role::System => format!("system {}", message.content),
+            Role::User => format!("user {}", message.content),
+            Role::Assistant => {
+                let ids: Vec<&str> = message
+                    .tool_calls
+                    .iter()
+                    .map(|call| call.id.as_str())
+                    .collect();
+                format!("assistant {}{}", message.content, ids.join(","))
+            }
+            Role::Tool => {
+                format!(
+                    "tool {}: {}",
+                    message.tool_call_id.as_deref().unwrap_or("?"),
+                    message.content
+                )
+            }
+        };
+        conversation.messages().iter().map(line).collect()
+    }
+
+    #[test]
+    fn whoever_speaks_next_closes_open_calls() {
+        let mut conversation = Conversation::new();
+        conversation.push_user("hello");
+        conversation.push_assistant(calls(&["a", "b"]));
+        assert!(conversation.push_result("b", "done"));
+        assert!(!conversation.push_result("b", "again"));
+        assert!(!conversation.push_result("stranger", "done"));
+        conversation.push_user("next");
+        assert_eq!(
+            shape(&conversation),
+            [
+                "user hello",
+                "assistant a,b",
+                "tool b: done",
+                "tool a: cancelled by user",
+                "user next"
+            ]
+        );
+    }
+
+    #[test]
+    fn ids_are_never_used_twice() {
+        let mut conversation = Conversation::new();
+        let long = "x".repeat(65);
+        let stored = conversation.push_assistant(calls(&["a", "a", "", "call00001", &long, "a b"]));
+        let ids: Vec<&str> = stored.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            [
+                "a",
+                "call00001",
+                "call00002",
+                "call00003",
+                "call00004",
+                "call00005"
+            ]
+        );
+        conversation.clear();
+        assert_eq!(
+            conversation.push_assistant(calls(&["a"]))[0].id,
+            "call00006"
+        );
+    }
+
+    #[test]
+    fn stored_messages_are_made_legal() {
+        let orphan = Message {
+            tool_call_id: Some("ghost".to_owned()),
+            ..Message::text(Role::Tool, "who asked?")
+        };
+        let conversation = Conversation::from_messages([
+            Message::text(Role::User, "hello"),
+            orphan,
+            Message::text(Role::Assistant, " "),
+            calls(&["a"]),
+            Message::text(Role::User, "next"),
+            calls(&["b"]),
+        ]);
+        assert_eq!(
+            shape(&conversation),
+            [
+                "user hello",
+                "assistant a",
+                "tool a: ERROR: the result of this call was lost",
+                "user next",
+                "assistant b",
+                "tool b: ERROR: the result of this call was lost",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_message_survives_a_line_of_json() {
+        let mut message = calls(&["a"]);
+        message.partial = true;
+        message.reasoning = Some(Reasoning {
+            field: "reasoning".to_owned(),
+            text: "hm".to_owned(),
+        });
+        let line = serde_json::to_string(&message).unwrap();
+        assert_eq!(serde_json::from_str::<Message>(&line).unwrap(), message);
+        let plain = serde_json::to_string(&Message::text(Role::User, "hi")).unwrap();
+        assert_eq!(plain, r#"{"role":"user","content":"hi"}"#);
+    }
+
+    #[test]
+    fn names_become_fit_to_be_sent() {
+        for (name, wire) in [
+            ("read_file", "read_file"),
+            ("functions.read-file:0", "functions_read-file_0"),
+            ("", "unnamed"),
+            ("lies\nmich", "lies_mich"),
+        ] {
+            assert_eq!(wire_name(name), wire);
+        }
+        assert_eq!(wire_name(&"x".repeat(100)).len(), 64);
+    }
+}

@@ -1,0 +1,151 @@
+//! Providers: what answers a request with a stream.
+//!
+//! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
+//! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
+//! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
+//! wants sent. [`openai`] ties them to a connection. What is above sees [`Provider`] and
+//! [`StreamEvent`] and no provider's name.
+
+pub mod assembly;
+pub mod error;
+pub mod framing;
+pub mod http;
+pub mod openai;
+pub mod profile;
+
+mod arguments;
+mod calls;
+mod error_body;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::Stream;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::agent::{Agent, Api};
+use crate::request::Request;
+use error::ProviderError;
+use http::Timeouts;
+use profile::Profile;
+
+/// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
+/// connection.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;
+
+/// Answers requests.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// What this endpoint wants sent.
+    fn profile(&self) -> &Profile;
+
+    /// Sends a request and returns as soon as the endpoint has accepted it. Sends once: what may be
+    /// repeated, and when, is for the caller to say. Dropping the future closes the connection.
+    ///
+    /// # Errors
+    /// Everything that goes wrong before the first byte of a reply, refusals included.
+    async fn send(&self, request: &Request) -> Result<EventStream, ProviderError>;
+}
+
+/// The provider of an agent. Touches nothing: the connection is made by the first request.
+pub fn provider(agent: &Agent, timeouts: Timeouts) -> Arc<dyn Provider> {
+    match agent.api {
+        Api::OpenAi => Arc::new(openai::OpenAi::new(agent, timeouts)),
+    }
+}
+
+/// One piece of a reply. Texts are the model's: escape before showing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    /// A piece of the answer.
+    Text(String),
+    /// A piece of what the model thinks before it answers.
+    Reasoning {
+        /// The field it came in.
+        field: &'static str,
+        /// The piece.
+        text: String,
+    },
+    /// The model has begun to write a call; the call itself comes with the end.
+    CallStarted {
+        /// The tool's name, as far as known.
+        tool: String,
+    },
+    /// What the reply has cost so far. A later one replaces an earlier one.
+    Usage(Usage),
+    /// Something the user should know: a damaged piece was skipped.
+    Notice(String),
+    /// The reply is over.
+    End(ReplyEnd),
+}
+
+/// How a reply ended, and the calls in it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReplyEnd {
+    /// What the model asks for, in order.
+    pub calls: Vec<ProposedCall>,
+    /// Whether the reply is whole.
+    pub finish: Finish,
+}
+
+/// Whether a reply is whole. Decided by what arrived; the reason that the server names is only a
+/// hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Finish {
+    /// It is.
+    #[default]
+    Complete,
+    /// It was cut at the token limit, or its calls end in the middle, or a piece was lost on the
+    /// way. None of its calls may be run: half an argument can be a valid one.
+    Cut,
+}
+
+/// A call as the model wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedCall {
+    /// The provider's id; may be empty or one that was used before.
+    pub id: String,
+    /// The tool's name; may be empty.
+    pub tool: String,
+    /// The arguments, or why they cannot be read.
+    pub arguments: Result<Map<String, Value>, BadArguments>,
+}
+
+/// Arguments that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadArguments {
+    /// What the model wrote.
+    pub raw: String,
+    /// What is wrong with it, for the model.
+    pub problem: String,
+}
+
+/// What a reply has cost, as the provider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Those of them that came from the provider's cache.
+    pub cached_tokens: u64,
+    /// Tokens of the reply, reasoning included.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+}
+
+#[cfg(test)]
+mod script;
+#[cfg(test)]
+mod tests;

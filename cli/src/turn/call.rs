@@ -1,0 +1,224 @@
+//! One call within a turn, and how it is shown.
+
+use std::time::Duration;
+
+use dunlin_host::call::{Call, Plan};
+use dunlin_host::display;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
+/// terminal.
+const TARGET_CHARS: usize = 60;
+
+/// Longest note, in characters: two lines of a terminal.
+const NOTE_CHARS: usize = 160;
+
+/// Arguments that say what a call is about, best first. Others are shown only where none of these
+/// is there.
+const TELLING_ARGUMENTS: [&str; 7] = [
+    "file_path",
+    "path",
+    "url",
+    "command",
+    "query",
+    "pattern",
+    "name",
+];
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// The model wants it.
+    Proposed,
+    /// The user is being asked.
+    Asking,
+    /// It may run and will, when the others are decided.
+    Approved,
+    /// It runs.
+    Running,
+    /// It gave a result.
+    Completed,
+    /// It gave an error, or could not be run at all.
+    Failed,
+    /// The user or a rule refused.
+    Denied,
+    /// It was not tried: an earlier call was denied, the reply was cut off, the rounds were used
+    /// up.
+    NotRun,
+    /// The user interrupted.
+    Cancelled,
+}
+
+impl CallState {
+    /// Whether nothing more happens to the call.
+    pub fn is_settled(self) -> bool {
+        match self {
+            CallState::Proposed | CallState::Asking | CallState::Approved | CallState::Running => {
+                false
+            }
+            CallState::Completed
+            | CallState::Failed
+            | CallState::Denied
+            | CallState::NotRun
+            | CallState::Cancelled => true,
+        }
+    }
+}
+
+/// A call as it is shown. The texts are escaped and shortened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallView {
+    /// Its place within the reply, from 1.
+    pub index: usize,
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What it is about: a path, a URL, a command; may be empty.
+    pub target: String,
+    /// Where it stands.
+    pub state: CallState,
+    /// Why it failed, was denied or was not run.
+    pub note: Option<String>,
+    /// How long it ran, without the time in which the user was being asked.
+    pub duration: Option<Duration>,
+}
+
+/// What became of a call, for programs. The texts are as they came: escape before showing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallRecord {
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Where it ended.
+    pub state: CallState,
+    /// What went back to the model.
+    pub result: Option<String>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: Option<u64>,
+}
+
+/// A refusal, by the user or by a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Denial {
+    /// The call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// What was refused: the question that was, or would have been, asked.
+    pub question: String,
+    /// The rule that refused it; `None`: the user, or nobody was there to be asked.
+    pub rule: Option<String>,
+}
+
+/// A call of the turn.
+#[derive(Debug, Clone)]
+pub struct TurnCall {
+    /// What is run.
+    pub call: Call,
+    /// What is known about it; there once it was prepared.
+    pub plan: Option<Plan>,
+    /// Where it stands.
+    pub state: CallState,
+    /// Its place within the reply, from 1.
+    pub(super) index: usize,
+    pub(super) note: Option<String>,
+    pub(super) duration: Option<Duration>,
+    /// What goes back to the model; there once the call is settled.
+    pub(super) result: Option<String>,
+}
+
+impl TurnCall {
+    pub(super) fn new(index: usize, call: Call) -> TurnCall {
+        TurnCall {
+            call,
+            plan: None,
+            state: CallState::Proposed,
+            index,
+            note: None,
+            duration: None,
+            result: None,
+        }
+    }
+
+    /// How it is shown.
+    pub fn view(&self) -> CallView {
+        CallView {
+            index: self.index,
+            id: line(&self.call.id, TARGET_CHARS),
+            tool: line(&self.call.tool, TARGET_CHARS),
+            target: target(&self.call.arguments),
+            state: self.state,
+            note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
+            duration: self.duration,
+        }
+    }
+
+    /// What became of it.
+    pub fn record(&self) -> CallRecord {
+        CallRecord {
+            id: self.call.id.clone(),
+            tool: self.call.tool.clone(),
+            arguments: self.call.arguments.clone(),
+            state: self.state,
+            result: self.result.clone(),
+            duration_ms: self
+                .duration
+                .map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+/// What a call is about, from its arguments.
+fn target(arguments: &Value) -> String {
+    let none = Map::new();
+    let arguments = arguments.as_object().unwrap_or(&none);
+    let telling = TELLING_ARGUMENTS
+        .into_iter()
+        .find_map(|name| arguments.get(name)?.as_str());
+    let target = match telling.or_else(|| arguments.values().find_map(Value::as_str)) {
+        Some(text) => text.to_owned(),
+        None if arguments.is_empty() => String::new(),
+        None => Value::Object(arguments.clone()).to_string(),
+    };
+    line(&target, TARGET_CHARS)
+}
+
+fn line(text: &str, max: usize) -> String {
+    display::shorten(&display::escape(text), max).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn targets_tell_what_a_call_is_about() {
+        for (arguments, expected) in [
+            (
+                json!({"start_line": 1, "file_path": "src/main.rs"}),
+                "src/main.rs",
+            ),
+            (
+                json!({"text": "hello", "path": "a\u{1b}[2J"}),
+                "a\\u{1b}[2J",
+            ),
+            (json!({"text": "hello"}), "hello"),
+            (json!({"lines": [1, 2]}), "{\"lines\":[1,2]}"),
+            (json!({}), ""),
+            (json!(null), ""),
+        ] {
+            assert_eq!(target(&arguments), expected, "{arguments}");
+        }
+        assert_eq!(
+            target(&json!({"path": "x".repeat(500)})).chars().count(),
+            TARGET_CHARS
+        );
+    }
+}

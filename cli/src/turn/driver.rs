@@ -1,0 +1,345 @@
+//! Performs what the machine wants done.
+//!
+//! Everything is polled in place, in one future: nothing is spawned, so nothing outlives the turn,
+//! and between the machine's wish to run a call and its result stands nothing but the host. The
+//! interruption is polled first, beside whatever is being waited for; when it comes, that is
+//! dropped and the turn ends within the same poll.
+
+use std::collections::VecDeque;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dunlin_host::ask::{Answer, Ask, Origin, Question};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::{Host, Progress, Tool};
+use futures::StreamExt;
+
+use super::call::{CallRecord, CallView, Denial, TurnCall};
+use super::machine::{Effect, Event, Turn, TurnEnd, TurnRules};
+use crate::agent::Agent;
+use crate::message::Conversation;
+use crate::provider::{Finish, Provider, ReplyEnd, StreamEvent, Usage};
+use crate::request::{HistoryLimits, Request, compose};
+
+/// What runs tools. [`Host`] does; tests have their own.
+#[async_trait]
+pub trait Tools: Send + Sync {
+    /// What is known about a call before it runs. Never asks.
+    async fn prepare(&self, call: &Call) -> Result<Plan, Failure>;
+
+    /// Keeps what the user answered to a call.
+    ///
+    /// # Errors
+    /// The answer could not be kept; the call must not run then.
+    fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure>;
+
+    /// Notes that a call was denied and not run.
+    fn note_denied(&self, call: &Call, plan: &Plan, answer: Answer);
+
+    /// Runs a call. Dropping the future stops it.
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome;
+}
+
+#[async_trait]
+impl Tools for Host {
+    async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
+        Host::prepare(self, call).await
+    }
+
+    fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
+        Host::answer(self, call, plan, answer).map_err(|error| Failure::Host(with_causes(&error)))
+    }
+
+    fn note_denied(&self, call: &Call, plan: &Plan, answer: Answer) {
+        Host::note_denied(self, call, plan, answer);
+    }
+
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        Host::run(self, call, plan, ask, progress).await
+    }
+}
+
+/// Shows a turn. All of it is called in place, so it must not block; texts of the model are as they
+/// came: escape before showing.
+pub trait Frontend: Progress {
+    /// A request is being sent: the first of the turn is round 1.
+    fn round(&self, _round: u32) {}
+    /// A piece of the answer.
+    fn text(&self, piece: &str);
+    /// A piece of the reasoning.
+    fn reasoning(&self, _piece: &str) {}
+    /// The model has begun to write a call of this tool.
+    fn call_started(&self, _tool: &str) {}
+    /// The reply of a round is over, whole or not.
+    fn reply_ended(&self) {}
+    /// A call is proposed, or has changed.
+    fn call(&self, call: &CallView);
+    /// Something the user should know, one line.
+    fn notice(&self, text: &str);
+}
+
+/// What a turn needs beside the conversation.
+pub struct TurnContext<'a> {
+    /// Who answers.
+    pub agent: &'a Agent,
+    /// Where.
+    pub provider: &'a dyn Provider,
+    /// What runs the calls.
+    pub tools: &'a dyn Tools,
+    /// All tools there are; the agent's list picks from them.
+    pub tool_list: &'a [Tool],
+    /// How much history is sent.
+    pub limits: HistoryLimits,
+    /// What the turn may do.
+    pub rules: TurnRules,
+    /// Asks the user.
+    pub ask: Arc<dyn Ask>,
+    /// Shows the turn.
+    pub frontend: Arc<dyn Frontend>,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub struct TurnReport {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// What the model said last; unescaped.
+    pub reply: String,
+    /// What became of the calls, in order.
+    pub calls: Vec<CallRecord>,
+    /// What was refused, in order.
+    pub denials: Vec<Denial>,
+    /// What all rounds cost together, as far as the provider counts.
+    pub usage: Usage,
+    /// How many requests there were.
+    pub rounds: u32,
+}
+
+/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`];
+/// while the user is being asked too, so whoever wants Ctrl-C to mean "no" there must not let it
+/// through. Dropping the future is the same without a report. What either leaves behind stands in
+/// [the module's table](super).
+pub async fn run_turn(
+    conversation: &mut Conversation,
+    prompt: String,
+    context: &TurnContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
+    let mut interrupt = pin!(interrupt);
+    let (mut turn, effects) = Turn::begin(conversation, prompt, context.rules);
+    let mut effects = VecDeque::from(effects);
+    let mut request = None;
+    let mut usage = Usage::default();
+    let mut end = TurnEnd::Interrupted;
+    while let Some(effect) = effects.pop_front() {
+        let event = match effect {
+            Effect::Compose => {
+                request = Some(context.compose(&turn));
+                Some(Event::Composed)
+            }
+            Effect::Send => match request.take() {
+                Some(request) => Some(
+                    context
+                        .stream(&mut turn, &request, &mut usage, interrupt.as_mut())
+                        .await,
+                ),
+                None => Some(Event::Interrupted),
+            },
+            Effect::Show(number) => {
+                if let Some(call) = turn.call(number) {
+                    context.frontend.call(&call.view());
+                }
+                None
+            }
+            Effect::NoteDenied(number) => {
+                if let Some((call, plan)) = planned(&turn, number) {
+                    context.tools.note_denied(&call.call, plan, Answer::DENY);
+                }
+                None
+            }
+            Effect::Prepare(number) => match turn.call(number) {
+                Some(call) => {
+                    let prepared =
+                        unless(interrupt.as_mut(), context.tools.prepare(&call.call)).await;
+                    Some(prepared.map_or(Event::Interrupted, |plan| Event::Prepared(number, plan)))
+                }
+                None => Some(Event::Interrupted),
+            },
+            Effect::Ask(number) => match planned(&turn, number) {
+                Some((call, plan)) => {
+                    let answered = unless(interrupt.as_mut(), context.ask(call, plan)).await;
+                    Some(
+                        answered
+                            .map_or(Event::Interrupted, |answer| Event::Answered(number, answer)),
+                    )
+                }
+                None => Some(Event::Interrupted),
+            },
+            Effect::Run(number) => match planned(&turn, number) {
+                Some((call, plan)) => {
+                    let progress: Arc<dyn Progress> = context.frontend.clone();
+                    let run = context
+                        .tools
+                        .run(&call.call, plan, context.ask.clone(), progress);
+                    let outcome = unless(interrupt.as_mut(), run).await;
+                    Some(outcome.map_or(Event::Interrupted, |outcome| {
+                        Event::Finished(number, outcome)
+                    }))
+                }
+                None => Some(Event::Interrupted),
+            },
+            Effect::End(reached) => {
+                end = reached;
+                None
+            }
+        };
+        if let Some(event) = event {
+            effects.extend(turn.handle(event));
+        }
+    }
+    TurnReport {
+        end,
+        reply: turn.reply().to_owned(),
+        calls: turn.records(),
+        denials: turn.denials().to_vec(),
+        usage,
+        rounds: turn.rounds(),
+    }
+}
+
+impl TurnContext<'_> {
+    fn compose(&self, turn: &Turn<'_>) -> Request {
+        let request = compose(
+            turn.conversation(),
+            self.agent,
+            self.provider.profile(),
+            self.tool_list,
+            &self.limits,
+        );
+        if request.left_out() > 0 && turn.rounds() == 0 {
+            let left_out = request.left_out();
+            self.frontend.notice(&format!(
+                "the oldest {left_out} messages are not sent: the history is too long"
+            ));
+        }
+        request
+    }
+
+    /// Sends the request and passes on what comes, until the reply is over.
+    async fn stream(
+        &self,
+        turn: &mut Turn<'_>,
+        request: &Request,
+        usage: &mut Usage,
+        mut interrupt: Pin<&mut impl Future<Output = ()>>,
+    ) -> Event {
+        self.frontend.round(turn.rounds());
+        let mut round_usage = Usage::default();
+        let event = match unless(interrupt.as_mut(), self.provider.send(request)).await {
+            None => Event::Interrupted,
+            Some(Err(error)) => Event::StreamFailed(error),
+            Some(Ok(mut stream)) => loop {
+                match unless(interrupt.as_mut(), stream.next()).await {
+                    None => break Event::Interrupted,
+                    Some(Some(Ok(StreamEvent::Text(text)))) => {
+                        self.frontend.text(&text);
+                        turn.handle(Event::Text(text));
+                    }
+                    Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
+                        self.frontend.reasoning(&text);
+                        turn.handle(Event::Reasoning(field, text));
+                    }
+                    Some(Some(Ok(StreamEvent::CallStarted { tool }))) => {
+                        self.frontend.call_started(&tool)
+                    }
+                    Some(Some(Ok(StreamEvent::Usage(counted)))) => round_usage = counted,
+                    Some(Some(Ok(StreamEvent::Notice(notice)))) => self.frontend.notice(&notice),
+                    Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
+                    Some(Some(Err(error))) => break Event::StreamFailed(error),
+                    // A provider ends with an end or an error; one that does neither cannot be
+                    // trusted to be whole.
+                    Some(None) => {
+                        break Event::ReplyEnded(ReplyEnd {
+                            finish: Finish::Cut,
+                            ..ReplyEnd::default()
+                        });
+                    }
+                }
+            },
+        };
+        *usage = usage.plus(round_usage);
+        self.frontend.reply_ended();
+        event
+    }
+
+    /// Asks the user about a call and keeps the answer.
+    async fn ask(&self, call: &TurnCall, plan: &Plan) -> Result<Answer, Failure> {
+        let (needs, notices) = match &plan.standing {
+            Standing::Ask { needs, notices } => (needs.clone(), notices.clone()),
+            Standing::Allowed | Standing::Denied { .. } => (Vec::new(), Vec::new()),
+        };
+        let question = Question {
+            call: call.call.id.clone(),
+            tool: call.call.tool.clone(),
+            wording: plan.question.clone(),
+            needs,
+            notices,
+            origin: Origin::Declared,
+        };
+        let answer = self.ask.ask(question).await;
+        let kept = self.tools.answer(&call.call, plan, answer);
+        if answer.allow {
+            return kept.map(|()| answer);
+        }
+        // A "no" holds for this call whether or not it could be stored.
+        self.tools.note_denied(&call.call, plan, answer);
+        if let Err(failure) = kept {
+            self.frontend
+                .notice(&format!("the answer could not be kept: {failure}"));
+        }
+        Ok(answer)
+    }
+}
+
+fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a TurnCall, &'a Plan)> {
+    let call = turn.call(number)?;
+    Some((call, call.plan.as_ref()?))
+}
+
+/// `None`: interrupted, and `work` dropped.
+async fn unless<T>(
+    interrupt: Pin<&mut impl Future<Output = ()>>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = interrupt => None,
+        done = work => Some(done),
+    }
+}
+
+/// An error and its causes in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

@@ -1,0 +1,540 @@
+use std::error::Error;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dunlin_host::ask::Scope;
+use dunlin_host::call::Success;
+use dunlin_host::target::{Need, Operation, Target};
+use futures::stream;
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+use super::*;
+use crate::message::{Message, Role};
+use crate::provider::error::{Endpoint, ProviderError};
+use crate::provider::profile::Profile;
+use crate::provider::{EventStream, ProposedCall};
+use crate::turn::machine::OnDenial;
+
+/// What happened, in the order in which it did, from all sides.
+type Log = Arc<Mutex<Vec<String>>>;
+
+fn note(log: &Log, line: impl Into<String>) {
+    log.lock().unwrap().push(line.into());
+}
+
+enum Piece {
+    Event(StreamEvent),
+    Fail,
+    Hang,
+}
+
+/// Plays one script for each request.
+struct Scripted {
+    scripts: Mutex<VecDeque<Vec<Piece>>>,
+    profile: Profile,
+    log: Log,
+    /// Told when the script hangs.
+    hanging: Arc<Notify>,
+}
+
+#[async_trait]
+impl Provider for Scripted {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
+        let messages = request.body()["messages"].as_array().map_or(0, Vec::len);
+        note(&self.log, format!("request with {messages} messages"));
+        let script = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        let hanging = self.hanging.clone();
+        Ok(Box::pin(stream::iter(script).then(move |piece| {
+            let hanging = hanging.clone();
+            async move {
+                match piece {
+                    Piece::Event(event) => Ok(event),
+                    Piece::Fail => {
+                        let endpoint =
+                            Endpoint::of(&"http://u:p@127.0.0.1/v1?key=x".parse().unwrap());
+                        Err(ProviderError::Incomplete {
+                            endpoint,
+                            source: None,
+                        })
+                    }
+                    Piece::Hang => {
+                        hanging.notify_one();
+                        std::future::pending().await
+                    }
+                }
+            }
+        })))
+    }
+}
+
+/// Files named `outside` are asked about, `forbidden` ones ruled out, `slow` ones never end.
+struct FakeTools {
+    log: Log,
+    hanging: Arc<Notify>,
+    dropped: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Tools for FakeTools {
+    async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
+        let path = call.arguments["path"].as_str().unwrap_or_default();
+        let need = Need {
+            target: Target::Path(path.into()),
+            operation: Operation::Read,
+        };
+        let standing = match path {
+            "outside" => Standing::Ask {
+                needs: vec![need],
+                notices: vec!["outside the project".to_owned()],
+            },
+            "forbidden" => Standing::Denied {
+                need,
+                rule: "/ is ---".to_owned(),
+            },
+            _ => Standing::Allowed,
+        };
+        Ok(Plan {
+            question: format!("Read file '{path}'?"),
+            needs: Vec::new(),
+            standing,
+        })
+    }
+
+    fn answer(&self, call: &Call, _plan: &Plan, answer: Answer) -> Result<(), Failure> {
+        note(&self.log, format!("answer {} {}", call.id, answer.allow));
+        Ok(())
+    }
+
+    fn note_denied(&self, call: &Call, _plan: &Plan, _answer: Answer) {
+        note(&self.log, format!("note denied {}", call.id));
+    }
+
+    async fn run(
+        &self,
+        call: &Call,
+        _plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        struct Dropped(Arc<AtomicUsize>);
+        impl Drop for Dropped {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let _dropped = Dropped(self.dropped.clone());
+        let path = call.arguments["path"].as_str().unwrap_or_default();
+        note(&self.log, format!("run {} {path}", call.id));
+        progress.progress(&call.id, "half", Some(50));
+        let mut result = Ok(Success {
+            text: format!("contents of {path}"),
+            blobs: Vec::new(),
+        });
+        if path == "slow" {
+            self.hanging.notify_one();
+            std::future::pending::<()>().await;
+        }
+        if path == "surprise" {
+            let question = Question {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                wording: "Read '/etc/passwd'?".to_owned(),
+                needs: Vec::new(),
+                notices: Vec::new(),
+                origin: Origin::Undeclared,
+            };
+            if !ask.ask(question.clone()).await.allow {
+                result = Err(Failure::Denied {
+                    question: question.wording,
+                });
+            }
+        }
+        Outcome {
+            result,
+            duration: Duration::from_millis(7),
+        }
+    }
+}
+
+struct FakeFrontend(Log);
+
+impl Progress for FakeFrontend {
+    fn progress(&self, call: &str, message: &str, _percent: Option<u8>) {
+        note(&self.0, format!("progress {call} {message}"));
+    }
+}
+
+impl Frontend for FakeFrontend {
+    fn text(&self, piece: &str) {
+        note(&self.0, format!("text {piece}"));
+    }
+
+    fn call(&self, call: &CallView) {
+        let reason = call
+            .note
+            .as_deref()
+            .map(|note| format!(" ({note})"))
+            .unwrap_or_default();
+        note(
+            &self.0,
+            format!("{} {} {:?}{reason}", call.index, call.target, call.state),
+        );
+    }
+
+    fn notice(&self, text: &str) {
+        note(&self.0, format!("notice {text}"));
+    }
+}
+
+/// Says yes or no, or never anything.
+struct Answers {
+    log: Log,
+    answer: Option<bool>,
+    hanging: Arc<Notify>,
+}
+
+#[async_trait]
+impl Ask for Answers {
+    async fn ask(&self, question: Question) -> Answer {
+        note(
+            &self.log,
+            format!("ask {} {:?}", question.wording, question.notices),
+        );
+        match self.answer {
+            Some(allow) => Answer {
+                allow,
+                scope: Scope::Once,
+            },
+            None => {
+                self.hanging.notify_one();
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+fn text(text: &str) -> Piece {
+    Piece::Event(StreamEvent::Text(text.to_owned()))
+}
+
+fn end(paths: &[&str]) -> Piece {
+    let call = |(index, path): (usize, &&str)| {
+        let arguments: Map<String, Value> = json!({"path": path})
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        ProposedCall {
+            id: format!("c{index}"),
+            tool: "read_file".to_owned(),
+            arguments: Ok(arguments),
+        }
+    };
+    Piece::Event(StreamEvent::End(ReplyEnd {
+        calls: paths.iter().enumerate().map(call).collect(),
+        finish: Finish::Complete,
+    }))
+}
+
+fn usage(output_tokens: u64) -> Piece {
+    Piece::Event(StreamEvent::Usage(Usage {
+        output_tokens,
+        ..Usage::default()
+    }))
+}
+
+/// Everything a turn meets.
+struct World {
+    log: Log,
+    agent: Agent,
+    provider: Scripted,
+    tools: FakeTools,
+    ask: Arc<Answers>,
+    hanging: Arc<Notify>,
+}
+
+impl World {
+    /// A world in which everything asked about gets this answer.
+    fn new(scripts: Vec<Vec<Piece>>, answer: Option<bool>) -> World {
+        let log = Log::default();
+        let hanging = Arc::new(Notify::new());
+        World {
+            agent: Agent::sample(),
+            provider: Scripted {
+                scripts: Mutex::new(scripts.into()),
+                profile: Profile::default(),
+                log: log.clone(),
+                hanging: hanging.clone(),
+            },
+            tools: FakeTools {
+                log: log.clone(),
+                hanging: hanging.clone(),
+                dropped: Arc::default(),
+            },
+            ask: Arc::new(Answers {
+                log: log.clone(),
+                answer,
+                hanging: hanging.clone(),
+            }),
+            log,
+            hanging,
+        }
+    }
+
+    fn context(&self, on_denial: OnDenial) -> TurnContext<'_> {
+        TurnContext {
+            agent: &self.agent,
+            provider: &self.provider,
+            tools: &self.tools,
+            tool_list: &[],
+            limits: HistoryLimits::default(),
+            rules: TurnRules {
+                on_denial,
+                ..TurnRules::default()
+            },
+            ask: self.ask.clone(),
+            frontend: Arc::new(FakeFrontend(self.log.clone())),
+        }
+    }
+
+    fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+/// Takes a turn that is interrupted when something hangs.
+async fn turn(world: &World, on_denial: OnDenial) -> (TurnReport, Conversation) {
+    let mut conversation = Conversation::new();
+    let context = world.context(on_denial);
+    let report = run_turn(
+        &mut conversation,
+        "Go".to_owned(),
+        &context,
+        world.hanging.notified(),
+    )
+    .await;
+    (report, conversation)
+}
+
+fn last(conversation: &Conversation) -> &Message {
+    conversation.messages().last().unwrap()
+}
+
+#[tokio::test]
+async fn a_whole_turn() {
+    let scripts = vec![
+        vec![
+            text("Let me see"),
+            usage(3),
+            usage(5),
+            end(&["a.txt", "outside"]),
+        ],
+        vec![text("Do"), text("ne"), usage(2), end(&[])],
+    ];
+    let world = World::new(scripts, Some(true));
+    let (report, _) = turn(&world, OnDenial::Stop).await;
+    let expected = [
+        "request with 1 messages",
+        "text Let me see",
+        "1 a.txt Proposed",
+        "2 outside Proposed",
+        "2 outside Asking",
+        "ask Read file 'outside'? [\"outside the project\"]",
+        "answer c1 true",
+        "1 a.txt Running",
+        "run c0 a.txt",
+        "progress c0 half",
+        "1 a.txt Completed",
+        "2 outside Running",
+        "run c1 outside",
+        "progress c1 half",
+        "2 outside Completed",
+        "request with 4 messages",
+        "text Do",
+        "text ne",
+    ];
+    assert_eq!(world.log(), expected);
+    assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
+    assert_eq!(
+        (
+            report.reply.as_str(),
+            report.rounds,
+            report.usage.output_tokens
+        ),
+        ("Done", 2, 7)
+    );
+    assert_eq!(
+        serde_json::to_value(&report.calls[1]).unwrap(),
+        json!({
+            "id": "c1", "tool": "read_file", "arguments": {"path": "outside"}, "state": "completed",
+            "result": "contents of outside", "duration_ms": 7,
+        })
+    );
+}
+
+#[tokio::test]
+async fn denials_are_noted_and_reported() {
+    let scripts = || {
+        vec![
+            vec![end(&["outside", "forbidden", "a.txt"])],
+            vec![text("I see"), end(&[])],
+        ]
+    };
+    let world = World::new(scripts(), Some(false));
+    let (report, _) = turn(&world, OnDenial::Stop).await;
+    assert!(matches!(report.end, TurnEnd::Denied), "{:?}", report.end);
+    assert_eq!(report.denials.len(), 1);
+    assert_eq!(report.denials[0].question, "Read file 'outside'?");
+    let log = world.log().join("\n");
+    assert!(
+        log.contains("answer c0 false\nnote denied c0\n1 outside Denied"),
+        "{log}"
+    );
+    assert!(
+        log.ends_with("3 a.txt NotRun (not run: an earlier call was denied)"),
+        "{log}"
+    );
+
+    let world = World::new(scripts(), Some(false));
+    let (report, _) = turn(&world, OnDenial::Continue).await;
+    assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
+    assert_eq!(report.denials[1].rule.as_deref(), Some("/ is ---"));
+    let log = world.log().join("\n");
+    assert!(
+        log.contains("note denied c1\n2 forbidden Denied (/ is ---)"),
+        "{log}"
+    );
+    assert!(log.contains("run c2 a.txt"), "{log}");
+}
+
+#[tokio::test]
+async fn a_use_that_was_not_declared_is_asked_about_while_it_runs() {
+    let scripts = || {
+        vec![
+            vec![end(&["surprise", "a.txt"])],
+            vec![text("Fine"), end(&[])],
+        ]
+    };
+    let world = World::new(scripts(), Some(true));
+    let (report, _) = turn(&world, OnDenial::Stop).await;
+    assert_eq!(report.reply, "Fine");
+    let world = World::new(scripts(), Some(false));
+    let (report, conversation) = turn(&world, OnDenial::Stop).await;
+    assert!(matches!(report.end, TurnEnd::Denied), "{:?}", report.end);
+    assert_eq!(report.denials[0].question, "Read '/etc/passwd'?");
+    assert_eq!(
+        last(&conversation).content,
+        "not run: an earlier call was denied"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_keeps_what_came() {
+    let world = World::new(vec![vec![text("Hel"), Piece::Fail]], None);
+    let (report, conversation) = turn(&world, OnDenial::Stop).await;
+    let TurnEnd::Failed(error) = &report.end else {
+        panic!("{:?}", report.end)
+    };
+    assert_eq!(
+        error.to_string(),
+        "the reply of http://127.0.0.1/v1 ended in the middle"
+    );
+    assert!(error.source().is_none());
+    assert!(last(&conversation).partial);
+    assert_eq!(report.reply, "Hel");
+}
+
+#[tokio::test]
+async fn a_stream_without_an_end_is_not_taken_for_whole() {
+    let world = World::new(vec![vec![text("Hel")]], None);
+    let (report, _) = turn(&world, OnDenial::Stop).await;
+    assert!(matches!(report.end, TurnEnd::CutOff), "{:?}", report.end);
+}
+
+#[tokio::test]
+async fn an_interruption_ends_the_turn_wherever_it_waits() {
+    let world = World::new(vec![vec![text("Hel"), Piece::Hang]], None);
+    let (report, conversation) = turn(&world, OnDenial::Stop).await;
+    assert!(
+        matches!(report.end, TurnEnd::Interrupted),
+        "{:?}",
+        report.end
+    );
+    assert_eq!(
+        (report.reply.as_str(), last(&conversation).partial),
+        ("Hel", true)
+    );
+
+    let world = World::new(vec![vec![end(&["outside"])]], None);
+    let (report, conversation) = turn(&world, OnDenial::Stop).await;
+    assert!(
+        matches!(report.end, TurnEnd::Interrupted),
+        "{:?}",
+        report.end
+    );
+    assert_eq!(last(&conversation).content, "cancelled by user");
+
+    let world = World::new(vec![vec![end(&["a.txt", "slow", "b.txt"])]], None);
+    let (report, conversation) = turn(&world, OnDenial::Stop).await;
+    assert!(
+        matches!(report.end, TurnEnd::Interrupted),
+        "{:?}",
+        report.end
+    );
+    let results: Vec<&str> = conversation.messages()[2..]
+        .iter()
+        .map(|result| result.content.as_str())
+        .collect();
+    assert_eq!(
+        results,
+        [
+            "contents of a.txt",
+            "cancelled by user",
+            "cancelled by user"
+        ]
+    );
+    assert_eq!(
+        world.tools.dropped.load(Ordering::Relaxed),
+        2,
+        "the running call was dropped"
+    );
+}
+
+#[tokio::test]
+async fn an_interruption_needs_one_poll() {
+    let world = World::new(Vec::new(), None);
+    let context = world.context(OnDenial::Stop);
+    let mut conversation = Conversation::new();
+    let turn = run_turn(
+        &mut conversation,
+        "Go".to_owned(),
+        &context,
+        std::future::ready(()),
+    );
+    let report = futures::FutureExt::now_or_never(turn).expect("one poll is enough");
+    assert!(
+        matches!(report.end, TurnEnd::Interrupted),
+        "{:?}",
+        report.end
+    );
+    assert_eq!(last(&conversation).role, Role::User);
+}
+
+#[tokio::test]
+async fn a_dropped_turn_leaves_a_legal_conversation() {
+    let world = World::new(vec![vec![end(&["slow"])]], None);
+    let context = world.context(OnDenial::Stop);
+    let mut conversation = Conversation::new();
+    tokio::select! {
+        biased;
+        report = run_turn(&mut conversation, "Go".to_owned(), &context, std::future::pending()) => panic!("{report:?}"),
+        () = world.hanging.notified() => {}
+    }
+    assert_eq!(last(&conversation).content, "cancelled by user");
+    assert!(conversation.open_calls().is_empty());
+}

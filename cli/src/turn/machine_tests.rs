@@ -1,0 +1,764 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use dunlin_host::ask::Scope;
+use dunlin_host::target::{Need, Operation, Target};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::provider::BadArguments;
+
+const ALLOW: Answer = Answer {
+    allow: true,
+    scope: Scope::Once,
+};
+
+fn proposed(id: &str, path: &str) -> ProposedCall {
+    let arguments = json!({"path": path})
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    ProposedCall {
+        id: id.to_owned(),
+        tool: "read_file".to_owned(),
+        arguments: Ok(arguments),
+    }
+}
+
+fn reply(calls: Vec<ProposedCall>) -> Event {
+    Event::ReplyEnded(ReplyEnd {
+        calls,
+        finish: Finish::Complete,
+    })
+}
+
+fn need() -> Need {
+    Need {
+        target: Target::Path("/p/a".into()),
+        operation: Operation::Read,
+    }
+}
+
+fn plan(standing: Standing) -> Plan {
+    Plan {
+        question: "Read file 'a'?".to_owned(),
+        needs: vec![need()],
+        standing,
+    }
+}
+
+fn allowed(number: usize) -> Event {
+    Event::Prepared(number, Ok(plan(Standing::Allowed)))
+}
+
+fn undecided(number: usize) -> Event {
+    Event::Prepared(
+        number,
+        Ok(plan(Standing::Ask {
+            needs: vec![need()],
+            notices: Vec::new(),
+        })),
+    )
+}
+
+fn ruled_out(number: usize) -> Event {
+    Event::Prepared(
+        number,
+        Ok(plan(Standing::Denied {
+            need: need(),
+            rule: "/p/ is ---".to_owned(),
+        })),
+    )
+}
+
+fn finished(number: usize, result: Result<&str, Failure>) -> Event {
+    let result = result.map(|text| Success {
+        text: text.to_owned(),
+        blobs: Vec::new(),
+    });
+    Event::Finished(
+        number,
+        Outcome {
+            result,
+            duration: Duration::from_millis(3),
+        },
+    )
+}
+
+fn error() -> ProviderError {
+    ProviderError::Key {
+        key: "main".to_owned(),
+    }
+}
+
+/// Effects in short; what is shown is left out.
+fn names(effects: &[Effect]) -> Vec<String> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Show(_) => None,
+            Effect::End(TurnEnd::Failed(_)) => Some("End(Failed)".to_owned()),
+            effect => Some(format!("{effect:?}")),
+        })
+        .collect()
+}
+
+/// Messages in short.
+fn messages(conversation: &Conversation) -> Vec<String> {
+    let line = |message: &Message| {
+        let partial = if message.partial { " (partial)" } else { "" };
+        let calls: Vec<String> = message
+            .tool_calls
+            .iter()
+            .map(|call| format!(" {}:{}", call.id, call.name))
+            .collect();
+        match &message.tool_call_id {
+            Some(id) => format!("{id}: {}", message.content),
+            None => format!(
+                "{:?}: {}{}{partial}",
+                message.role,
+                message.content,
+                calls.concat()
+            ),
+        }
+    };
+    conversation.messages().iter().map(line).collect()
+}
+
+/// The events, in order, have these effects and leave this conversation; the user has said "Go".
+#[track_caller]
+fn check(case: &str, rules: TurnRules, events: Vec<Event>, effects: &[&str], left: &[&str]) {
+    let mut conversation = Conversation::new();
+    let (mut turn, begun) = Turn::begin(&mut conversation, "Go".to_owned(), rules);
+    let mut seen = names(&begun);
+    for event in events {
+        seen.extend(names(&turn.handle(event)));
+    }
+    assert_eq!(seen, effects, "{case}");
+    drop(turn);
+    assert_eq!(
+        messages(&conversation),
+        [&["User: Go"], left].concat(),
+        "{case}"
+    );
+    assert_legal(&conversation);
+}
+
+/// Every call has one result, in the messages right after it, and nobody says nothing.
+fn assert_legal(conversation: &Conversation) {
+    let mut open: HashSet<&str> = HashSet::new();
+    let mut ids: HashSet<&str> = HashSet::new();
+    for message in conversation.messages() {
+        if let Some(id) = &message.tool_call_id {
+            assert!(open.remove(id.as_str()), "a result without its call: {id}");
+            continue;
+        }
+        assert!(open.is_empty(), "calls without a result: {open:?}");
+        for call in &message.tool_calls {
+            assert!(ids.insert(&call.id), "an id twice: {}", call.id);
+            open.insert(&call.id);
+        }
+        let says = !message.content.trim().is_empty() || !message.tool_calls.is_empty();
+        assert!(says || message.role != Role::Assistant, "an empty message");
+    }
+    assert!(
+        open.is_empty(),
+        "calls without a result at the end: {open:?}"
+    );
+}
+
+fn rules() -> TurnRules {
+    TurnRules::default()
+}
+
+fn going_on() -> TurnRules {
+    TurnRules {
+        on_denial: OnDenial::Continue,
+        ..rules()
+    }
+}
+
+#[test]
+fn an_answer_without_calls() {
+    check(
+        "answered",
+        rules(),
+        vec![
+            Event::Composed,
+            Event::Text("He".to_owned()),
+            Event::Text("llo".to_owned()),
+            reply(vec![]),
+        ],
+        &["Compose", "Send", "End(Answered)"],
+        &["Assistant: Hello"],
+    );
+    check(
+        "cut off",
+        rules(),
+        vec![
+            Event::Composed,
+            Event::Text("Hel".to_owned()),
+            Event::ReplyEnded(ReplyEnd {
+                calls: vec![],
+                finish: Finish::Cut,
+            }),
+        ],
+        &["Compose", "Send", "End(CutOff)"],
+        &["Assistant: Hel (partial)"],
+    );
+    check(
+        "nothing said",
+        rules(),
+        vec![Event::Composed, reply(vec![])],
+        &["Compose", "Send", "End(Answered)"],
+        &[],
+    );
+    check(
+        "failed",
+        rules(),
+        vec![
+            Event::Composed,
+            Event::Text("Hel".to_owned()),
+            Event::StreamFailed(error()),
+            Event::Composed,
+        ],
+        &["Compose", "Send", "End(Failed)"],
+        &["Assistant: Hel (partial)"],
+    );
+}
+
+#[test]
+fn calls_are_prepared_decided_and_run_in_order() {
+    check(
+        "one allowed, one asked about, one that fails",
+        rules(),
+        vec![
+            Event::Composed,
+            Event::Text("Let me see".to_owned()),
+            reply(vec![
+                proposed("a", "a"),
+                proposed("b", "b"),
+                proposed("c", "c"),
+            ]),
+            allowed(0),
+            undecided(1),
+            Event::Prepared(
+                2,
+                Err(Failure::UnknownTool {
+                    name: "red_file".to_owned(),
+                    near: vec!["read_file".to_owned()],
+                }),
+            ),
+            Event::Answered(1, Ok(ALLOW)),
+            finished(0, Ok("A")),
+            finished(
+                1,
+                Err(Failure::Tool {
+                    tool: "read_file".to_owned(),
+                    message: "no such file".to_owned(),
+                }),
+            ),
+            Event::Composed,
+            Event::Text("Done".to_owned()),
+            reply(vec![]),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Prepare(2)",
+            "Ask(1)",
+            "Run(0)",
+            "Run(1)",
+            "Compose",
+            "Send",
+            "End(Answered)",
+        ],
+        &[
+            "Assistant: Let me see a:read_file b:read_file c:read_file",
+            "a: A",
+            "b: ERROR: no such file",
+            "c: ERROR: there is no tool named \"red_file\"; similar: read_file",
+            "Assistant: Done",
+        ],
+    );
+}
+
+#[test]
+fn a_denial_stops_what_comes_after_it() {
+    let calls = || {
+        reply(vec![
+            proposed("a", "a"),
+            proposed("b", "b"),
+            proposed("c", "c"),
+        ])
+    };
+    check(
+        "by the user",
+        rules(),
+        vec![
+            Event::Composed,
+            calls(),
+            allowed(0),
+            undecided(1),
+            undecided(2),
+            Event::Answered(1, Ok(Answer::DENY)),
+            finished(0, Ok("A")),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Prepare(2)",
+            "Ask(1)",
+            "Run(0)",
+            "End(Denied)",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file c:read_file",
+            "a: A",
+            "b: ERROR: Permission denied: Read file 'a'?",
+            "c: not run: an earlier call was denied",
+        ],
+    );
+    check(
+        "by a rule",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            ruled_out(0),
+            allowed(1),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "NoteDenied(0)",
+            "End(Denied)",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied: Read file 'a'?",
+            "b: not run: an earlier call was denied",
+        ],
+    );
+    check(
+        "while it ran",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            allowed(0),
+            allowed(1),
+            finished(
+                0,
+                Err(Failure::Denied {
+                    question: "Read '/etc'?".to_owned(),
+                }),
+            ),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(0)",
+            "End(Denied)",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied: Read '/etc'?",
+            "b: not run: an earlier call was denied",
+        ],
+    );
+}
+
+#[test]
+fn a_denial_may_go_back_to_the_model() {
+    check(
+        "the others run",
+        going_on(),
+        vec![
+            Event::Composed,
+            reply(vec![
+                proposed("a", "a"),
+                proposed("b", "b"),
+                proposed("c", "c"),
+            ]),
+            undecided(0),
+            ruled_out(1),
+            allowed(2),
+            Event::Answered(0, Ok(Answer::DENY)),
+            finished(2, Ok("C")),
+            Event::Composed,
+            Event::Text("I see".to_owned()),
+            reply(vec![]),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Prepare(2)",
+            "Ask(0)",
+            "NoteDenied(1)",
+            "Run(2)",
+            "Compose",
+            "Send",
+            "End(Answered)",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file c:read_file",
+            "a: ERROR: Permission denied: Read file 'a'?",
+            "b: ERROR: Permission denied: Read file 'a'?",
+            "c: C",
+            "Assistant: I see",
+        ],
+    );
+}
+
+#[test]
+fn an_answer_that_cannot_be_kept_runs_nothing() {
+    check(
+        "the permission file is broken",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a")]),
+            undecided(0),
+            Event::Answered(
+                0,
+                Err(Failure::Host("the permission file is broken".to_owned())),
+            ),
+        ],
+        &["Compose", "Send", "Prepare(0)", "Ask(0)", "Compose"],
+        &[
+            "Assistant:  a:read_file",
+            "a: ERROR: the permission file is broken",
+        ],
+    );
+}
+
+#[test]
+fn calls_that_cannot_be_run() {
+    let garbage = ProposedCall {
+        id: String::new(),
+        tool: "functions.read file".to_owned(),
+        arguments: Err(BadArguments {
+            raw: "{'a'".to_owned(),
+            problem: "not valid JSON".to_owned(),
+        }),
+    };
+    check(
+        "unreadable arguments",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![
+                garbage,
+                proposed("call00001", "a"),
+                proposed("call00001", "b"),
+            ]),
+            allowed(1),
+            allowed(2),
+        ],
+        &["Compose", "Send", "Prepare(1)", "Prepare(2)", "Run(1)"],
+        &[
+            "Assistant:  call00001:functions_read_file call00002:read_file call00003:read_file",
+            "call00001: ERROR: the arguments of functions.read file do not fit: not valid JSON",
+            "call00002: cancelled by user",
+            "call00003: cancelled by user",
+        ],
+    );
+    check(
+        "the reply was cut off",
+        rules(),
+        vec![
+            Event::Composed,
+            Event::ReplyEnded(ReplyEnd {
+                calls: vec![proposed("a", "a")],
+                finish: Finish::Cut,
+            }),
+        ],
+        &["Compose", "Send", "Compose"],
+        &[
+            "Assistant:  a:read_file (partial)",
+            &format!("a: {CUT_OFF}"),
+        ],
+    );
+}
+
+#[test]
+fn rounds_are_limited() {
+    let once = || reply(vec![proposed("", "a")]);
+    check(
+        "two rounds",
+        TurnRules {
+            max_tool_rounds: 2,
+            ..rules()
+        },
+        vec![
+            Event::Composed,
+            once(),
+            allowed(0),
+            finished(0, Ok("A")),
+            Event::Composed,
+            once(),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Run(0)",
+            "Compose",
+            "Send",
+            "End(RoundLimit)",
+        ],
+        &[
+            "Assistant:  call00001:read_file",
+            "call00001: A",
+            "Assistant:  call00002:read_file",
+            "call00002: not run: the limit of 2 rounds per turn is reached",
+        ],
+    );
+}
+
+#[test]
+fn an_interruption_leaves_what_the_table_says() {
+    let calls = || reply(vec![proposed("a", "a"), proposed("b", "b")]);
+    let said = "Assistant:  a:read_file b:read_file";
+    let cancelled = [said, "a: cancelled by user", "b: cancelled by user"];
+    let prefixes: [(&str, Vec<Event>, &[&str]); 6] = [
+        ("compose", vec![], &[]),
+        ("stream, nothing yet", vec![Event::Composed], &[]),
+        (
+            "stream",
+            vec![Event::Composed, Event::Text("Hel".to_owned())],
+            &["Assistant: Hel (partial)"],
+        ),
+        (
+            "prepare",
+            vec![Event::Composed, calls(), undecided(0)],
+            &cancelled,
+        ),
+        (
+            "decide",
+            vec![Event::Composed, calls(), undecided(0), undecided(1)],
+            &cancelled,
+        ),
+        (
+            "run",
+            vec![
+                Event::Composed,
+                calls(),
+                allowed(0),
+                allowed(1),
+                finished(0, Ok("A")),
+            ],
+            &[said, "a: A", "b: cancelled by user"],
+        ),
+    ];
+    for (case, mut events, left) in prefixes {
+        let mut conversation = Conversation::new();
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+        events.push(Event::Interrupted);
+        let last = events
+            .into_iter()
+            .map(|event| names(&turn.handle(event)))
+            .last()
+            .unwrap_or_default();
+        assert_eq!(last, ["End(Interrupted)"], "{case}");
+        drop(turn);
+        assert_eq!(
+            messages(&conversation),
+            [&["User: Go"], left].concat(),
+            "{case}"
+        );
+        assert_legal(&conversation);
+    }
+}
+
+#[test]
+fn reasoning_is_kept_under_its_name() {
+    let mut conversation = Conversation::new();
+    let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+    for event in [
+        Event::Composed,
+        Event::Reasoning("reasoning", "h".to_owned()),
+        Event::Reasoning("reasoning", "m".to_owned()),
+        Event::Text("Hi".to_owned()),
+        reply(vec![]),
+    ] {
+        turn.handle(event);
+    }
+    drop(turn);
+    let kept = Reasoning {
+        field: "reasoning".to_owned(),
+        text: "hm".to_owned(),
+    };
+    assert_eq!(conversation.messages()[1].reasoning, Some(kept));
+}
+
+/// What the world does next: the sensible answer to the last effect in one of its forms, or
+/// anything at all.
+#[derive(Debug, Clone)]
+enum Step {
+    Answer(u8),
+    Noise(u8, usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => any::<u8>().prop_map(Step::Answer),
+        1 => (any::<u8>(), 0..6usize).prop_map(|(kind, number)| Step::Noise(kind, number)),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+fn some_reply(form: u8) -> Event {
+    let bad = BadArguments {
+        raw: "{".to_owned(),
+        problem: "they end in the middle".to_owned(),
+    };
+    let calls = match form % 6 {
+        0 => vec![],
+        1 => vec![proposed("a", "a")],
+        2 => vec![proposed("", "a"), proposed("a", "b"), proposed("a", "c")],
+        3 => vec![
+            proposed("b", "a"),
+            ProposedCall {
+                arguments: Err(bad),
+                ..proposed("", "b")
+            },
+        ],
+        _ => vec![proposed("c", "a"), proposed("d", "b")],
+    };
+    let finish = if form.is_multiple_of(7) {
+        Finish::Cut
+    } else {
+        Finish::Complete
+    };
+    Event::ReplyEnded(ReplyEnd { calls, finish })
+}
+
+fn some_event(kind: u8, number: usize) -> Event {
+    match kind % 16 {
+        0 => Event::Composed,
+        1 => Event::Text("text".to_owned()),
+        2 => Event::Reasoning("reasoning", "hm".to_owned()),
+        3..=5 => some_reply(kind / 16),
+        6 => Event::StreamFailed(error()),
+        7 => allowed(number),
+        8 => undecided(number),
+        9 => ruled_out(number),
+        10 => Event::Prepared(
+            number,
+            Err(Failure::Denied {
+                question: "?".to_owned(),
+            }),
+        ),
+        11 => Event::Answered(number, Ok(if kind < 128 { ALLOW } else { Answer::DENY })),
+        12 => Event::Answered(number, Err(Failure::Host("broken".to_owned()))),
+        13 => finished(number, Ok("text")),
+        14 => finished(
+            number,
+            Err(if kind < 128 {
+                Failure::Cancelled
+            } else {
+                Failure::Denied {
+                    question: "?".to_owned(),
+                }
+            }),
+        ),
+        _ => Event::Interrupted,
+    }
+}
+
+fn answer_to(effect: Option<&Effect>, form: u8) -> Option<Event> {
+    Some(match effect? {
+        Effect::Compose => Event::Composed,
+        Effect::Send if form < 40 => Event::Text("text".to_owned()),
+        Effect::Send => some_reply(form),
+        Effect::Prepare(number) => match form % 5 {
+            0 | 1 => allowed(*number),
+            2 | 3 => undecided(*number),
+            _ => ruled_out(*number),
+        },
+        Effect::Ask(number) => {
+            Event::Answered(*number, Ok(if form < 150 { ALLOW } else { Answer::DENY }))
+        }
+        Effect::Run(number) if form.is_multiple_of(8) => finished(
+            *number,
+            Err(Failure::Denied {
+                question: "?".to_owned(),
+            }),
+        ),
+        Effect::Run(number) => finished(*number, Ok("text")),
+        Effect::Show(_) | Effect::NoteDenied(_) | Effect::End(_) => return None,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever happens: no call runs that was not allowed, nobody is asked after a denial that
+    /// stops, nothing follows the end, and what is left can be sent.
+    #[test]
+    fn nothing_breaks_the_rules(steps in steps(), stop in any::<bool>(), max_tool_rounds in 0..6u32) {
+        let on_denial = if stop { OnDenial::Stop } else { OnDenial::Continue };
+        let mut conversation = Conversation::new();
+        let (mut turn, mut effects) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules { on_denial, max_tool_rounds });
+        let mut allowed = HashSet::new();
+        let mut waiting: Option<Effect> = effects.pop();
+        let mut ended = false;
+        let mut requests = 0;
+        for step in steps {
+            let event = match step {
+                Step::Answer(form) => answer_to(waiting.as_ref(), form),
+                Step::Noise(kind, number) => Some(some_event(kind, number)),
+            };
+            let Some(event) = event else { continue };
+            // What counts as permission, judged by the question that was open.
+            match (&event, &waiting) {
+                (Event::Prepared(number, Ok(plan)), Some(Effect::Prepare(open)))
+                    if number == open && plan.standing == Standing::Allowed =>
+                {
+                    allowed.insert(*number);
+                }
+                (Event::Answered(number, Ok(answer)), Some(Effect::Ask(open))) if number == open && answer.allow => {
+                    allowed.insert(*number);
+                }
+                _ => {}
+            }
+            let effects = turn.handle(event);
+            let was_denied = !turn.denials().is_empty();
+            for effect in effects {
+                prop_assert!(!ended, "{effect:?} after the end");
+                match &effect {
+                    Effect::Run(number) => prop_assert!(allowed.contains(number), "{number} was not allowed"),
+                    Effect::Ask(_) => prop_assert!(!(stop && was_denied), "asked after a denial"),
+                    Effect::Send => requests += 1,
+                    Effect::Compose => prop_assert!(!(stop && was_denied), "went on after a denial"),
+                    Effect::End(_) => ended = true,
+                    Effect::Show(number) => prop_assert!(turn.call(*number).is_some()),
+                    Effect::Prepare(_) | Effect::NoteDenied(_) => {}
+                }
+                if !matches!(effect, Effect::Show(_) | Effect::NoteDenied(_)) {
+                    waiting = Some(effect);
+                }
+            }
+        }
+        prop_assert!(requests <= max_tool_rounds.max(1));
+        if ended {
+            prop_assert!(turn.records().iter().all(|call| call.state.is_settled() && call.result.is_some()));
+            prop_assert!(turn.conversation().open_calls().is_empty());
+        }
+        drop(turn);
+        assert_legal(&conversation);
+    }
+}

@@ -1,0 +1,285 @@
+//! What a tool call costs, against the bare engine, in one run.
+//!
+//! The same component reads the same small file: once through the host, with schema, permission
+//! store, audit log, limits and clock; once in a store of its own with nothing but the calls. The two
+//! take turns, so that a noisy machine is noisy for both; medians are compared.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dunlin_host::ask::DenyAll;
+use dunlin_host::call::{Call, Standing};
+use dunlin_host::{Host, HostOptions, Limits, NoProgress, Plugin};
+use wasmtime::component::{Component, HasSelf, Linker, Resource, ResourceTable};
+use wasmtime::{
+    Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Result, Store,
+};
+
+mod bare {
+    #![allow(missing_docs, reason = "generated")]
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "plugin",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: { "dunlin:tool/files.file": super::OpenFile },
+    });
+}
+
+use bare::dunlin::tool::{chat, files, log, types};
+use bare::exports::dunlin::tool::tool;
+
+const ROUNDS: usize = 2_000;
+const LINES: usize = 40;
+
+/// A file without any checks around it.
+#[derive(Debug)]
+pub struct OpenFile(File);
+
+struct Bare {
+    table: ResourceTable,
+}
+
+type Answer<T> = Result<std::result::Result<T, types::Error>>;
+
+impl types::Host for Bare {}
+
+impl files::Host for Bare {
+    fn open_read(&mut self, path: String) -> Answer<Resource<OpenFile>> {
+        Ok(Ok(self.table.push(OpenFile(File::open(path)?))?))
+    }
+    fn list_folder(&mut self, _: String, _: u32) -> Answer<Vec<files::Entry>> {
+        unreachable!("read_file lists nothing")
+    }
+    fn stat(&mut self, _: String) -> Answer<files::Facts> {
+        unreachable!("read_file opens what it looks at")
+    }
+}
+
+impl files::HostFile for Bare {
+    fn facts(&mut self, file: Resource<OpenFile>) -> Answer<files::Facts> {
+        let size_bytes = self.table.get(&file)?.0.metadata()?.len();
+        Ok(Ok(files::Facts {
+            kind: files::Kind::File,
+            size_bytes,
+            modified_ms: 0,
+            history: files::History::empty(),
+        }))
+    }
+    fn read_at(&mut self, file: Resource<OpenFile>, offset: u64, max: u32) -> Answer<Vec<u8>> {
+        let file = &self.table.get(&file)?.0;
+        let mut bytes = vec![0; (max as usize).min(file.metadata()?.len() as usize)];
+        let read = file.read_at(&mut bytes, offset)?;
+        bytes.truncate(read);
+        Ok(Ok(bytes))
+    }
+    fn read_lines(
+        &mut self,
+        file: Resource<OpenFile>,
+        first: u64,
+        count: u32,
+        _: u32,
+        _: u32,
+    ) -> Answer<files::Lines> {
+        let text = std::io::read_to_string(&self.table.get(&file)?.0)?;
+        let lines = text
+            .lines()
+            .skip(first as usize - 1)
+            .take(count as usize)
+            .map(|line| files::Line {
+                text: line.to_owned(),
+                omitted_bytes: 0,
+            })
+            .collect();
+        Ok(Ok(files::Lines {
+            lines,
+            at_end: true,
+        }))
+    }
+    fn count_lines(&mut self, _: Resource<OpenFile>) -> Answer<u64> {
+        Ok(Ok(LINES as u64))
+    }
+    fn drop(&mut self, file: Resource<OpenFile>) -> Result<()> {
+        self.table.delete(file)?;
+        Ok(())
+    }
+}
+
+impl log::Host for Bare {
+    fn log(&mut self, _: log::Level, _: String) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl chat::Host for Bare {
+    fn progress(&mut self, _: String, _: Option<u8>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
+fn main() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let root = std::fs::canonicalize(dir.path())?;
+    let project = root.join("project");
+    std::fs::create_dir_all(project.join("src"))?;
+    let file = project.join("src/small.rs");
+    let text: String = (0..LINES)
+        .map(|n| format!("let line_{n} = {n};\n"))
+        .collect();
+    std::fs::write(&file, text)?;
+
+    let embedded = dunlin_plugins::ALL
+        .iter()
+        .find(|embedded| embedded.name == "read_file")
+        .expect("read_file is built in");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+
+    // Dunlin. The grant is stored, so the whole store is consulted.
+    let host = Host::new(
+        HostOptions {
+            project,
+            home: None,
+            search_path: Vec::new(),
+            permissions_file: root.join("config/tool.permissions.json"),
+            audit_file: root.join("data/audit.jsonl"),
+            log_file: root.join("data/plugins.jsonl"),
+            cache_dir: root.join("cache"),
+            protected: Vec::new(),
+            session: "bench".into(),
+            limits: Limits::standard(),
+        },
+        vec![Plugin {
+            name: embedded.name.into(),
+            bytes: embedded.bytes.into(),
+            digest: embedded.digest.into(),
+            built_in: true,
+        }],
+    )
+    .expect("a host");
+    host.permissions()
+        .set(&file.display().to_string(), "r--")
+        .expect("a grant");
+    let arguments = serde_json::json!({ "file_path": file.display().to_string() });
+    let call = Call {
+        id: "bench".into(),
+        tool: "read_file".into(),
+        arguments: arguments.clone(),
+    };
+
+    // The bare engine, with the pool that the host has.
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(16)
+        .total_memories(16)
+        .total_stacks(16)
+        .max_memory_size(64 << 20)
+        .linear_memory_keep_resident(256 << 10)
+        .async_stack_keep_resident(256 << 10)
+        .table_keep_resident(256 << 10);
+    let mut config = Config::new();
+    config
+        .concurrency_support(false)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    let engine = Engine::new(&config)?;
+    let cold = Instant::now();
+    let component = Component::new(&engine, embedded.bytes)?;
+    let compiling = cold.elapsed();
+    let mut linker = Linker::new(&engine);
+    bare::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
+    let pre = bare::PluginPre::new(linker.instantiate_pre(&component)?)?;
+    let bare_call = tool::Call {
+        tool: "read_file".into(),
+        arguments: arguments.to_string(),
+    };
+
+    let cold = Instant::now();
+    let (tools, errors) = runtime.block_on(host.tools());
+    let described = cold.elapsed();
+    assert!(errors.is_empty() && tools.len() == 1, "{errors:?}");
+
+    let (mut bare_times, mut run_times, mut call_times) = (Vec::new(), Vec::new(), Vec::new());
+    let mut texts = (String::new(), String::new());
+    for _ in 0..ROUNDS {
+        runtime.block_on(async {
+            let start = Instant::now();
+            let mut store = Store::new(
+                &engine,
+                Bare {
+                    table: ResourceTable::new(),
+                },
+            );
+            let instance = pre.instantiate_async(&mut store).await?;
+            let content = instance
+                .dunlin_tool_tool()
+                .call_run(&mut store, &bare_call)
+                .await?;
+            drop(store);
+            bare_times.push(start.elapsed());
+            if let Ok(content) = content
+                && let Some(tool::Content::Text(text)) = content.into_iter().next()
+            {
+                texts.0 = text;
+            }
+
+            let start = Instant::now();
+            let outcome = host
+                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .await;
+            run_times.push(start.elapsed());
+            texts.1 = outcome.result.expect("a result").text;
+
+            let start = Instant::now();
+            let plan = host.prepare(&call).await.expect("a plan");
+            assert_eq!(plan.standing, Standing::Allowed);
+            let outcome = host
+                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .await;
+            call_times.push(start.elapsed());
+            outcome.result.expect("a result");
+            Ok::<(), wasmtime::Error>(())
+        })?;
+    }
+    assert_eq!(texts.0, texts.1, "both read the same");
+    let (bare, run, call) = (median(bare_times), median(run_times), median(call_times));
+    println!(
+        "compile read_file (bare engine)         {:>9.1} ms",
+        compiling.as_secs_f64() * 1e3
+    );
+    println!(
+        "first tool list, nothing cached         {:>9.1} ms",
+        described.as_secs_f64() * 1e3
+    );
+    println!(
+        "bare engine: store, run, drop           {:>9.1} us",
+        micros(bare)
+    );
+    println!(
+        "Dunlin: effect to result                {:>9.1} us   x {:.2}",
+        micros(run),
+        ratio(run, bare)
+    );
+    println!(
+        "Dunlin: prepare, decide, effect, result {:>9.1} us   x {:.2}",
+        micros(call),
+        ratio(call, bare)
+    );
+    Ok(())
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64()
+}
