@@ -34,6 +34,8 @@ use bare::exports::dunlin::tool::tool;
 const ROUNDS: usize = 2_000;
 const LINES: usize = 40;
 
+/// A file without any checks around it.
+#[derive(Debug)]
 pub struct OpenFile(File);
 
 struct Bare {
@@ -86,9 +88,15 @@ impl files::HostFile for Bare {
             .lines()
             .skip(first as usize - 1)
             .take(count as usize)
-            .map(|line| files::Line { text: line.to_owned(), omitted_bytes: 0 })
+            .map(|line| files::Line {
+                text: line.to_owned(),
+                omitted_bytes: 0,
+            })
             .collect();
-        Ok(Ok(files::Lines { lines, at_end: true }))
+        Ok(Ok(files::Lines {
+            lines,
+            at_end: true,
+        }))
     }
     fn count_lines(&mut self, _: Resource<OpenFile>) -> Answer<u64> {
         Ok(Ok(LINES as u64))
@@ -111,20 +119,26 @@ impl chat::Host for Bare {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
 fn main() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let root = std::fs::canonicalize(dir.path())?;
     let project = root.join("project");
     std::fs::create_dir_all(project.join("src"))?;
     let file = project.join("src/small.rs");
-    let text: String = (0..LINES).map(|n| format!("let line_{n} = {n};\n")).collect();
+    let text: String = (0..LINES)
+        .map(|n| format!("let line_{n} = {n};\n"))
+        .collect();
     std::fs::write(&file, text)?;
 
     let embedded = dunlin_plugins::ALL
         .iter()
         .find(|embedded| embedded.name == "read_file")
         .expect("read_file is built in");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
 
     // Dunlin. The grant is stored, so the whole store is consulted.
     let host = Host::new(
@@ -148,9 +162,15 @@ fn main() -> Result<()> {
         }],
     )
     .expect("a host");
-    host.permissions().set(&file.display().to_string(), "r--").expect("a grant");
+    host.permissions()
+        .set(&file.display().to_string(), "r--")
+        .expect("a grant");
     let arguments = serde_json::json!({ "file_path": file.display().to_string() });
-    let call = Call { id: "bench".into(), tool: "read_file".into(), arguments: arguments.clone() };
+    let call = Call {
+        id: "bench".into(),
+        tool: "read_file".into(),
+        arguments: arguments.clone(),
+    };
 
     // The bare engine, with the pool that the host has.
     let mut pool = PoolingAllocationConfig::default();
@@ -172,7 +192,10 @@ fn main() -> Result<()> {
     let mut linker = Linker::new(&engine);
     bare::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     let pre = bare::PluginPre::new(linker.instantiate_pre(&component)?)?;
-    let bare_call = tool::Call { tool: "read_file".into(), arguments: arguments.to_string() };
+    let bare_call = tool::Call {
+        tool: "read_file".into(),
+        arguments: arguments.to_string(),
+    };
 
     let cold = Instant::now();
     let (tools, errors) = runtime.block_on(host.tools());
@@ -184,9 +207,17 @@ fn main() -> Result<()> {
     for _ in 0..ROUNDS {
         runtime.block_on(async {
             let start = Instant::now();
-            let mut store = Store::new(&engine, Bare { table: ResourceTable::new() });
+            let mut store = Store::new(
+                &engine,
+                Bare {
+                    table: ResourceTable::new(),
+                },
+            );
             let instance = pre.instantiate_async(&mut store).await?;
-            let content = instance.dunlin_tool_tool().call_run(&mut store, &bare_call).await?;
+            let content = instance
+                .dunlin_tool_tool()
+                .call_run(&mut store, &bare_call)
+                .await?;
             drop(store);
             bare_times.push(start.elapsed());
             if let Ok(content) = content
@@ -196,14 +227,18 @@ fn main() -> Result<()> {
             }
 
             let start = Instant::now();
-            let outcome = host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress)).await;
+            let outcome = host
+                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .await;
             run_times.push(start.elapsed());
             texts.1 = outcome.result.expect("a result").text;
 
             let start = Instant::now();
             let plan = host.prepare(&call).await.expect("a plan");
             assert_eq!(plan.standing, Standing::Allowed);
-            let outcome = host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress)).await;
+            let outcome = host
+                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .await;
             call_times.push(start.elapsed());
             outcome.result.expect("a result");
             Ok::<(), wasmtime::Error>(())
@@ -211,11 +246,28 @@ fn main() -> Result<()> {
     }
     assert_eq!(texts.0, texts.1, "both read the same");
     let (bare, run, call) = (median(bare_times), median(run_times), median(call_times));
-    println!("compile read_file (bare engine)         {:>9.1} ms", compiling.as_secs_f64() * 1e3);
-    println!("first tool list, nothing cached         {:>9.1} ms", described.as_secs_f64() * 1e3);
-    println!("bare engine: store, run, drop           {:>9.1} us", micros(bare));
-    println!("Dunlin: effect to result                {:>9.1} us   x {:.2}", micros(run), ratio(run, bare));
-    println!("Dunlin: prepare, decide, effect, result {:>9.1} us   x {:.2}", micros(call), ratio(call, bare));
+    println!(
+        "compile read_file (bare engine)         {:>9.1} ms",
+        compiling.as_secs_f64() * 1e3
+    );
+    println!(
+        "first tool list, nothing cached         {:>9.1} ms",
+        described.as_secs_f64() * 1e3
+    );
+    println!(
+        "bare engine: store, run, drop           {:>9.1} us",
+        micros(bare)
+    );
+    println!(
+        "Dunlin: effect to result                {:>9.1} us   x {:.2}",
+        micros(run),
+        ratio(run, bare)
+    );
+    println!(
+        "Dunlin: prepare, decide, effect, result {:>9.1} us   x {:.2}",
+        micros(call),
+        ratio(call, bare)
+    );
     Ok(())
 }
 

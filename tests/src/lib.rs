@@ -13,13 +13,15 @@
 //!   would refuse, and a script that was not played to its end fails the test, too.
 //!
 //! The [`guests`] are the other half: each is a plugin that tries one hostile thing. `build.rs`
-//! compiles them the way the built-in tools are compiled.
+//! compiles them the way the built-in tools are compiled, and a [`sandbox::Sandbox`] lets them loose on
+//! a real host without the program around it.
 
 mod environment;
 pub mod guests;
 mod invocation;
 mod normalise;
 pub mod provider;
+pub mod sandbox;
 mod terminal;
 mod watched;
 

@@ -16,7 +16,8 @@ use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
 use super::call::{CallRecord, CallView, Denial, TurnCall};
-use super::machine::{Effect, Event, Turn, TurnEnd, TurnRules};
+use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::machine::Turn;
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::{Finish, Provider, ReplyEnd, StreamEvent, Usage};

@@ -14,7 +14,7 @@ use crate::message::{Message, Role};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::profile::Profile;
 use crate::provider::{EventStream, ProposedCall};
-use crate::turn::machine::OnDenial;
+use crate::turn::event::OnDenial;
 
 /// What happened, in the order in which it did, from all sides.
 type Log = Arc<Mutex<Vec<String>>>;

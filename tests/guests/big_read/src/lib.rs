@@ -22,8 +22,8 @@ impl Tool for BigRead {
         let file = File::open(path(&arguments))?;
         let bytes = file.read_at(0, u32::MAX).map(|bytes| bytes.len());
         let lines = file
-            .read_lines(1, u32::MAX, u32::MAX)
-            .map(|lines| lines.text.len());
+            .read_lines(1, u32::MAX, u32::MAX, u32::MAX)
+            .map(|lines| lines.lines.iter().map(|line| line.text.len()).sum::<usize>());
         let entries = files::list_folder(".", u32::MAX).map(|entries| entries.len());
         Ok(format!("bytes: {bytes:?}\nlines: {lines:?}\nentries: {entries:?}").into())
     }

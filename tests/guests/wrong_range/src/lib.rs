@@ -21,10 +21,11 @@ impl Tool for WrongRange {
         let answers = [
             format!("{:?}", file.read_at(u64::MAX, 10)),
             format!("{:?}", file.read_at(0, 0)),
-            format!("{:?}", file.read_lines(0, 10, 1024)),
-            format!("{:?}", file.read_lines(u64::MAX, u32::MAX, 1024)),
-            format!("{:?}", file.read_lines(1, 0, 1024)),
-            format!("{:?}", file.read_lines(1, 10, 0)),
+            format!("{:?}", file.read_lines(0, 10, 1024, 1024)),
+            format!("{:?}", file.read_lines(u64::MAX, u32::MAX, 1024, 1024)),
+            format!("{:?}", file.read_lines(1, 0, 1024, 1024)),
+            format!("{:?}", file.read_lines(1, 10, 0, 1024)),
+            format!("{:?}", file.read_lines(1, 10, 1024, 0)),
         ];
         Ok(answers.join("\n").into())
     }

@@ -1,0 +1,284 @@
+//! A real host in folders of its own, for guests that try to break out of it.
+//!
+//! There is a project with a `README.md`, a secret beside it, and Dunlin's own folders. The secret and
+//! the stored permissions each hold a text that must turn up nowhere: [`leaks`] looks for both.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dunlin_host::ask::{Answer, Ask, Question, Scope};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::{Host, HostOptions, Limits, NoProgress, Plugin};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::guests;
+
+/// What stands in the project's `README.md`.
+pub const README: &str = "Every bird knows this.\n";
+
+/// What stands in the file outside of the project.
+pub const SECRET: &str = "the-secret-outside-the-project";
+
+/// A key of the permission file.
+pub const STORED: &str = "/a-target-that-the-user-decided-about";
+
+/// The limits of the tests: as in life, except that nobody waits a minute for a loop.
+pub const LIMITS: Limits = Limits {
+    run_time: Duration::from_millis(300),
+    prepare_time: Duration::from_millis(200),
+    ..Limits::standard()
+};
+
+/// Limits for guests that work hard and are to reach their own end.
+pub const PATIENT: Limits = Limits {
+    run_time: Duration::from_secs(60),
+    prepare_time: Duration::from_secs(30),
+    describe_time: Duration::from_secs(30),
+    ..Limits::standard()
+};
+
+/// Folders for one or more hosts.
+#[derive(Debug)]
+pub struct Sandbox {
+    _folder: TempDir,
+    root: PathBuf,
+}
+
+impl Sandbox {
+    /// Makes the folders.
+    #[expect(
+        clippy::new_without_default,
+        reason = "it makes files: more than a value"
+    )]
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("dunlin-sandbox-")
+            .tempdir()
+            .expect("a temporary folder");
+        let root = fs::canonicalize(folder.path()).expect("the temporary folder");
+        for folder in ["project", "outside", "config", "data", "cache"] {
+            fs::create_dir(root.join(folder)).expect("a folder");
+        }
+        let sandbox = Self {
+            _folder: folder,
+            root,
+        };
+        fs::write(sandbox.project().join("README.md"), README).expect("a file of the project");
+        fs::write(sandbox.secret(), SECRET).expect("the secret");
+        let stored = json!({ STORED: "r--" }).to_string();
+        fs::write(sandbox.permissions_file(), stored).expect("the permissions");
+        sandbox
+    }
+
+    /// The project folder.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// A file that nobody granted.
+    pub fn secret(&self) -> PathBuf {
+        self.root.join("outside/secret.txt")
+    }
+
+    /// The file that a guest must never see.
+    pub fn permissions_file(&self) -> PathBuf {
+        self.root.join("config/tool.permissions.json")
+    }
+
+    /// What was decided and done.
+    pub fn audit_file(&self) -> PathBuf {
+        self.root.join("data/audit.jsonl")
+    }
+
+    /// What plugins say to the log.
+    pub fn log_file(&self) -> PathBuf {
+        self.root.join("data/plugins.jsonl")
+    }
+
+    /// Where compiled components are kept.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// A host with these guests and, last, the well-behaved `echo`.
+    pub fn host(&self, guests: &[&str], limits: Limits) -> Host {
+        let guests = guests.iter().chain(&["echo"]);
+        self.host_of(guests.map(|name| plugin(name)).collect(), limits)
+    }
+
+    /// A host with these plugins.
+    pub fn host_of(&self, plugins: Vec<Plugin>, limits: Limits) -> Host {
+        Host::new(self.options(limits), plugins).expect("a host")
+    }
+
+    /// What a host in these folders is told.
+    pub fn options(&self, limits: Limits) -> HostOptions {
+        HostOptions {
+            project: self.project(),
+            home: Some(self.root.clone()),
+            search_path: Vec::new(),
+            permissions_file: self.permissions_file(),
+            audit_file: self.audit_file(),
+            log_file: self.log_file(),
+            cache_dir: self.cache(),
+            protected: vec![self.root.join("config"), self.root.join("data")],
+            session: "a session".to_owned(),
+            limits,
+        }
+    }
+
+    /// The lines of the audit log.
+    pub fn audit(&self) -> Vec<Value> {
+        json_lines(&self.audit_file())
+    }
+
+    /// The lines of the plugins' log.
+    pub fn log(&self) -> Vec<Value> {
+        json_lines(&self.log_file())
+    }
+}
+
+/// A guest as a plugin that the user installed.
+pub fn plugin(name: &str) -> Plugin {
+    let guest = guests::guest(name);
+    Plugin {
+        name: guest.name.to_owned(),
+        bytes: guest.bytes.into(),
+        digest: guest.digest.to_owned(),
+        built_in: false,
+    }
+}
+
+/// A plugin of any bytes.
+pub fn plugin_of(name: &str, bytes: Vec<u8>) -> Plugin {
+    Plugin {
+        name: name.to_owned(),
+        digest: dunlin_host::sha256_hex(&bytes),
+        bytes: bytes.into(),
+        built_in: false,
+    }
+}
+
+/// A call that a model proposed.
+pub fn call(tool: &str, arguments: Value) -> Call {
+    Call {
+        id: format!("call of {tool}"),
+        tool: tool.to_owned(),
+        arguments,
+    }
+}
+
+/// Leads a call through its three steps, as the chat does: declared needs are asked of `ask`, too.
+pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome, Failure> {
+    let plan = host.prepare(call).await?;
+    if let Standing::Denied { .. } = plan.standing {
+        return Err(denied(&plan));
+    }
+    if let Standing::Ask { needs, notices } = &plan.standing {
+        let question = Question {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            wording: plan.question.clone(),
+            needs: needs.clone(),
+            notices: notices.clone(),
+            origin: dunlin_host::ask::Origin::Declared,
+        };
+        let answer = ask.ask(question).await;
+        host.answer(call, &plan, answer).await?;
+        if !answer.allow {
+            return Err(denied(&plan));
+        }
+    }
+    Ok(host.run(call, ask, Arc::new(NoProgress)).await)
+}
+
+/// Calls `echo`: whatever happened before, the host goes on.
+///
+/// # Panics
+///
+/// When it does not.
+pub async fn assert_alive(host: &Host) {
+    let call = call("echo", json!({ "text": "still here" }));
+    let plan = host.prepare(&call).await.expect("the plan of echo");
+    assert_eq!(plan.standing, Standing::Allowed);
+    let outcome = host
+        .run(&call, Arc::new(Asker::no()), Arc::new(NoProgress))
+        .await;
+    assert_eq!(
+        outcome.result.expect("the result of echo").text,
+        "still here"
+    );
+}
+
+/// What must be known to nobody and stands in this text.
+pub fn leaks(text: &str) -> Vec<&'static str> {
+    [SECRET, STORED]
+        .into_iter()
+        .filter(|secret| text.contains(secret))
+        .collect()
+}
+
+/// A user who answers every question the same way, and remembers them.
+#[derive(Debug)]
+pub struct Asker {
+    answer: Answer,
+    questions: Mutex<Vec<Question>>,
+}
+
+impl Asker {
+    /// Allows, for this call.
+    pub fn yes() -> Self {
+        Self::new(Answer {
+            allow: true,
+            scope: Scope::Once,
+        })
+    }
+
+    /// Denies, for this call.
+    pub fn no() -> Self {
+        Self::new(Answer::DENY)
+    }
+
+    /// Answers like this.
+    pub fn new(answer: Answer) -> Self {
+        Self {
+            answer,
+            questions: Mutex::default(),
+        }
+    }
+
+    /// What was asked until now.
+    pub fn questions(&self) -> Vec<Question> {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+#[async_trait::async_trait]
+impl Ask for Asker {
+    async fn ask(&self, question: Question) -> Answer {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(question);
+        self.answer
+    }
+}
+
+fn denied(plan: &Plan) -> Failure {
+    Failure::Denied {
+        question: plan.question.clone(),
+    }
+}
+
+fn json_lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect()
+}

@@ -1,0 +1,178 @@
+//! Guests that break, or have to be broken off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_host::call::Failure;
+use dunlin_host::{Limits, NoProgress, Progress};
+use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, leaks, play};
+use serde_json::json;
+
+use crate::assert_one_clear_line;
+
+/// What is left of a call of this guest: its result, or the line that says why there is none.
+async fn check(guest: &str, limits: Limits, expected: &str) {
+    let sandbox = Sandbox::new();
+    let host = sandbox.host(&[guest], limits);
+    let before = std::fs::read(sandbox.permissions_file()).unwrap();
+    let call = call(guest, json!({ "path": "README.md" }));
+    let result = play(&host, &call, Arc::new(Asker::yes())).await;
+    let failure = match result.and_then(|outcome| outcome.result) {
+        Ok(success) => panic!("{guest} came through: {}", success.text),
+        Err(failure) => failure,
+    };
+    assert!(matches!(failure, Failure::Fault { .. }), "{failure:?}");
+    let line = failure.to_string();
+    assert_eq!(line, expected);
+    assert_one_clear_line(&line);
+    assert_eq!(failure.for_model(), format!("ERROR: {expected}"));
+    assert_eq!(leaks(&line), [""; 0]);
+    assert_eq!(std::fs::read(sandbox.permissions_file()).unwrap(), before);
+    let last = sandbox.audit().pop();
+    assert_alive(&host).await;
+    if guest != "loop_in_prepare" && guest != "many_needs" {
+        let last = last.expect("a line of the audit log");
+        assert_eq!(last["event"], "ended");
+        assert_eq!(last["error"], expected);
+    }
+}
+
+#[tokio::test]
+async fn each_ends_in_one_line() {
+    for (guest, limits, expected) in [
+        (
+            "loop_forever",
+            LIMITS,
+            "loop_forever was stopped after 300 ms",
+        ),
+        (
+            "loop_in_prepare",
+            LIMITS,
+            "loop_in_prepare was stopped after 200 ms",
+        ),
+        (
+            "host_call_flood",
+            LIMITS,
+            "host_call_flood was stopped after 300 ms",
+        ),
+        (
+            "log_forever",
+            LIMITS,
+            "log_forever was stopped after 300 ms",
+        ),
+        (
+            "allocate_forever",
+            PATIENT,
+            "allocate_forever needed more than 64 MiB of memory",
+        ),
+        (
+            "return_100_mb",
+            PATIENT,
+            "return_100_mb handed over more than 8 MiB at once",
+        ),
+        (
+            "huge_error",
+            PATIENT,
+            "huge_error handed over more than 8 MiB at once",
+        ),
+        ("trap", PATIENT, "trap crashed"),
+        (
+            "deep_recursion",
+            PATIENT,
+            "deep_recursion ran out of stack: it called itself too deeply",
+        ),
+        (
+            "many_needs",
+            PATIENT,
+            "many_needs wants 100000 files, addresses and programs at once; at most 64 can be judged",
+        ),
+    ] {
+        check(guest, limits, expected).await;
+    }
+}
+
+/// A result that the guest can hold and the host can copy, and that is still too large.
+#[tokio::test]
+async fn a_result_over_the_limit_is_refused() {
+    let sandbox = Sandbox::new();
+    let limits = Limits {
+        result_bytes: 10,
+        ..LIMITS
+    };
+    let host = sandbox.host(&[], limits);
+    for (text, expected) in [
+        ("ten bytes!", Ok("ten bytes!")),
+        (
+            "eleven byte",
+            Err("echo returned 11 bytes; at most 10 are allowed"),
+        ),
+    ] {
+        let call = call("echo", json!({ "text": text }));
+        let outcome = play(&host, &call, Arc::new(Asker::no())).await.unwrap();
+        let result = outcome.result.map(|success| success.text);
+        assert_eq!(
+            result.as_deref().map_err(ToString::to_string),
+            expected.map_err(str::to_owned)
+        );
+    }
+}
+
+/// A million messages: the screen gets a few of them, and the result comes.
+#[tokio::test]
+async fn progress_is_thinned_out() {
+    #[derive(Default)]
+    struct Count(std::sync::atomic::AtomicU32);
+    impl Progress for Count {
+        fn progress(&self, call: &str, message: &str, percent: Option<u8>) {
+            assert_eq!(call, "call of progress_flood");
+            assert!(message.starts_with("step "), "{message}");
+            assert!(percent.is_some_and(|percent| percent <= 100), "{percent:?}");
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let sandbox = Sandbox::new();
+    let host = sandbox.host(&["progress_flood"], PATIENT);
+    let count = Arc::new(Count::default());
+    let call = call("progress_flood", json!({}));
+    let outcome = host.run(&call, Arc::new(Asker::no()), count.clone()).await;
+    assert_eq!(outcome.result.unwrap().text, "done");
+    let shown = u128::from(count.0.load(std::sync::atomic::Ordering::Relaxed));
+    let periods = outcome.duration.as_millis() / 100;
+    assert!(
+        (1..=periods + 1).contains(&shown),
+        "{shown} messages in {periods} periods"
+    );
+    assert_alive(&host).await;
+}
+
+/// Many at once: none waits for another one's fault.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn faults_side_by_side() {
+    let sandbox = Sandbox::new();
+    let guests = ["trap", "deep_recursion", "allocate_forever", "loop_forever"];
+    let limits = Limits {
+        run_time: Duration::from_secs(2),
+        ..LIMITS
+    };
+    let host = sandbox.host(&guests, limits);
+    let tasks: Vec<_> = (0..24)
+        .map(|number| {
+            let host = host.clone();
+            let guest = guests[number % guests.len()];
+            tokio::spawn(async move {
+                let mut call = call(guest, json!({}));
+                call.id = format!("call {number}");
+                host.run(&call, Arc::new(Asker::no()), Arc::new(NoProgress))
+                    .await
+            })
+        })
+        .collect();
+    for task in tasks {
+        let outcome = task.await.expect("no panic");
+        assert!(
+            matches!(outcome.result, Err(Failure::Fault { .. })),
+            "{outcome:?}"
+        );
+    }
+    assert_alive(&host).await;
+}

@@ -1,0 +1,54 @@
+//! Lets every hostile guest loose on the real host.
+//!
+//! Whatever a guest tries, four things hold: the host goes on (a well-behaved tool works right
+//! afterwards), the user gets one clear line, nothing leaks, and an interruption is felt at once. The
+//! modules sort the guests by what they attack. What a guest uses up is measured in a binary of its
+//! own, `appetite`, where no other test uses up anything meanwhile.
+
+mod cache;
+mod components;
+mod describe;
+mod faults;
+mod files;
+mod interruption;
+mod text;
+
+/// All tests of the guests, as text.
+const TESTS: &[&str] = &[
+    include_str!("../appetite.rs"),
+    include_str!("cache.rs"),
+    include_str!("components.rs"),
+    include_str!("describe.rs"),
+    include_str!("faults.rs"),
+    include_str!("files.rs"),
+    include_str!("interruption.rs"),
+    include_str!("text.rs"),
+];
+
+#[test]
+fn every_guest_is_tested() {
+    let forgotten: Vec<&str> = dunlin_tests::guests::ALL
+        .iter()
+        .map(|guest| guest.name)
+        // The measure of a call: the benchmark's.
+        .filter(|name| *name != "bare")
+        .filter(|name| {
+            !TESTS
+                .iter()
+                .any(|tests| tests.contains(&format!("{name:?}")))
+        })
+        .collect();
+    assert!(
+        forgotten.is_empty(),
+        "no test names the guests {forgotten:?}"
+    );
+}
+
+/// One line that can be shown as it is.
+fn assert_one_clear_line(text: &str) {
+    let harmless = dunlin_host::display::escape(text);
+    assert_eq!(harmless, text, "would act on the terminal");
+    let length = text.chars().count();
+    assert!((10..1000).contains(&length), "{length} characters: {text}");
+    assert!(!text.ends_with('.'), "{text}");
+}
