@@ -21,11 +21,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use dunlin_host::Plugin;
 
-/// The program: reads the command line and runs its command.
+/// The program with the tools that come with it.
+pub fn main() -> ExitCode {
+    main_with(Vec::new())
+}
+
+/// The program: reads the command line and runs its command. `plugins` join the built-in ones, which
+/// keep their names.
 ///
 /// Help, version and wrong usage end here, before a file, a thread or a variable is touched.
-pub fn main() -> ExitCode {
+pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,
         Err(error) => {
@@ -37,5 +44,5 @@ pub fn main() -> ExitCode {
             };
         }
     };
-    commands::run(cli, config::env::Environment::of_process()).into()
+    commands::run(cli, config::env::Environment::of_process(), plugins).into()
 }

@@ -28,18 +28,21 @@ pub struct Workshop {
     pub settings: Settings,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
+    /// What joins the built-in plugins.
+    plugins: Vec<Plugin>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
 
 impl Workshop {
-    /// Makes nothing yet.
-    pub fn new(ui: Arc<Ui>, settings: Settings) -> Workshop {
+    /// Makes nothing yet. `plugins` join the built-in ones.
+    pub fn new(ui: Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
         let asks = ui.can_ask();
         Workshop {
             ui,
             settings,
             asks,
+            plugins,
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -83,7 +86,9 @@ impl Workshop {
                 for folder in [&self.settings.folders.data, &self.settings.folders.cache] {
                     paths::make_private(folder).map_err(|source| cannot_make(folder, source))?;
                 }
-                let host = Host::new(host_options(&self.settings), built_in_plugins())?;
+                let mut plugins = built_in_plugins();
+                plugins.extend(self.plugins.iter().cloned());
+                let host = Host::new(host_options(&self.settings), plugins)?;
                 Ok(self.host.get_or_init(|| host))
             }
         }

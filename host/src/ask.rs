@@ -49,6 +49,8 @@ pub struct Question {
     pub call: String,
     /// The tool.
     pub tool: String,
+    /// The call's arguments, as the model wrote them.
+    pub arguments: serde_json::Value,
     /// One line: the tool's own words if declared, the host's otherwise.
     pub wording: String,
     /// What would be granted, resolved; only what is not decided yet.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::ask::{Origin, Question};
 use crate::target::Need;
 
 /// What the model proposed.
@@ -24,6 +25,24 @@ pub struct Plan {
     pub needs: Vec<Need>,
     /// What the permission store says of it.
     pub standing: Standing,
+}
+
+impl Plan {
+    /// The question for the user about what is undecided; `None` when nothing is.
+    pub fn question(&self, call: &Call) -> Option<Question> {
+        let Standing::Ask { needs, notices } = &self.standing else {
+            return None;
+        };
+        Some(Question {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            wording: self.question.clone(),
+            needs: needs.clone(),
+            notices: notices.clone(),
+            origin: Origin::Declared,
+        })
+    }
 }
 
 /// What the permission store says of the needs of a call, all together.

@@ -261,6 +261,7 @@ impl Host {
         let (plugin, described, index) = self.find(&call.tool).await?;
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
+        state.arguments = call.arguments.clone();
         state.ask = Some(ask);
         state.progress = Some(progress);
         let wire_call = wire::Call {

@@ -177,15 +177,7 @@ pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome
     if let Standing::Denied { .. } = plan.standing {
         return Err(denied(&plan));
     }
-    if let Standing::Ask { needs, notices } = &plan.standing {
-        let question = Question {
-            call: call.id.clone(),
-            tool: call.tool.clone(),
-            wording: plan.question.clone(),
-            needs: needs.clone(),
-            notices: notices.clone(),
-            origin: dunlin_host::ask::Origin::Declared,
-        };
+    if let Some(question) = plan.question(call) {
         let answer = ask.ask(question).await;
         host.answer(call, &plan, answer).await?;
         if !answer.allow {

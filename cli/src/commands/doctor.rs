@@ -86,7 +86,7 @@ pub fn run(
     let current = super::current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
         Ok(settings) => {
-            let workshop = Workshop::new(std::sync::Arc::clone(ui), settings);
+            let workshop = Workshop::new(std::sync::Arc::clone(ui), settings, Vec::new());
             configuration(&mut report, &workshop.settings);
             folders(&mut report, &workshop.settings);
             permissions(&mut report, &workshop);

@@ -12,6 +12,8 @@ pub mod tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dunlin_host::Plugin;
+
 use crate::args::{Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
@@ -20,10 +22,10 @@ use crate::ui::Ui;
 use crate::workshop::Workshop;
 
 /// Runs the command of the command line and says how the program ends.
-pub fn run(cli: Cli, environment: Environment) -> Exit {
+pub fn run(cli: Cli, environment: Environment, plugins: Vec<Plugin>) -> Exit {
     let one_screen = matches!(cli.command, None | Some(Command::Chat(_)));
     let ui = Arc::new(Ui::new(&cli.global, &environment, one_screen));
-    let result = dispatch(&ui, cli.command, &cli.global, environment);
+    let result = dispatch(&ui, cli.command, &cli.global, environment, plugins);
     // A reader that went away explains every other failure.
     let finished = ui.finish().map_err(CliError::from);
     let result = match (result, finished) {
@@ -41,22 +43,27 @@ fn dispatch(
     command: Option<Command>,
     global: &Global,
     environment: Environment,
+    plugins: Vec<Plugin>,
 ) -> Result<Exit, CliError> {
+    let workshop = |environment| workshop(ui, global, environment, plugins);
     match command {
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
         Some(Command::Doctor) => doctor::run(ui, global, environment),
         Some(Command::Config(args)) => config::run(ui, args, global, environment),
-        None | Some(Command::Chat(_)) => chat::run(&mut workshop(ui, global, environment)?, global),
-        Some(Command::Ask(args)) => ask::run(&mut workshop(ui, global, environment)?, args),
-        Some(Command::Tools(args)) => tools::run(&workshop(ui, global, environment)?, args),
-        Some(Command::Permissions(args)) => {
-            permissions::run(&workshop(ui, global, environment)?, args)
-        }
+        None | Some(Command::Chat(_)) => chat::run(&mut workshop(environment)?, global),
+        Some(Command::Ask(args)) => ask::run(&mut workshop(environment)?, args),
+        Some(Command::Tools(args)) => tools::run(&workshop(environment)?, args),
+        Some(Command::Permissions(args)) => permissions::run(&workshop(environment)?, args),
     }
 }
 
-fn workshop(ui: &Arc<Ui>, global: &Global, environment: Environment) -> Result<Workshop, CliError> {
+fn workshop(
+    ui: &Arc<Ui>,
+    global: &Global,
+    environment: Environment,
+    plugins: Vec<Plugin>,
+) -> Result<Workshop, CliError> {
     let settings = load(global, environment)?;
     if !settings.show_intermediate_steps.value {
         ui.hide_finished_calls();
@@ -64,7 +71,7 @@ fn workshop(ui: &Arc<Ui>, global: &Global, environment: Environment) -> Result<W
     for notice in &settings.notices {
         ui.warn(notice);
     }
-    Ok(Workshop::new(Arc::clone(ui), settings))
+    Ok(Workshop::new(Arc::clone(ui), settings, plugins))
 }
 
 fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {

@@ -134,25 +134,16 @@ async fn perform(
     let denied = || Failure::Denied {
         question: plan.question.clone(),
     };
-    match &plan.standing {
-        Standing::Allowed => {}
-        Standing::Denied { .. } => return Err(denied()),
-        Standing::Ask { needs, notices } => {
-            let question = Question {
-                call: call.id.clone(),
-                tool: call.tool.clone(),
-                wording: plan.question.clone(),
-                needs: needs.clone(),
-                notices: notices.clone(),
-                origin: Origin::Declared,
-            };
-            let answer = workshop.asker().ask(question).await;
-            let kept = host.answer(call, &plan, answer).await;
-            if !answer.allow {
-                return Err(denied());
-            }
-            kept?;
+    if let Standing::Denied { .. } = plan.standing {
+        return Err(denied());
+    }
+    if let Some(question) = plan.question(call) {
+        let answer = workshop.asker().ask(question).await;
+        let kept = host.answer(call, &plan, answer).await;
+        if !answer.allow {
+            return Err(denied());
         }
+        kept?;
     }
     let target = plan
         .needs

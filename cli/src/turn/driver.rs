@@ -267,17 +267,9 @@ impl TurnContext<'_> {
 
     /// Asks the user about a call and keeps the answer.
     async fn ask(&self, call: &TurnCall, plan: &Plan) -> Result<Answer, Failure> {
-        let (needs, notices) = match &plan.standing {
-            Standing::Ask { needs, notices } => (needs.clone(), notices.clone()),
-            Standing::Allowed | Standing::Denied { .. } => (Vec::new(), Vec::new()),
-        };
-        let question = Question {
-            call: call.call.id.clone(),
-            tool: call.call.tool.clone(),
-            wording: plan.question.clone(),
-            needs,
-            notices,
-            origin: Origin::Declared,
+        // The machine asks only where something is open.
+        let Some(question) = plan.question(&call.call) else {
+            return Ok(Answer::DENY);
         };
         let answer = self.ask.ask(question).await;
         let kept = self.tools.answer(&call.call, plan, answer).await;

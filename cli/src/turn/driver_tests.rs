@@ -129,6 +129,7 @@ impl Tools for FakeTools {
             let question = Question {
                 call: call.id.clone(),
                 tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
                 wording: "Read '/etc/passwd'?".to_owned(),
                 needs: Vec::new(),
                 notices: Vec::new(),

@@ -220,6 +220,11 @@ fn view(question: &Question) -> String {
             question.needs.len() - MAX_VIEW_NEEDS
         ));
     }
+    let arguments = escape(&question.arguments.to_string());
+    lines.push(format!(
+        "  arguments {}",
+        display::shorten(&arguments, MAX_VIEW_CHARS)
+    ));
     lines.join("\n")
 }
 
@@ -264,6 +269,7 @@ mod tests {
         Question {
             call: "1".to_owned(),
             tool: "read_file".to_owned(),
+            arguments: serde_json::json!({"file_path": targets.first()}),
             wording: wording.to_owned(),
             needs: targets.iter().map(need).collect(),
             notices: vec!["outside the project".to_owned()],

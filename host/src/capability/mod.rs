@@ -13,6 +13,7 @@ pub(crate) mod open;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 
 use crate::HistoryBook;
@@ -75,6 +76,8 @@ pub(crate) struct CallState {
     pub(crate) phase: Phase,
     pub(crate) call: String,
     pub(crate) tool: String,
+    /// As the model wrote them, for questions.
+    pub(crate) arguments: Value,
     pub(crate) plugin: Arc<PluginId>,
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
@@ -115,6 +118,7 @@ impl CallState {
             phase,
             call: call.to_owned(),
             tool: tool.to_owned(),
+            arguments: Value::Null,
             plugin,
             ask: None,
             progress: None,
@@ -242,6 +246,7 @@ impl CallState {
         let question = Question {
             call: self.call.clone(),
             tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
             wording: format!(
                 "{} now wants to {} '{}', which it did not say before. Allow?",
                 self.tool,

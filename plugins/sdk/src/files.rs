@@ -116,7 +116,9 @@ impl File {
         max_bytes: u32,
         max_line_bytes: u32,
     ) -> Result<Lines, Error> {
-        let lines = self.handle.read_lines(first, count, max_bytes, max_line_bytes)?;
+        let lines = self
+            .handle
+            .read_lines(first, count, max_bytes, max_line_bytes)?;
         Ok(Lines {
             lines: lines
                 .lines

@@ -23,7 +23,13 @@ impl Tool for BigRead {
         let bytes = file.read_at(0, u32::MAX).map(|bytes| bytes.len());
         let lines = file
             .read_lines(1, u32::MAX, u32::MAX, u32::MAX)
-            .map(|lines| lines.lines.iter().map(|line| line.text.len()).sum::<usize>());
+            .map(|lines| {
+                lines
+                    .lines
+                    .iter()
+                    .map(|line| line.text.len())
+                    .sum::<usize>()
+            });
         let entries = files::list_folder(".", u32::MAX).map(|entries| entries.len());
         Ok(format!("bytes: {bytes:?}\nlines: {lines:?}\nentries: {entries:?}").into())
     }
