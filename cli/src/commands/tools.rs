@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dunlin_host::Tool;
-use dunlin_host::ask::{Origin, Question};
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::display::{escape, escape_multiline};
 

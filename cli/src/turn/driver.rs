@@ -10,8 +10,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dunlin_host::ask::{Answer, Ask, Origin, Question};
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::ask::{Answer, Ask};
+use dunlin_host::call::{Call, Failure, Outcome, Plan};
 use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
