@@ -1,8 +1,41 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
 pub mod agent;
+pub mod args;
+pub mod commands;
+pub mod config;
+pub mod dialogue;
+pub mod discover;
+pub mod error;
 pub mod message;
 pub mod provider;
+pub mod repl;
 pub mod request;
 pub mod secret;
+pub mod settings;
 pub mod turn;
+pub mod ui;
+pub mod workshop;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+/// The program: reads the command line and runs its command.
+///
+/// Help, version and wrong usage end here, before a file, a thread or a variable is touched.
+pub fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A reader of the help that went away is no failure.
+            let _ = error.print();
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error::Exit::Done.into(),
+                _ => error::Exit::Usage.into(),
+            };
+        }
+    };
+    commands::run(cli, config::env::Environment::of_process()).into()
+}

@@ -45,7 +45,7 @@ impl Default for Timeouts {
 }
 
 /// A client for this address and no other: proxy and certificates are chosen for it.
-pub(super) fn client(
+pub(crate) fn client(
     base_url: &Url,
     timeouts: Timeouts,
 ) -> Result<reqwest::Client, reqwest::Error> {

@@ -16,7 +16,8 @@ use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
 use super::call::{CallRecord, CallView, Denial, TurnCall};
-use super::machine::{Effect, Event, Turn, TurnEnd, TurnRules};
+use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::machine::Turn;
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::{Finish, Provider, ReplyEnd, StreamEvent, Usage};
@@ -32,19 +33,14 @@ pub trait Tools: Send + Sync {
     ///
     /// # Errors
     /// The answer could not be kept; the call must not run then.
-    fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure>;
+    async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure>;
 
-    /// Notes that a call was denied and not run.
-    fn note_denied(&self, call: &Call, plan: &Plan, answer: Answer);
+    /// Runs a call; what it is about to touch is checked again by then, whatever was answered.
+    /// Dropping the future stops it.
+    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome;
 
-    /// Runs a call. Dropping the future stops it.
-    async fn run(
-        &self,
-        call: &Call,
-        plan: &Plan,
-        ask: Arc<dyn Ask>,
-        progress: Arc<dyn Progress>,
-    ) -> Outcome;
+    /// Notes that a call was dropped while it ran.
+    fn cancelled(&self, call: &Call);
 }
 
 #[async_trait]
@@ -53,22 +49,16 @@ impl Tools for Host {
         Host::prepare(self, call).await
     }
 
-    fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
-        Host::answer(self, call, plan, answer).map_err(|error| Failure::Host(with_causes(&error)))
+    async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
+        Host::answer(self, call, plan, answer).await
     }
 
-    fn note_denied(&self, call: &Call, plan: &Plan, answer: Answer) {
-        Host::note_denied(self, call, plan, answer);
+    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome {
+        Host::run(self, call, ask, progress).await
     }
 
-    async fn run(
-        &self,
-        call: &Call,
-        plan: &Plan,
-        ask: Arc<dyn Ask>,
-        progress: Arc<dyn Progress>,
-    ) -> Outcome {
-        Host::run(self, call, plan, ask, progress).await
+    fn cancelled(&self, call: &Call) {
+        Host::cancelled(self, call);
     }
 }
 
@@ -164,12 +154,6 @@ pub async fn run_turn(
                 }
                 None
             }
-            Effect::NoteDenied(number) => {
-                if let Some((call, plan)) = planned(&turn, number) {
-                    context.tools.note_denied(&call.call, plan, Answer::DENY);
-                }
-                None
-            }
             Effect::Prepare(number) => match turn.call(number) {
                 Some(call) => {
                     let prepared =
@@ -188,13 +172,9 @@ pub async fn run_turn(
                 }
                 None => Some(Event::Interrupted),
             },
-            Effect::Run(number) => match planned(&turn, number) {
-                Some((call, plan)) => {
-                    let progress: Arc<dyn Progress> = context.frontend.clone();
-                    let run = context
-                        .tools
-                        .run(&call.call, plan, context.ask.clone(), progress);
-                    let outcome = unless(interrupt.as_mut(), run).await;
+            Effect::Run(number) => match turn.call(number) {
+                Some(call) => {
+                    let outcome = unless(interrupt.as_mut(), context.run(&call.call)).await;
                     Some(outcome.map_or(Event::Interrupted, |outcome| {
                         Event::Finished(number, outcome)
                     }))
@@ -300,17 +280,43 @@ impl TurnContext<'_> {
             origin: Origin::Declared,
         };
         let answer = self.ask.ask(question).await;
-        let kept = self.tools.answer(&call.call, plan, answer);
+        let kept = self.tools.answer(&call.call, plan, answer).await;
         if answer.allow {
             return kept.map(|()| answer);
         }
-        // A "no" holds for this call whether or not it could be stored.
-        self.tools.note_denied(&call.call, plan, answer);
+        // A "no" holds for this call whether or not it could be kept.
         if let Err(failure) = kept {
             self.frontend
                 .notice(&format!("the answer could not be kept: {failure}"));
         }
         Ok(answer)
+    }
+
+    /// Runs a call. The host hears of it when this is dropped before the call has ended.
+    async fn run(&self, call: &Call) -> Outcome {
+        let mut running = Running {
+            tools: self.tools,
+            call: Some(call),
+        };
+        let outcome = self
+            .tools
+            .run(call, self.ask.clone(), self.frontend.clone())
+            .await;
+        running.call = None;
+        outcome
+    }
+}
+
+struct Running<'a> {
+    tools: &'a dyn Tools,
+    call: Option<&'a Call>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call {
+            self.tools.cancelled(call);
+        }
     }
 }
 
@@ -329,15 +335,6 @@ async fn unless<T>(
         () = interrupt => None,
         done = work => Some(done),
     }
-}
-
-/// An error and its causes in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }
 
 #[cfg(test)]

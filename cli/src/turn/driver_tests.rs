@@ -1,6 +1,5 @@
 use std::error::Error;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dunlin_host::ask::Scope;
@@ -15,7 +14,7 @@ use crate::message::{Message, Role};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::profile::Profile;
 use crate::provider::{EventStream, ProposedCall};
-use crate::turn::machine::OnDenial;
+use crate::turn::event::OnDenial;
 
 /// What happened, in the order in which it did, from all sides.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -77,7 +76,6 @@ impl Provider for Scripted {
 struct FakeTools {
     log: Log,
     hanging: Arc<Notify>,
-    dropped: Arc<AtomicUsize>,
 }
 
 #[async_trait]
@@ -106,29 +104,16 @@ impl Tools for FakeTools {
         })
     }
 
-    fn answer(&self, call: &Call, _plan: &Plan, answer: Answer) -> Result<(), Failure> {
+    async fn answer(&self, call: &Call, _plan: &Plan, answer: Answer) -> Result<(), Failure> {
         note(&self.log, format!("answer {} {}", call.id, answer.allow));
         Ok(())
     }
 
-    fn note_denied(&self, call: &Call, _plan: &Plan, _answer: Answer) {
-        note(&self.log, format!("note denied {}", call.id));
+    fn cancelled(&self, call: &Call) {
+        note(&self.log, format!("cancelled {}", call.id));
     }
 
-    async fn run(
-        &self,
-        call: &Call,
-        _plan: &Plan,
-        ask: Arc<dyn Ask>,
-        progress: Arc<dyn Progress>,
-    ) -> Outcome {
-        struct Dropped(Arc<AtomicUsize>);
-        impl Drop for Dropped {
-            fn drop(&mut self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let _dropped = Dropped(self.dropped.clone());
+    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome {
         let path = call.arguments["path"].as_str().unwrap_or_default();
         note(&self.log, format!("run {} {path}", call.id));
         progress.progress(&call.id, "half", Some(50));
@@ -274,7 +259,6 @@ impl World {
             tools: FakeTools {
                 log: log.clone(),
                 hanging: hanging.clone(),
-                dropped: Arc::default(),
             },
             ask: Arc::new(Answers {
                 log: log.clone(),
@@ -391,10 +375,7 @@ async fn denials_are_noted_and_reported() {
     assert_eq!(report.denials.len(), 1);
     assert_eq!(report.denials[0].question, "Read file 'outside'?");
     let log = world.log().join("\n");
-    assert!(
-        log.contains("answer c0 false\nnote denied c0\n1 outside Denied"),
-        "{log}"
-    );
+    assert!(log.contains("answer c0 false\n1 outside Denied"), "{log}");
     assert!(
         log.ends_with("3 a.txt NotRun (not run: an earlier call was denied)"),
         "{log}"
@@ -405,10 +386,7 @@ async fn denials_are_noted_and_reported() {
     assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
     assert_eq!(report.denials[1].rule.as_deref(), Some("/ is ---"));
     let log = world.log().join("\n");
-    assert!(
-        log.contains("note denied c1\n2 forbidden Denied (/ is ---)"),
-        "{log}"
-    );
+    assert!(log.contains("2 forbidden Denied (/ is ---)"), "{log}");
     assert!(log.contains("run c2 a.txt"), "{log}");
 }
 
@@ -498,10 +476,15 @@ async fn an_interruption_ends_the_turn_wherever_it_waits() {
             "cancelled by user"
         ]
     );
+    let log = world.log();
+    let cancelled: Vec<&String> = log
+        .iter()
+        .filter(|line| line.starts_with("cancelled"))
+        .collect();
     assert_eq!(
-        world.tools.dropped.load(Ordering::Relaxed),
-        2,
-        "the running call was dropped"
+        cancelled,
+        ["cancelled c1"],
+        "the host hears of the call that ran"
     );
 }
 
@@ -537,4 +520,5 @@ async fn a_dropped_turn_leaves_a_legal_conversation() {
     }
     assert_eq!(last(&conversation).content, "cancelled by user");
     assert!(conversation.open_calls().is_empty());
+    assert_eq!(world.log().last().map(String::as_str), Some("cancelled c0"));
 }

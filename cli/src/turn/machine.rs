@@ -3,111 +3,20 @@
 //! Events that do not fit the state, late or doubled ones, are ignored: the driver may be as
 //! careless as it likes, no event can make a call run that was not allowed.
 
-use dunlin_host::ask::Answer;
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::call::{Call, Failure, Standing, Success};
 use serde_json::Value;
 
 use super::call::{CallRecord, CallState, Denial, TurnCall};
+use super::event::{Effect, Event, OnDenial, TurnEnd, TurnRules};
 use crate::message::{CANCELLED, Conversation, Message, Reasoning, Role, ToolCall, wire_name};
-use crate::provider::error::ProviderError;
 use crate::provider::{Finish, ProposedCall, ReplyEnd};
 
 /// The result of a call that comes after a denied one.
 const AFTER_DENIAL: &str = "not run: an earlier call was denied";
 
 /// The result of a call whose reply was cut off.
-const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; send the call again, with shorter arguments if they were long";
-
-/// What happens to the turn when a call is denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnDenial {
-    /// The calls after it are not run and the turn ends.
-    #[default]
-    Stop,
-    /// The model is told, and goes on.
-    Continue,
-}
-
-/// What a turn may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnRules {
-    /// What happens when a call is denied.
-    pub on_denial: OnDenial,
-    /// Most rounds (requests) of one turn. The calls of the last one are not run.
-    pub max_tool_rounds: u32,
-}
-
-impl Default for TurnRules {
-    /// Fifty rounds: long work takes some thirty, a model that runs in circles does not stop by
-    /// itself.
-    fn default() -> TurnRules {
-        TurnRules {
-            on_denial: OnDenial::Stop,
-            max_tool_rounds: 50,
-        }
-    }
-}
-
-/// What has happened. Calls are named by their number within the turn.
-#[derive(Debug)]
-pub enum Event {
-    /// The request is made.
-    Composed,
-    /// A piece of the answer.
-    Text(String),
-    /// A piece of the reasoning, and the field it came in.
-    Reasoning(&'static str, String),
-    /// The reply is over.
-    ReplyEnded(ReplyEnd),
-    /// There will be no whole reply.
-    StreamFailed(ProviderError),
-    /// What the host knows about a call before it runs.
-    Prepared(usize, Result<Plan, Failure>),
-    /// What the user answered, or why the answer could not be kept.
-    Answered(usize, Result<Answer, Failure>),
-    /// A call has run.
-    Finished(usize, Outcome),
-    /// The user wants no more of it.
-    Interrupted,
-}
-
-/// What is to be done. Each is answered by the event that it names.
-#[derive(Debug)]
-pub enum Effect {
-    /// Make the request: [`Event::Composed`].
-    Compose,
-    /// Send it and pass on what comes: [`Event::ReplyEnded`] or [`Event::StreamFailed`].
-    Send,
-    /// A call has changed: show it. No answer.
-    Show(usize),
-    /// Find out about a call: [`Event::Prepared`].
-    Prepare(usize),
-    /// Ask the user about a call: [`Event::Answered`].
-    Ask(usize),
-    /// A rule refused a call: note it. No answer.
-    NoteDenied(usize),
-    /// Run a call: [`Event::Finished`].
-    Run(usize),
-    /// The turn is over. Nothing comes after it.
-    End(TurnEnd),
-}
-
-/// How a turn ended.
-#[derive(Debug)]
-pub enum TurnEnd {
-    /// The model has answered.
-    Answered,
-    /// The model's answer was cut off at its token limit; what there is of it is kept and marked.
-    CutOff,
-    /// A call was denied.
-    Denied,
-    /// The rounds were used up.
-    RoundLimit,
-    /// The user interrupted.
-    Interrupted,
-    /// The provider failed; what came before is kept and marked.
-    Failed(ProviderError),
-}
+const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
+    send the call again, with shorter arguments if they were long";
 
 /// Which event is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -339,7 +248,6 @@ impl<'a> Turn<'a> {
                 }
                 Some(Standing::Denied { rule, .. }) => {
                     let rule = rule.clone();
-                    effects.push(Effect::NoteDenied(number));
                     self.deny(number, None, Some(rule), effects);
                 }
                 // Every call is prepared before the first is decided.
@@ -540,3 +448,7 @@ fn text_of(success: Success) -> String {
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "machine_fuzz.rs"]
+mod fuzz;

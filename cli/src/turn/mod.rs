@@ -29,8 +29,9 @@
 
 pub mod call;
 pub mod driver;
+pub mod event;
 pub mod machine;
 
 pub use call::{CallRecord, CallState, CallView, Denial};
 pub use driver::{Frontend, Tools, TurnContext, TurnReport, run_turn};
-pub use machine::{OnDenial, TurnEnd, TurnRules};
+pub use event::{OnDenial, TurnEnd, TurnRules};

@@ -1,49 +1,58 @@
-//! The read_file tool.
+//! The tool `read_file`: shows a model the lines of a text file.
+//!
+//! What a model reads costs it room for thought, so the answer to "read this file" is its beginning
+//! and an [outline](mod@outline) of the rest, by which the model asks for the range it needs. A long file
+//! is given whole only when the user attached it or a tool edited it: then it is the subject, not a
+//! place where something might be.
+//!
+//! [`arguments`] says what is wanted, [`read`] fetches it through a [`source::Source`], [`page`] lays
+//! it out. However large the file is, only what is shown is ever in memory (and for an outline a file
+//! of at most [`read::OUTLINE_FILE_BYTES`]): the host finds the lines.
+
+pub mod arguments;
+pub mod outline;
+pub mod page;
+pub mod read;
+pub mod source;
 
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
-use serde::Deserialize;
+
+use arguments::Arguments;
 
 /// The tool.
 #[derive(Debug)]
 pub struct ReadFile;
 
-/// What it takes.
-#[derive(Debug, Deserialize)]
-pub struct Arguments {
-    file_path: String,
-    #[serde(default, deserialize_with = "dunlin_sdk::lenient::integer")]
-    start_line: Option<i64>,
-    #[serde(default, deserialize_with = "dunlin_sdk::lenient::integer")]
-    end_line: Option<i64>,
-}
-
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Reads lines of a text file.";
+
+    const DESCRIPTION: &'static str = "Reads a text file and returns its lines with their numbers. \
+        Without a range it returns the first 250 lines and an outline of the file (functions, types, \
+        headings with line numbers); ask for the lines you need with start_line and end_line. Files of \
+        more than 500 lines are returned whole only if they were edited or attached in this session.";
+
     const PARAMETERS: Parameters = Parameters::lines(
-        "@param file_path {string} [required] The file\n\
-         @param start_line {integer} [optional] First line\n\
-         @param end_line {integer} [optional] Last line\n\
-         @param read_entire_file {boolean} [optional] All of it",
+        "@param file_path {string} [required] Path of the file, relative to the project folder or absolute\n\
+         @param start_line {integer} [optional] First line to read, counted from 1\n\
+         @param end_line {integer} [optional] Last line to read, inclusive\n\
+         @param read_entire_file {boolean} [optional] Read the whole file; ignored when a range is given",
     );
+
     type Arguments = Arguments;
 
     fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {
-        let path = &arguments.file_path;
-        let question = match (arguments.start_line, arguments.end_line) {
-            (Some(first), Some(last)) => format!("Read file '{path}' (lines {first}-{last})?"),
-            _ => format!("Read file '{path}'?"),
-        };
-        Ok(Plan::ask(question).reads(path))
+        let path = arguments.path()?;
+        Ok(Plan::ask(arguments.question()).reads(path))
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
-        let file = File::open(&arguments.file_path)?;
-        let first = arguments.start_line.unwrap_or(1).max(1) as u64;
-        let lines = file.read_lines(first, 250, 100 * 1024, 1024)?;
-        let text: Vec<String> = lines.lines.into_iter().map(|line| line.text).collect();
-        Ok(text.join("\n").into())
+        let path = arguments.path()?;
+        let file = File::open(path)?;
+        Ok(read::read(&file, path, arguments.selection())?.into())
     }
 }
 
 dunlin_sdk::export!(ReadFile);
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ pub use plugin::{
     CONTRACT, Call, Content, Life, Need, Operation, Output, Parameters, Plan, Plugin, PluginInfo,
     Target, ToolInfo,
 };
-pub use tool::Tool;
+pub use tool::{Tool, parse_arguments};
 
 /// What the macros expand to. Not for authors, and not stable.
 #[doc(hidden)]
@@ -44,3 +44,6 @@ pub mod __private {
     pub use crate::export::Bridge;
     pub use crate::tool::{info, prepare, run, unknown};
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,12 +40,12 @@ pub fn info<T: Tool>() -> ToolInfo {
 
 /// Parses the arguments and prepares.
 pub fn prepare<T: Tool>(arguments: &str) -> Result<Plan, Failure> {
-    T::prepare(&parse(arguments)?)
+    T::prepare(&parse_arguments(arguments)?)
 }
 
 /// Parses the arguments and runs.
 pub fn run<T: Tool>(arguments: &str) -> Result<Output, Failure> {
-    T::run(parse(arguments)?)
+    T::run(parse_arguments(arguments)?)
 }
 
 /// The answer to a call of a tool that the plugin does not have. A host never makes one.
@@ -53,8 +53,12 @@ pub fn unknown(tool: &str) -> Failure {
     Failure::invalid_arguments(format!("this plugin has no tool named '{tool}'"))
 }
 
-/// Parses the arguments; the failure names the field at which they do not fit.
-fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, Failure> {
+/// Parses the arguments of a call as the host hands them over; the failure names the field at which
+/// they do not fit.
+///
+/// [`export!`](crate::export) does it before it calls a [`Tool`]. For a [`Plugin`](crate::Plugin)
+/// written by hand, and for tests.
+pub fn parse_arguments<A: DeserializeOwned>(arguments: &str) -> Result<A, Failure> {
     // No argument at all is an object without members: some models send it that way.
     let text = if arguments.trim().is_empty() {
         "{}"
@@ -66,7 +70,8 @@ fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A, Failure> {
         let path = error.path().to_string();
         let problem = without_position(error.inner());
         Failure::invalid_arguments(match path.as_str() {
-            "." => problem,
+            // The whole, or a place in text that is no JSON.
+            "." | "?" => problem,
             field => format!("{field}: {problem}"),
         })
     })?;

@@ -1,0 +1,48 @@
+# Builds, runs and tests Dunlin. Each target sees to its own set-up.
+#
+#   make run [ARGS="..."]    opens a chat
+#   make test                everything that has to hold before a change goes in
+#   make build               leaves release/dunlin in the target folder
+#   make bench               runs the benchmarks
+#   make fmt                 formats the sources
+#   make clean               removes the target folder
+#
+# DUNLIN_WASM=installed|build-std forces how the tools are compiled for wasm; see plugins/guest-build.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: run test build bench setup fmt clean
+
+CARGO ?= cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+
+# One profile for everything: the engine is by far the largest part, and is compiled once.
+PROFILE := --release --locked
+
+# Says what a step is and how long it took.
+step = @echo "==> $(1)"; start=$$SECONDS; $(2); echo "==> $(1): $$((SECONDS - start)) s"
+
+run: build
+	@exec "$(TARGET_DIR)/release/dunlin" $(ARGS)
+
+build: setup
+	@$(CARGO) build $(PROFILE) --package dunlin
+
+test: setup
+	$(call step,format,$(CARGO) fmt --all --check)
+	$(call step,clippy,$(CARGO) clippy $(PROFILE) --workspace --all-targets -- --deny warnings)
+	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps)
+	$(call step,tests,$(CARGO) test $(PROFILE) --workspace)
+
+bench: setup
+	@$(CARGO) bench --locked --workspace
+
+setup:
+	@./plugins/guest-build/setup
+
+fmt:
+	@$(CARGO) fmt --all
+
+clean:
+	@$(CARGO) clean

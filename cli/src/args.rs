@@ -1,0 +1,283 @@
+//! What may be typed on the command line: clap structs and nothing else.
+//!
+//! This is the low level of two: values are checked for their form only, without a file, a clock or the
+//! network, so that `--help` and `--version` work with a broken configuration. [`crate::settings`]
+//! combines them with the configuration.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+/// An AI chat for the terminal whose tools cannot touch anything you did not grant
+#[derive(Debug, Parser)]
+#[command(
+    name = "dunlin",
+    version,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
+#[command(
+    after_help = "Without a command, `dunlin` opens the chat. `dunlin doctor` says what works and what is missing."
+)]
+pub struct Cli {
+    /// What every command understands.
+    #[command(flatten)]
+    pub global: Global,
+    /// `dunlin` alone is `dunlin chat`.
+    #[command(flatten)]
+    pub chat: ChatArgs,
+    /// What to do; without it, the chat.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+impl Cli {
+    /// Refuses what the definition cannot: an option of the chat before another command.
+    pub fn validated(self) -> Result<Cli, clap::Error> {
+        match self.command {
+            Some(_) if self.chat.fresh => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--fresh belongs to the chat: dunlin --fresh, or dunlin chat --fresh",
+            )),
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Options that every command understands, before it or after it.
+#[derive(Debug, Default, Args)]
+pub struct Global {
+    /// Use this agent of the configuration
+    #[arg(long, global = true, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Use this model instead of the agent's
+    #[arg(long, global = true, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Work in this project [default: the nearest folder above with .git or .dunlin]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub project: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    /// Print no status, only results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print more: the model's reasoning, the tokens used
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Open the chat
+    Chat(ChatArgs),
+    /// Ask one question, print the answer and end
+    Ask(AskArgs),
+    /// List, show and call the tools
+    #[command(subcommand, arg_required_else_help = true)]
+    Tools(ToolsCommand),
+    /// List, set, remove and explain permissions
+    #[command(subcommand, arg_required_else_help = true)]
+    Permissions(PermissionsCommand),
+    /// Show and check the configuration
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(ConfigCommand),
+    /// Say what works and what is missing
+    Doctor,
+    /// Print the completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Options of the chat.
+#[derive(Debug, Default, Args)]
+pub struct ChatArgs {
+    /// Start with an empty conversation (the default)
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// Arguments of `ask`.
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    /// Print one JSON document: reply, calls, denials, usage
+    #[arg(long)]
+    pub json: bool,
+    /// Allow a target for this run: a file, `folder/`, a program, `https://host/`; bits of rwx
+    #[arg(long, value_name = "TARGET=rwx")]
+    pub allow: Vec<Allow>,
+    /// The question; what is piped in is appended
+    #[arg(value_name = "PROMPT", trailing_var_arg = true)]
+    pub prompt: Vec<String>,
+}
+
+/// What `--allow TARGET=rwx` says: a target as typed and what may be done with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allow {
+    /// The target as typed.
+    pub target: String,
+    /// Three characters: `r`, `w`, `x`, or `?` where nothing was said.
+    pub bits: String,
+}
+
+/// Why `--allow` cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AllowError {
+    /// There is no `=`, or nothing before it.
+    #[error("expected TARGET=BITS, for example src/=r")]
+    Form,
+    /// Something else than `r`, `w`, `x` after the `=`, or one of them twice, or none.
+    #[error("expected some of r, w, x after the last '=', not {0:?}")]
+    Bits(String),
+}
+
+impl std::str::FromStr for Allow {
+    type Err = AllowError;
+
+    fn from_str(text: &str) -> Result<Allow, AllowError> {
+        // The last `=`: a path or a URL may hold one itself.
+        let (target, letters) = text.rsplit_once('=').ok_or(AllowError::Form)?;
+        if target.is_empty() {
+            return Err(AllowError::Form);
+        }
+        let mut bits = ['?'; 3];
+        for letter in letters.chars() {
+            let place = "rwx".find(letter).filter(|&place| bits[place] == '?');
+            let place = place.ok_or_else(|| AllowError::Bits(letters.to_owned()))?;
+            bits[place] = letter;
+        }
+        if letters.is_empty() {
+            return Err(AllowError::Bits(String::new()));
+        }
+        Ok(Allow {
+            target: target.to_owned(),
+            bits: bits.iter().collect(),
+        })
+    }
+}
+
+/// What can be done with tools.
+#[derive(Debug, Subcommand)]
+pub enum ToolsCommand {
+    /// List the tools
+    List,
+    /// Show one tool: its description, its parameters, its abilities
+    Show {
+        /// The tool
+        name: String,
+    },
+    /// Call a tool yourself, under the same permissions as a model
+    Call {
+        /// The tool
+        name: String,
+        /// The arguments: a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+    },
+}
+
+/// What can be done with permissions.
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// List what is stored
+    List,
+    /// Store three characters for a target; they hold for every tool
+    Set {
+        /// A file, `folder/`, a program, `https://host/`
+        target: String,
+        /// Three characters: r, w, x allow, - denies, ? leaves it open
+        #[arg(allow_hyphen_values = true)]
+        bits: String,
+    },
+    /// Remove what is stored for a target
+    Unset {
+        /// The target as listed
+        target: String,
+    },
+    /// Say what holds for a target and why
+    Explain {
+        /// A file, `folder/`, a program, `https://host/`
+        target: String,
+    },
+}
+
+/// What can be done with the configuration.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the path of the configuration file
+    Path,
+    /// Print every setting and where it comes from
+    Show,
+    /// Check the configuration files
+    Check,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn allow_takes_the_last_equals_sign() {
+        let check = |text: &str, expected: Result<(&str, &str), AllowError>| {
+            let parsed = text
+                .parse::<Allow>()
+                .map(|allow| (allow.target, allow.bits));
+            let expected = expected.map(|(target, bits)| (target.to_owned(), bits.to_owned()));
+            assert_eq!(parsed, expected, "{text:?}");
+        };
+        check("src/=rw", Ok(("src/", "rw?")));
+        check("/a=b=x", Ok(("/a=b", "??x")));
+        check("f=xr", Ok(("f", "r?x")));
+        check("f", Err(AllowError::Form));
+        check("=r", Err(AllowError::Form));
+        check("f=", Err(AllowError::Bits(String::new())));
+        check("f=rr", Err(AllowError::Bits("rr".to_owned())));
+        check("f=r-", Err(AllowError::Bits("r-".to_owned())));
+    }
+
+    #[test]
+    fn global_options_stand_on_both_sides() {
+        for line in [
+            &["dunlin", "--agent", "a", "-q", "ask", "hello", "world"][..],
+            &["dunlin", "ask", "--agent", "a", "-q", "hello", "world"][..],
+        ] {
+            let cli = Cli::try_parse_from(line).unwrap();
+            assert_eq!(cli.global.agent.as_deref(), Some("a"));
+            assert!(cli.global.quiet);
+            let Some(Command::Ask(ask)) = cli.command else {
+                panic!("not ask: {line:?}")
+            };
+            assert_eq!(ask.prompt, ["hello", "world"]);
+        }
+        assert!(Cli::try_parse_from(["dunlin", "-q", "-v"]).is_err());
+        assert!(Cli::try_parse_from(["dunlin"]).unwrap().command.is_none());
+        assert!(Cli::try_parse_from(["dunlin", "permissions", "set", "/a", "--x"]).is_ok());
+        assert!(Cli::try_parse_from(["dunlin", "permissions", "set", "/a", "-w-"]).is_ok());
+    }
+}

@@ -1,0 +1,170 @@
+//! `dunlin ask`: one turn, then the end. For scripts and pipes.
+
+use std::io::{self, Read};
+
+use dunlin_host::display::escape;
+use serde::Serialize;
+
+use crate::args::AskArgs;
+use crate::dialogue::{Dialogue, conclude};
+use crate::error::{CliError, Exit};
+use crate::provider::Usage;
+use crate::turn::{CallRecord, Denial, TurnEnd, TurnReport};
+use crate::workshop::Workshop;
+
+/// The longest piped text in bytes: more than any model reads, less than fills the memory.
+const MAX_INPUT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What is wrong with the question.
+#[derive(Debug, thiserror::Error)]
+enum PromptError {
+    #[error("there is no question")]
+    Empty,
+    #[error("cannot read standard input")]
+    Read(#[source] io::Error),
+    #[error("standard input has more than {} MiB", MAX_INPUT_BYTES / 1024 / 1024)]
+    TooLong,
+}
+
+/// The document of `--json`. Texts are as they came.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted` or `failed`.
+    end: &'static str,
+    reply: &'a str,
+    calls: &'a [CallRecord],
+    denials: &'a [Denial],
+    usage: Usage,
+    rounds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Asks, prints, ends.
+pub fn run(workshop: &mut Workshop, args: AskArgs) -> Result<Exit, CliError> {
+    let prompt = prompt(&args.prompt, workshop.ui.streams().input).map_err(|error| {
+        let hint = matches!(error, PromptError::Empty)
+            .then(|| "dunlin ask QUESTION, or pipe the question in".to_owned());
+        CliError::usage(error).with_hint(hint)
+    })?;
+    if !workshop.settings.has_agents() {
+        return super::setup::offer(workshop).map(|_| Exit::Usage);
+    }
+    if args.json {
+        // The document is all there is on standard output; a question would be in its midst.
+        workshop.never_ask();
+    }
+    for allow in &args.allow {
+        workshop
+            .host()?
+            .permissions()
+            .allow_for_session(&allow.target, &allow.bits)?;
+    }
+    let dialogue = Dialogue::begin(workshop)?;
+    let mut dialogue = if args.json {
+        dialogue.silent()
+    } else {
+        dialogue
+    };
+    let report = dialogue.turn(workshop, prompt)?;
+    if args.json {
+        print_document(workshop, &report)?;
+    }
+    let report = conclude(workshop, report)?;
+    if !workshop.asks() {
+        for denial in &report.denials {
+            workshop.ui.warn(&format!(
+                "denied, with nobody to ask: {}",
+                escape(&denial.question)
+            ));
+        }
+    }
+    Ok(match report.end {
+        TurnEnd::Interrupted => Exit::Interrupted,
+        _ if !report.denials.is_empty() => Exit::Denied,
+        TurnEnd::RoundLimit => Exit::Failed,
+        _ => Exit::Done,
+    })
+}
+
+fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliError> {
+    let document = Document {
+        end: match report.end {
+            TurnEnd::Answered => "answered",
+            TurnEnd::CutOff => "cut_off",
+            TurnEnd::Denied => "denied",
+            TurnEnd::RoundLimit => "round_limit",
+            TurnEnd::Interrupted => "interrupted",
+            TurnEnd::Failed(_) => "failed",
+        },
+        reply: &report.reply,
+        calls: &report.calls,
+        denials: &report.denials,
+        usage: report.usage,
+        rounds: report.rounds,
+        error: match &report.end {
+            TurnEnd::Failed(error) => Some(error.to_string()),
+            _ => None,
+        },
+    };
+    workshop
+        .ui
+        .data(&serde_json::to_string(&document).map_err(CliError::failed)?);
+    Ok(())
+}
+
+/// The words of the command line, and what is piped in below them.
+fn prompt(words: &[String], is_terminal: bool) -> Result<String, PromptError> {
+    let mut prompt = words.join(" ");
+    if !is_terminal {
+        let mut bytes = Vec::new();
+        let read = io::stdin()
+            .lock()
+            .take(MAX_INPUT_BYTES + 1)
+            .read_to_end(&mut bytes);
+        read.map_err(PromptError::Read)?;
+        if bytes.len() as u64 > MAX_INPUT_BYTES {
+            return Err(PromptError::TooLong);
+        }
+        append(&mut prompt, &String::from_utf8_lossy(&bytes));
+    }
+    if prompt.trim().is_empty() {
+        Err(PromptError::Empty)
+    } else {
+        Ok(prompt)
+    }
+}
+
+fn append(prompt: &mut String, piped: &str) {
+    let piped = piped.trim_end();
+    if !prompt.is_empty() && !piped.is_empty() {
+        prompt.push_str("\n\n");
+    }
+    prompt.push_str(piped);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_piped_in_stands_below() {
+        let check = |words: &str, piped: &str, expected: &str| {
+            let mut prompt = words.to_owned();
+            append(&mut prompt, piped);
+            assert_eq!(prompt, expected);
+        };
+        check("summarise", "a\nb\n", "summarise\n\na\nb");
+        check("", "a\n", "a");
+        check("hello", "", "hello");
+    }
+
+    #[test]
+    fn nothing_is_no_question() {
+        assert!(matches!(prompt(&[], true), Err(PromptError::Empty)));
+        assert!(matches!(
+            prompt(&["  ".to_owned()], true),
+            Err(PromptError::Empty)
+        ));
+    }
+}

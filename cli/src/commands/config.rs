@@ -1,0 +1,126 @@
+//! `dunlin config`: where the configuration is, what it comes to, and whether it is valid.
+
+use crate::args::{ConfigCommand, Global};
+use crate::config::env::Environment;
+use crate::config::paths::Folders;
+use crate::error::{CliError, Exit};
+use crate::settings::{Settings, SettingsError};
+use crate::ui::Ui;
+use crate::ui::style::Label;
+
+/// Runs one of the commands.
+pub fn run(
+    ui: &Ui,
+    command: ConfigCommand,
+    global: &Global,
+    environment: Environment,
+) -> Result<Exit, CliError> {
+    if let ConfigCommand::Path = command {
+        let folders = Folders::find(&environment).map_err(SettingsError::from)?;
+        ui.data(&folders.config_file().display().to_string());
+        return Ok(Exit::Done);
+    }
+    let settings = super::load(global, environment)?;
+    for notice in &settings.notices {
+        ui.warn(notice);
+    }
+    match command {
+        ConfigCommand::Check => check(ui, &settings)?,
+        _ => show(ui, &settings),
+    }
+    Ok(Exit::Done)
+}
+
+/// The files are valid by now; what is left is whether they come to an agent.
+fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
+    let path = settings.folders.config_file();
+    if !path.exists() {
+        ui.data(&format!(
+            "{} does not exist; the defaults hold",
+            settings.folders.short(&path)
+        ));
+        return Ok(());
+    }
+    settings.agent_entry()?;
+    ui.data(&format!("{} is valid", settings.folders.short(&path)));
+    Ok(())
+}
+
+fn show(ui: &Ui, settings: &Settings) {
+    let mut rows: Vec<(String, String, String)> = Vec::new();
+    let mut row = |name: &str, value: String, origin: &dyn ToString| {
+        rows.push((name.to_owned(), value, origin.to_string()));
+    };
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let agent = &settings.default_agent;
+    row("default_agent", quoted(&agent.value), &agent.origin);
+    if let Some(model) = &settings.model {
+        row("model", quoted(&model.value), &model.origin);
+    }
+    let denial = &settings.on_denial;
+    row("on_denial", quoted(denial.value.as_str()), &denial.origin);
+    let steps = &settings.show_intermediate_steps;
+    row(
+        "show_intermediate_steps",
+        steps.value.to_string(),
+        &steps.origin,
+    );
+    let rounds = &settings.max_tool_rounds;
+    row(
+        "limits.max_tool_rounds",
+        rounds.value.to_string(),
+        &rounds.origin,
+    );
+    let timeout = &settings.request_timeout;
+    row(
+        "limits.request_timeout_secs",
+        timeout.value.as_secs().to_string(),
+        &timeout.origin,
+    );
+    for (name, key) in &settings.keys {
+        let (what, value) = match (&key.value.env, &key.value.file) {
+            (Some(variable), _) => ("env", variable),
+            (None, Some(file)) => ("file", file),
+            (None, None) => continue,
+        };
+        row(&format!("keys.{name}.{what}"), quoted(value), &key.origin);
+    }
+    for (name, agent) in &settings.agents {
+        let entry = &agent.value;
+        row(
+            &format!("agents.{name}.base_url"),
+            quoted(entry.base_url.as_str()),
+            &agent.origin,
+        );
+        row(
+            &format!("agents.{name}.model"),
+            quoted(&entry.model),
+            &agent.origin,
+        );
+        if let Some(key) = &entry.api_key {
+            row(
+                &format!("agents.{name}.api_key"),
+                quoted(key),
+                &agent.origin,
+            );
+        }
+        if let Some(tools) = &entry.tools {
+            row(
+                &format!("agents.{name}.tools"),
+                format!("{tools:?}"),
+                &agent.origin,
+            );
+        }
+    }
+    let width = |part: fn(&(String, String, String)) -> &str| {
+        rows.iter()
+            .map(|row| part(row).chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let (names, values) = (width(|row| &row.0), width(|row| &row.1).min(48));
+    for (name, value, origin) in &rows {
+        let origin = ui.styles().paint(Label::Quiet, origin);
+        ui.data(&format!("{name:<names$} = {value:<values$}  {origin}"));
+    }
+}

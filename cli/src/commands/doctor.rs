@@ -1,0 +1,355 @@
+//! `dunlin doctor`: what works, what is missing, and the way out of it.
+//!
+//! Nothing is changed and nothing is asked of a model. A line is ✓ where all is well, ✗ where something must
+//! be done before Dunlin can work, and – for what is only worth knowing.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use dunlin_host::display::escape;
+
+use crate::args::Global;
+use crate::commands::setup;
+use crate::config::env::{self, Environment};
+use crate::discover::{ProbeError, models_of};
+use crate::error::{CliError, Exit};
+use crate::settings::{Settings, SettingsError};
+use crate::ui::Ui;
+use crate::ui::style::Label;
+use crate::ui::terminal;
+use crate::workshop::{self, Workshop};
+
+/// How long the configured endpoint may take to list its models. It may be on another continent.
+const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How wide the column of subjects is.
+const SUBJECT_COLUMNS: usize = 13;
+
+/// Anything that group or others may do with a private file.
+const OPEN_TO_OTHERS: u32 = 0o077;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    Bad,
+    Note,
+}
+
+/// The lines, and whether one of them is ✗.
+struct Report<'a> {
+    ui: &'a Ui,
+    bad: bool,
+}
+
+impl Report<'_> {
+    fn line(&mut self, verdict: Verdict, subject: &str, text: &str) {
+        let (mark, label) = match verdict {
+            Verdict::Good => ("✓", Label::Good),
+            Verdict::Bad => ("✗", Label::Bad),
+            Verdict::Note => ("–", Label::Quiet),
+        };
+        self.bad |= verdict == Verdict::Bad;
+        let mark = self.ui.styles().paint(label, mark);
+        self.ui.data(&format!(
+            "{mark} {subject:<SUBJECT_COLUMNS$} {}",
+            escape(text)
+        ));
+    }
+
+    fn way_out(&mut self, text: &str) {
+        let indent = SUBJECT_COLUMNS + 3;
+        self.ui.data(&format!(
+            "{:indent$}{}",
+            "",
+            self.ui.styles().paint(Label::Hint, &escape(text))
+        ));
+    }
+}
+
+/// Looks at everything. Status 1 where something must be done.
+pub fn run(
+    ui: &std::sync::Arc<Ui>,
+    global: &Global,
+    environment: Environment,
+) -> Result<Exit, CliError> {
+    let mut report = Report { ui, bad: false };
+    let version = env!("CARGO_PKG_VERSION");
+    let plugins = workshop::built_in_plugins().len();
+    report.line(
+        Verdict::Good,
+        "version",
+        &format!("dunlin {version}, built-in plugins: {plugins}"),
+    );
+    terminal_facts(&mut report, &environment);
+    let runtime = workshop::runtime()?;
+    let current = super::current_folder()?;
+    match Settings::load(global, environment.clone(), &current) {
+        Ok(settings) => {
+            let workshop = Workshop::new(std::sync::Arc::clone(ui), settings);
+            configuration(&mut report, &workshop.settings);
+            folders(&mut report, &workshop.settings);
+            permissions(&mut report, &workshop);
+            runtime.block_on(endpoint(&mut report, &workshop.settings));
+            tools(&mut report, &workshop);
+        }
+        Err(error) => broken(&mut report, &error),
+    }
+    found(
+        &mut report,
+        &runtime.block_on(setup::findings(&environment)),
+    );
+    Ok(if report.bad { Exit::Failed } else { Exit::Done })
+}
+
+fn terminal_facts(report: &mut Report<'_>, environment: &Environment) {
+    let streams = report.ui.streams();
+    let kind = environment.text(env::TERM).unwrap_or("unknown");
+    let colours = if report.ui.styles().is_coloured() {
+        "colours"
+    } else {
+        "no colours"
+    };
+    if streams.can_ask() {
+        let (columns, rows) = terminal::size();
+        report.line(
+            Verdict::Good,
+            "terminal",
+            &format!("{kind}, {columns}×{rows}, {colours}"),
+        );
+    } else {
+        report.line(
+            Verdict::Note,
+            "terminal",
+            "none: nobody can be asked, so what is undecided is denied",
+        );
+    }
+}
+
+fn configuration(report: &mut Report<'_>, settings: &Settings) {
+    let path = settings.folders.config_file();
+    let short = settings.folders.short(&path);
+    if path.exists() {
+        report.line(Verdict::Good, "config", &format!("{short} is valid"));
+    } else {
+        report.line(Verdict::Bad, "config", &format!("{short} does not exist"));
+        report.way_out("run dunlin: it offers to write it");
+    }
+    for notice in &settings.notices {
+        report.line(Verdict::Note, "config", notice);
+    }
+    report.line(
+        Verdict::Good,
+        "project",
+        &settings.folders.short(&settings.project),
+    );
+}
+
+fn folders(report: &mut Report<'_>, settings: &Settings) {
+    let folders = &settings.folders;
+    for (name, folder) in [
+        ("config", &folders.config),
+        ("data", &folders.data),
+        ("cache", &folders.cache),
+    ] {
+        let subject = format!("{name} folder");
+        let short = folders.short(folder);
+        match can_write(folder) {
+            Ok(true) => report.line(Verdict::Good, &subject, &short),
+            Ok(false) => report.line(
+                Verdict::Note,
+                &subject,
+                &format!("{short} will be made when it is needed"),
+            ),
+            Err(problem) => {
+                report.line(
+                    Verdict::Bad,
+                    &subject,
+                    &format!("{short} cannot be used: {problem}"),
+                );
+                report.way_out(&format!(
+                    "make it a folder that you may write: ls -ld {short}"
+                ));
+            }
+        }
+    }
+}
+
+/// Whether the folder is there, and can be written. Asks the system, without leaving a trace.
+fn can_write(folder: &Path) -> Result<bool, String> {
+    match folder.metadata() {
+        Ok(metadata) if !metadata.is_dir() => Err("it is no folder".to_owned()),
+        Ok(_) => rustix::fs::access(
+            folder,
+            rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+        )
+        .map(|()| true)
+        .map_err(|error| error.to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let above = folder
+                .ancestors()
+                .skip(1)
+                .find(|above| above.exists())
+                .unwrap_or(Path::new("/"));
+            can_write(above).map(|_| false)
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn permissions(report: &mut Report<'_>, workshop: &Workshop) {
+    let path = workshop.settings.folders.permissions_file();
+    let short = workshop.settings.folders.short(&path);
+    let listed = workshop
+        .permissions()
+        .and_then(|permissions| Ok(permissions.list()?));
+    match (listed, path.metadata()) {
+        (Ok(_), Err(_)) => report.line(Verdict::Note, "permissions", "nothing is stored yet"),
+        (Ok(_), Ok(metadata)) if metadata.permissions().mode() & OPEN_TO_OTHERS != 0 => {
+            report.line(
+                Verdict::Bad,
+                "permissions",
+                &format!("{short} is open to others"),
+            );
+            report.way_out(&format!("chmod 600 {short}"));
+        }
+        (Ok(stored), Ok(_)) => {
+            report.line(
+                Verdict::Good,
+                "permissions",
+                &format!("{} stored in {short}", stored.len()),
+            );
+        }
+        (Err(error), _) => {
+            let text = error
+                .render(crate::ui::style::Styles::plain())
+                .unwrap_or_default();
+            report.line(
+                Verdict::Bad,
+                "permissions",
+                text.trim_start_matches("error: "),
+            );
+            report.way_out(&format!("correct {short}, or move it away to begin anew"));
+        }
+    }
+}
+
+async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
+    let (agent, warning) = match settings.agent() {
+        Ok(agent) => agent,
+        Err(error) => return broken(report, &error),
+    };
+    let model = &agent.model;
+    let what = format!("{} · {model} at {}", agent.name, agent.base_url);
+    match models_of(&agent.base_url, agent.api_key.as_ref(), ENDPOINT_TIMEOUT).await {
+        Ok(models) if models.contains(model) => report.line(Verdict::Good, "agent", &what),
+        Ok(models) => {
+            report.line(
+                Verdict::Bad,
+                "agent",
+                &format!("{what}: there is no such model"),
+            );
+            let near = crate::config::nearest(model, models.iter().map(String::as_str));
+            let shown = near
+                .map(str::to_owned)
+                .unwrap_or_else(|| first_few(&models));
+            report.way_out(&format!("models there: {shown}"));
+        }
+        // Many services list their models elsewhere or not at all.
+        Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. }) => {
+            report.line(
+                Verdict::Note,
+                "agent",
+                &format!("{what}: answers, but does not list its models"),
+            );
+        }
+        Err(
+            error @ ProbeError::Status {
+                status: 401 | 403, ..
+            },
+        ) => {
+            report.line(Verdict::Bad, "agent", &format!("{what}: {error}"));
+            report.way_out("check the key: dunlin config show names where it comes from");
+        }
+        Err(error) => {
+            report.line(Verdict::Bad, "agent", &format!("{what}: {error}"));
+            report.way_out("start the server, or correct base_url");
+        }
+    }
+    if let Some(warning) = warning {
+        report.line(Verdict::Note, "key", &warning);
+    }
+}
+
+fn first_few(models: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = models
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if models.len() > SHOWN {
+        text += &format!(" and {} more", models.len() - SHOWN);
+    }
+    if text.is_empty() {
+        "none".to_owned()
+    } else {
+        text
+    }
+}
+
+fn tools(report: &mut Report<'_>, workshop: &Workshop) {
+    let listed = workshop
+        .host()
+        .and_then(|host| Ok(workshop.runtime()?.block_on(host.tools())));
+    match listed {
+        Ok((tools, broken)) => {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            let verdict = if names.is_empty() {
+                Verdict::Bad
+            } else {
+                Verdict::Good
+            };
+            let names = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            };
+            report.line(verdict, "tools", &names);
+            for error in broken {
+                report.line(Verdict::Bad, "tools", &super::tools::with_causes(&error));
+            }
+        }
+        Err(error) => {
+            let text = error
+                .render(crate::ui::style::Styles::plain())
+                .unwrap_or_default();
+            report.line(Verdict::Bad, "tools", text.trim_start_matches("error: "));
+        }
+    }
+}
+
+fn found(report: &mut Report<'_>, found: &[String]) {
+    if found.is_empty() {
+        report.line(
+            Verdict::Note,
+            "found",
+            "no model server on this machine, no API key in the environment",
+        );
+    }
+    for what in found {
+        report.line(Verdict::Note, "found", what);
+    }
+}
+
+fn broken(report: &mut Report<'_>, error: &SettingsError) {
+    // The missing file was said before, with its way out.
+    if matches!(error, SettingsError::NoAgents) {
+        return report.line(Verdict::Bad, "agent", "none is configured");
+    }
+    report.line(Verdict::Bad, "config", &super::tools::with_causes(error));
+    if let Some(hint) = error.hint() {
+        report.way_out(&hint);
+    }
+}

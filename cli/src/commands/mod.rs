@@ -1,0 +1,81 @@
+//! The commands: one module, one argument struct and one function each.
+
+pub mod ask;
+pub mod chat;
+pub mod completions;
+pub mod config;
+pub mod doctor;
+pub mod permissions;
+pub mod setup;
+pub mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::args::{Cli, Command, Global};
+use crate::config::env::Environment;
+use crate::error::{CliError, Exit};
+use crate::settings::{Settings, SettingsError};
+use crate::ui::Ui;
+use crate::workshop::Workshop;
+
+/// Runs the command of the command line and says how the program ends.
+pub fn run(cli: Cli, environment: Environment) -> Exit {
+    let one_screen = matches!(cli.command, None | Some(Command::Chat(_)));
+    let ui = Arc::new(Ui::new(&cli.global, &environment, one_screen));
+    let result = dispatch(&ui, cli.command, &cli.global, environment);
+    // A reader that went away explains every other failure.
+    let finished = ui.finish().map_err(CliError::from);
+    let result = match (result, finished) {
+        (Ok(exit), Ok(())) => Ok(exit),
+        (Err(error), Ok(())) | (_, Err(error)) => Err(error),
+    };
+    result.unwrap_or_else(|error| {
+        ui.error(&error);
+        error.exit()
+    })
+}
+
+fn dispatch(
+    ui: &Arc<Ui>,
+    command: Option<Command>,
+    global: &Global,
+    environment: Environment,
+) -> Result<Exit, CliError> {
+    match command {
+        // These work without a configuration and say what is wrong with it.
+        Some(Command::Completions(args)) => completions::run(ui, &args),
+        Some(Command::Doctor) => doctor::run(ui, global, environment),
+        Some(Command::Config(args)) => config::run(ui, args, global, environment),
+        None | Some(Command::Chat(_)) => chat::run(&mut workshop(ui, global, environment)?, global),
+        Some(Command::Ask(args)) => ask::run(&mut workshop(ui, global, environment)?, args),
+        Some(Command::Tools(args)) => tools::run(&workshop(ui, global, environment)?, args),
+        Some(Command::Permissions(args)) => {
+            permissions::run(&workshop(ui, global, environment)?, args)
+        }
+    }
+}
+
+fn workshop(ui: &Arc<Ui>, global: &Global, environment: Environment) -> Result<Workshop, CliError> {
+    let settings = load(global, environment)?;
+    if !settings.show_intermediate_steps.value {
+        ui.hide_finished_calls();
+    }
+    for notice in &settings.notices {
+        ui.warn(notice);
+    }
+    Ok(Workshop::new(Arc::clone(ui), settings))
+}
+
+fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {
+    Ok(Settings::load(global, environment, &current_folder()?)?)
+}
+
+fn current_folder() -> Result<PathBuf, CliError> {
+    std::env::current_dir().map_err(|source| {
+        CliError::from(SettingsError::Project {
+            path: PathBuf::from("."),
+            source,
+        })
+    })
+}

@@ -1,0 +1,86 @@
+//! The one place that reads environment variables, and the list of all that Dunlin knows.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Where the user's files are, and what `~` means.
+pub const HOME: &str = "HOME";
+/// Where programs are looked up by name.
+pub const PATH: &str = "PATH";
+/// The base of the configuration folder; `~/.config` without it.
+pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// The base of the data folder; `~/.local/share` without it.
+pub const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+/// The base of the cache folder; `~/.cache` without it.
+pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+/// Not empty: no colours (<https://no-color.org>).
+pub const NO_COLOR: &str = "NO_COLOR";
+/// `0`: no colours (<https://bixense.com/clicolors>).
+pub const CLICOLOR: &str = "CLICOLOR";
+/// Neither empty nor `0`: colours even where the output is no terminal.
+pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
+/// The terminal's kind; `dumb` cannot move the cursor.
+pub const TERM: &str = "TERM";
+/// The agent, as `--agent` would say it.
+pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
+/// The model, as `--model` would say it.
+pub const DUNLIN_MODEL: &str = "DUNLIN_MODEL";
+/// Base URLs that are asked for a local model server instead of the usual ports, separated by commas.
+pub const DUNLIN_DISCOVER: &str = "DUNLIN_DISCOVER";
+
+/// The environment at the start of the program. Never changes afterwards, and tests make their own.
+///
+/// Its `Debug` shows names only: values may be keys.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Copies the environment of this process.
+    pub fn of_process() -> Environment {
+        Environment {
+            variables: std::env::vars_os().collect(),
+        }
+    }
+
+    /// The value of a variable; `None` also for an empty one.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// The folders of `PATH`, in order; only absolute ones, since the others depend on where one stands.
+    pub fn search_path(&self) -> Vec<PathBuf> {
+        let folders = self
+            .get(PATH)
+            .map(std::env::split_paths)
+            .into_iter()
+            .flatten();
+        folders.filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// The value as text; `None` also where it is no UTF-8.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.to_str()
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.variables.keys()).finish()
+    }
+}
+
+impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Environment {
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        Environment { variables }
+    }
+}

@@ -1,0 +1,434 @@
+//! A configuration file: its typed form, and errors that name the file, the line and the way out.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::DeTable;
+use url::Url;
+
+use super::schema;
+
+/// The largest configuration file in bytes. Real ones have a few kilobytes; this only keeps a mistake
+/// such as a device or a data file under that name from filling the memory.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// What one file says. A missing key is `None`: another layer may say it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// The agent that answers when none is named.
+    pub default_agent: Option<Spanned<String>>,
+    /// What follows a denied call.
+    pub on_denial: Option<Spanned<OnDenial>>,
+    /// Whether finished calls stay on the screen.
+    pub show_intermediate_steps: Option<Spanned<bool>>,
+    /// Limits of a turn.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Where API keys are found, by name.
+    #[serde(default)]
+    pub keys: BTreeMap<String, Spanned<KeyEntry>>,
+    /// The agents, by name.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Spanned<AgentEntry>>,
+}
+
+/// What follows a denied call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDenial {
+    /// The turn ends quietly.
+    Stop,
+    /// The model is told and goes on.
+    Continue,
+}
+
+impl OnDenial {
+    /// As it stands in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnDenial::Stop => "stop",
+            OnDenial::Continue => "continue",
+        }
+    }
+}
+
+/// `[limits]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Requests within one turn.
+    pub max_tool_rounds: Option<Spanned<u32>>,
+    /// Seconds without a byte from the provider.
+    pub request_timeout_secs: Option<Spanned<u64>>,
+}
+
+/// `[keys.NAME]`: exactly one of the two.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyEntry {
+    /// An environment variable.
+    pub env: Option<String>,
+    /// A file whose first line is the key; relative to the configuration folder.
+    pub file: Option<String>,
+}
+
+/// `[agents.NAME]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentEntry {
+    /// What kind of agent.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The protocol.
+    #[serde(default)]
+    pub api: ApiName,
+    /// Where the endpoint is, `/v1` included.
+    pub base_url: Url,
+    /// The model's name at the endpoint.
+    pub model: String,
+    /// A name of `[keys]`.
+    pub api_key: Option<String>,
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    /// The longest reply in tokens.
+    pub max_tokens: Option<u32>,
+    /// 0 to 1.
+    pub top_p: Option<f64>,
+    /// What the model is told first.
+    pub system_prompt: Option<String>,
+    /// The tools it may use; all without it.
+    pub tools: Option<Vec<String>>,
+}
+
+/// The kinds of agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Answers in the chat.
+    #[default]
+    Chat,
+}
+
+/// The protocols.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApiName {
+    /// Chat completions.
+    #[default]
+    OpenAi,
+}
+
+/// A configuration file with its path and its text's lines.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub file: File,
+    /// Where each line ends, in bytes: turns the place of a value into a line.
+    line_ends: Vec<usize>,
+}
+
+/// Why a configuration file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It is there and cannot be read.
+    #[error("cannot read the configuration {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It says something that it may not say.
+    #[error("{}:{line}: {problem}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+        /// The way out, if there is a good guess.
+        hint: Option<String>,
+    },
+}
+
+impl Loaded {
+    /// Reads a file. `Ok(None)`: there is none.
+    pub fn read(path: &Path) -> Result<Option<Loaded>, FileError> {
+        match read_bounded(path) {
+            Ok(text) => Loaded::parse(path, &text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(FileError::Read {
+                path: path.to_path_buf(),
+                source,
+            }),
+        }
+    }
+
+    /// Understands the text of a file.
+    pub fn parse(path: &Path, text: &str) -> Result<Loaded, FileError> {
+        let mut loaded = Loaded {
+            path: path.to_path_buf(),
+            file: File::default(),
+            line_ends: text.match_indices('\n').map(|(at, _)| at).collect(),
+        };
+        let broken = |error: toml::de::Error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            loaded.error_at(offset, first_line(error.message()), None)
+        };
+        let document = DeTable::parse(text).map_err(broken)?;
+        if let Some(misfit) = schema::first_misfit(document.get_ref()) {
+            return Err(loaded.error_at(misfit.offset, misfit.problem, misfit.hint));
+        }
+        let file = toml::from_str(text).map_err(broken)?;
+        loaded.file = file;
+        loaded.check()?;
+        Ok(loaded)
+    }
+
+    /// The line of a value, counted from 1.
+    pub fn line_of<T>(&self, value: &Spanned<T>) -> usize {
+        self.line_at(value.span().start)
+    }
+
+    /// An error at a value of this file.
+    pub fn error_of<T>(&self, value: &Spanned<T>, problem: impl Into<String>) -> FileError {
+        self.error_at(value.span().start, problem.into(), None)
+    }
+
+    /// Checks what the types leave open.
+    fn check(&self) -> Result<(), FileError> {
+        let limits = &self.file.limits;
+        if let Some(rounds) = limits
+            .max_tool_rounds
+            .as_ref()
+            .filter(|value| *value.get_ref() == 0)
+        {
+            return Err(self.error_of(rounds, "max_tool_rounds must be at least 1"));
+        }
+        let seconds = limits.request_timeout_secs.as_ref();
+        if let Some(seconds) = seconds.filter(|value| *value.get_ref() == 0) {
+            return Err(self.error_of(seconds, "request_timeout_secs must be at least 1"));
+        }
+        for (name, key) in &self.file.keys {
+            if key.get_ref().env.is_some() == key.get_ref().file.is_some() {
+                return Err(self.error_of(key, format!("[keys.{name}] needs one of env and file")));
+            }
+        }
+        for (name, agent) in &self.file.agents {
+            if let Some(problem) = problem_of(agent.get_ref(), &self.file.keys) {
+                return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn error_at(&self, offset: usize, problem: String, hint: Option<String>) -> FileError {
+        FileError::Invalid {
+            path: self.path.clone(),
+            line: self.line_at(offset),
+            problem,
+            hint,
+        }
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        self.line_ends.partition_point(|&end| end < offset) + 1
+    }
+}
+
+fn problem_of(agent: &AgentEntry, keys: &BTreeMap<String, Spanned<KeyEntry>>) -> Option<String> {
+    let url = &agent.base_url;
+    let within =
+        |value: Option<f64>, most: f64| value.is_none_or(|value| (0.0..=most).contains(&value));
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Some(format!(
+            "base_url must start with http:// or https://, not {:?}",
+            url.scheme()
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("base_url must hold no user name and no password; use api_key".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Some("base_url must end with its path, without ? and #".to_owned());
+    }
+    if agent.model.trim().is_empty() {
+        return Some("model must not be empty".to_owned());
+    }
+    if !within(agent.temperature, 2.0) {
+        return Some("temperature must be from 0 to 2".to_owned());
+    }
+    if !within(agent.top_p, 1.0) {
+        return Some("top_p must be from 0 to 1".to_owned());
+    }
+    if agent.max_tokens == Some(0) {
+        return Some("max_tokens must be at least 1".to_owned());
+    }
+    let key = agent
+        .api_key
+        .as_deref()
+        .filter(|name| !keys.contains_key(*name))?;
+    let near = schema::nearest(key, keys.keys().map(String::as_str));
+    Some(match near {
+        Some(near) => format!("api_key names no [keys.{key}]; the nearest is [keys.{near}]"),
+        None => format!("api_key names no [keys.{key}]"),
+    })
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!(
+            "it has more than {MAX_FILE_BYTES} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+/// The parser's messages may have several lines; an error of ours has one.
+fn first_line(message: &str) -> String {
+    message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error of a file as the user sees it, hint included.
+    fn error_of(text: &str) -> String {
+        match Loaded::parse(Path::new("config.toml"), text) {
+            Ok(_) => "valid".to_owned(),
+            Err(FileError::Invalid {
+                hint: Some(hint),
+                path,
+                line,
+                problem,
+            }) => {
+                format!("{}:{line}: {problem} | {hint}", path.display())
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    const AGENT: &str = "[agents.a]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
+
+    #[test]
+    fn errors_name_the_line_and_the_way_out() {
+        let check = |text: &str, expected: &str| assert_eq!(error_of(text), expected, "{text}");
+        check("", "valid");
+        check(AGENT, "valid");
+        check(
+            "default_agent = \"a\"\n[limits]\nmax_tool_round = 3",
+            "config.toml:3: unknown key \"max_tool_round\" in [limits] | the nearest known key is \"max_tool_rounds\"",
+        );
+        check(
+            "[agents.a]\nzzz = 1",
+            "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
+             model, api_key, temperature, max_tokens, top_p, system_prompt, tools",
+        );
+        check(
+            "[mcp.servers.x]\ncommand = \"npx\"",
+            "config.toml:1: \"mcp\" is not supported by this version",
+        );
+        check(
+            "[keys.k]\nkeyring = \"x\"",
+            "config.toml:2: \"keys.k.keyring\" is not supported by this version",
+        );
+        check(
+            "\n[agents.a]\napi = \"ollama\"",
+            "config.toml:3: agents.a.api = \"ollama\" is not supported by this version",
+        );
+        check(
+            "[agents.a]\nkind = \"app\"",
+            "config.toml:2: agents.a.kind = \"app\" is not supported by this version",
+        );
+        check(
+            "[limits]\nmax_tool_rounds = 0",
+            "config.toml:2: max_tool_rounds must be at least 1",
+        );
+        check(
+            "[keys.k]\n",
+            "config.toml:1: [keys.k] needs one of env and file",
+        );
+        check(
+            "on_denial = \"go\"",
+            "config.toml:1: unknown variant `go`, expected `stop` or `continue`",
+        );
+        check(
+            "[agents.a]\nmodel = \"m\"",
+            "config.toml:1: missing field `base_url`",
+        );
+    }
+
+    #[test]
+    fn agents_are_checked() {
+        let check = |line: &str, expected: &str| {
+            let error = error_of(&format!("[keys.openai]\nenv = \"K\"\n{AGENT}{line}\n"));
+            assert_eq!(
+                error,
+                format!("config.toml:3: [agents.a]: {expected}"),
+                "{line}"
+            );
+        };
+        check("temperature = 2.5", "temperature must be from 0 to 2");
+        check("top_p = -1.0", "top_p must be from 0 to 1");
+        check("max_tokens = 0", "max_tokens must be at least 1");
+        check(
+            "api_key = \"openia\"",
+            "api_key names no [keys.openia]; the nearest is [keys.openai]",
+        );
+        check("api_key = \"zz\"", "api_key names no [keys.zz]");
+    }
+
+    #[test]
+    fn the_base_url_is_checked() {
+        let check = |url: &str, expected: &str| {
+            let error = error_of(&format!("[agents.a]\nmodel = \"m\"\nbase_url = {url:?}"));
+            assert_eq!(
+                error,
+                format!("config.toml:1: [agents.a]: {expected}"),
+                "{url}"
+            );
+        };
+        check(
+            "ftp://host/v1",
+            "base_url must start with http:// or https://, not \"ftp\"",
+        );
+        check(
+            "http://me:pw@host/v1",
+            "base_url must hold no user name and no password; use api_key",
+        );
+        check(
+            "http://host/v1?key=1",
+            "base_url must end with its path, without ? and #",
+        );
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[\\[\\]a-z_.=\"'0-9{}, \n]{0,80}") {
+            let first = error_of(&text);
+            proptest::prop_assert!(!first.is_empty());
+        }
+    }
+}

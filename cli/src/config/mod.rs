@@ -1,0 +1,13 @@
+//! Where settings come from: environment variables, folders and files.
+//!
+//! Five layers, each above the one before it: the defaults, the user's file, the project's file, the
+//! environment, the flags. The project's file comes with a project that somebody else may have
+//! written, so it may only narrow what the user chose: see [`project`].
+
+pub mod env;
+pub mod file;
+pub mod paths;
+pub mod project;
+mod schema;
+
+pub(crate) use schema::nearest;

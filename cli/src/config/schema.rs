@@ -1,0 +1,184 @@
+//! Which keys a configuration file may have, and the error for every other one.
+//!
+//! The files are read twice: here for their keys, so that a mistyped one is answered with the nearest
+//! known one, then by serde for their values. Keys that a later version will honour are named too: to
+//! accept a key and not honour it would be worse than an error.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A name is near when it differs by this share at most (1 is equal).
+const NEAR: f64 = 0.75;
+
+/// What a key may hold.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    /// A plain value. serde checks its type.
+    Value,
+    /// A plain value, of which these texts are not supported yet.
+    ValueExcept(&'static [&'static str]),
+    /// A table with these keys.
+    Table(&'static [Key]),
+    /// A table of tables under names of the user's choice, each with these keys.
+    Named(&'static [Key]),
+    /// Belongs to a later version.
+    Later,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    name: &'static str,
+    shape: Shape,
+}
+
+const fn key(name: &'static str, shape: Shape) -> Key {
+    Key { name, shape }
+}
+
+/// The whole file.
+const FILE: &[Key] = &[
+    key("default_agent", Shape::Value),
+    key("on_denial", Shape::Value),
+    key("show_intermediate_steps", Shape::Value),
+    key("limits", Shape::Table(LIMITS)),
+    key("keys", Shape::Named(KEY)),
+    key("agents", Shape::Named(AGENT)),
+    key("mcp", Shape::Later),
+];
+
+const LIMITS: &[Key] = &[
+    key("max_tool_rounds", Shape::Value),
+    key("request_timeout_secs", Shape::Value),
+    key("max_history_lines", Shape::Later),
+    key("max_history_tokens", Shape::Later),
+    key("command_timeout_secs", Shape::Later),
+];
+
+const KEY: &[Key] = &[
+    key("env", Shape::Value),
+    key("file", Shape::Value),
+    key("keyring", Shape::Later),
+];
+
+const AGENT: &[Key] = &[
+    key("kind", Shape::ValueExcept(&["app"])),
+    key("api", Shape::ValueExcept(&["ollama"])),
+    key("base_url", Shape::Value),
+    key("model", Shape::Value),
+    key("api_key", Shape::Value),
+    key("temperature", Shape::Value),
+    key("max_tokens", Shape::Value),
+    key("top_p", Shape::Value),
+    key("system_prompt", Shape::Value),
+    key("tools", Shape::Value),
+];
+
+/// What is wrong with a key, and where: an offset into the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Misfit {
+    /// Bytes from the start of the file.
+    pub offset: usize,
+    /// What is wrong, in words.
+    pub problem: String,
+    /// The way out, if there is a good guess.
+    pub hint: Option<String>,
+}
+
+/// The first key of the file that this version does not honour.
+pub(super) fn first_misfit(document: &DeTable<'_>) -> Option<Misfit> {
+    let mut misfits = Vec::new();
+    check_table(document, FILE, "", &mut misfits);
+    misfits.into_iter().min_by_key(|misfit| misfit.offset)
+}
+
+fn check_table(table: &DeTable<'_>, keys: &[Key], path: &str, misfits: &mut Vec<Misfit>) {
+    for (name, value) in table.iter() {
+        let offset = name.span().start;
+        let name = name.get_ref().as_ref();
+        let place = if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}.{name}")
+        };
+        let Some(key) = keys.iter().find(|key| key.name == name) else {
+            misfits.push(unknown(name, keys, path, offset));
+            continue;
+        };
+        check_value(value, key.shape, &place, offset, misfits);
+    }
+}
+
+fn check_value(
+    value: &Spanned<DeValue<'_>>,
+    shape: Shape,
+    place: &str,
+    offset: usize,
+    misfits: &mut Vec<Misfit>,
+) {
+    let table = value.get_ref().as_table();
+    match shape {
+        Shape::Value => {}
+        Shape::Later => misfits.push(Misfit {
+            offset,
+            problem: format!("{place:?} is not supported by this version"),
+            hint: None,
+        }),
+        Shape::ValueExcept(later) => {
+            if let Some(text) = value.get_ref().as_str().filter(|text| later.contains(text)) {
+                let problem = format!("{place} = {text:?} is not supported by this version");
+                misfits.push(Misfit {
+                    offset,
+                    problem,
+                    hint: None,
+                });
+            }
+        }
+        // Something else than a table is left to serde, which says what it expected.
+        Shape::Table(keys) => {
+            if let Some(table) = table {
+                check_table(table, keys, place, misfits);
+            }
+        }
+        Shape::Named(keys) => {
+            for (name, entry) in table.into_iter().flat_map(|table| table.iter()) {
+                if let Some(entry) = entry.get_ref().as_table() {
+                    check_table(entry, keys, &format!("{place}.{}", name.get_ref()), misfits);
+                }
+            }
+        }
+    }
+}
+
+fn unknown(name: &str, keys: &[Key], path: &str, offset: usize) -> Misfit {
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!(" in [{path}]")
+    };
+    let hint = match nearest(name, keys.iter().map(|key| key.name)) {
+        Some(near) => format!("the nearest known key is {near:?}"),
+        None => {
+            let known = keys.iter().filter(|key| !matches!(key.shape, Shape::Later));
+            let names: Vec<&str> = known.map(|key| key.name).collect();
+            format!("known keys{place}: {}", names.join(", "))
+        }
+    };
+    Misfit {
+        offset,
+        problem: format!("unknown key {name:?}{place}"),
+        hint: Some(hint),
+    }
+}
+
+/// The candidate that is most like `name`, if one is like it at all.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= NEAR)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}

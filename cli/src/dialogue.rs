@@ -1,0 +1,255 @@
+//! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dunlin_host::{Progress, Tool};
+
+use crate::agent::Agent;
+use crate::commands::tools::warn_of;
+use crate::config::file::OnDenial as DenialSetting;
+use crate::error::{CliError, Exit};
+use crate::message::Conversation;
+use crate::provider::http::Timeouts;
+use crate::provider::{Provider, provider};
+use crate::request::HistoryLimits;
+use crate::turn::{
+    CallView, Frontend, OnDenial, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
+};
+use crate::ui::Ui;
+use crate::ui::style::Label;
+use crate::ui::terminal::TurnMode;
+use crate::workshop::Workshop;
+
+/// A conversation and what its turns need; made with the first message, because only then is a key
+/// read and a tool looked at.
+pub struct Dialogue {
+    conversation: Conversation,
+    agent: Agent,
+    provider: Arc<dyn Provider>,
+    tools: Vec<Tool>,
+    shows_reply: bool,
+}
+
+impl Dialogue {
+    /// Begins a conversation with the configured agent.
+    pub fn begin(workshop: &Workshop) -> Result<Dialogue, CliError> {
+        let settings = &workshop.settings;
+        let (agent, warning) = settings.agent()?;
+        if let Some(warning) = warning {
+            workshop.ui.warn(&warning);
+        }
+        let timeouts = Timeouts {
+            idle: settings.request_timeout.value,
+            ..Timeouts::default()
+        };
+        // The client belongs to the runtime that polls it.
+        let runtime = workshop.runtime()?;
+        let provider = {
+            let _inside = runtime.enter();
+            provider(&agent, timeouts)
+        };
+        let host = workshop.host()?;
+        let _hands_off = HandsOff::begin(workshop);
+        let looked = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupted(&workshop.ui) => None,
+                looked = host.tools() => Some(looked),
+            }
+        });
+        let Some((tools, broken)) = looked else {
+            workshop.ui.status("(interrupted)");
+            return Err(CliError::silent(Exit::Interrupted));
+        };
+        warn_of(&workshop.ui, &broken);
+        Ok(Dialogue {
+            conversation: Conversation::new(),
+            agent,
+            provider,
+            tools,
+            shows_reply: true,
+        })
+    }
+
+    /// Does not print replies: whoever wants them takes them from the report.
+    #[must_use]
+    pub fn silent(mut self) -> Dialogue {
+        self.shows_reply = false;
+        self
+    }
+
+    /// Forgets what was said.
+    pub fn clear(&mut self) {
+        self.conversation.clear();
+    }
+
+    /// Takes one turn. Ctrl-C ends it at once; what was said until then is kept.
+    pub fn turn(&mut self, workshop: &Workshop, prompt: String) -> Result<TurnReport, CliError> {
+        let host = workshop.host()?;
+        let settings = &workshop.settings;
+        let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
+        presenter.shows_reply = self.shows_reply;
+        let context = TurnContext {
+            agent: &self.agent,
+            provider: self.provider.as_ref(),
+            tools: host,
+            tool_list: &self.tools,
+            limits: HistoryLimits::default(),
+            rules: TurnRules {
+                on_denial: match settings.on_denial.value {
+                    DenialSetting::Stop => OnDenial::Stop,
+                    DenialSetting::Continue => OnDenial::Continue,
+                },
+                max_tool_rounds: settings.max_tool_rounds.value,
+            },
+            ask: workshop.asker(),
+            frontend: Arc::new(presenter),
+        };
+        let _hands_off = HandsOff::begin(workshop);
+        let turn = run_turn(
+            &mut self.conversation,
+            prompt,
+            &context,
+            interrupted(&workshop.ui),
+        );
+        let report = workshop.runtime()?.block_on(turn);
+        workshop.ui.end_reply();
+        Ok(report)
+    }
+}
+
+/// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for
+/// the next message. Dropping it gives the terminal back.
+struct HandsOff<'a> {
+    ui: &'a Ui,
+    mode: Option<TurnMode>,
+}
+
+impl HandsOff<'_> {
+    fn begin(workshop: &Workshop) -> HandsOff<'_> {
+        let mode = workshop.asks().then(TurnMode::enter).flatten();
+        HandsOff {
+            ui: &workshop.ui,
+            mode,
+        }
+    }
+}
+
+impl Drop for HandsOff<'_> {
+    fn drop(&mut self) {
+        if self.mode.is_some() {
+            self.ui.put_early_typing_aside();
+        }
+    }
+}
+
+/// Ctrl-C, or nobody reads the output any more.
+pub async fn interrupted(ui: &Ui) {
+    let signal = async {
+        // Where the signal cannot be received it keeps its usual effect, and ends the program.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = signal => {}
+        () = ui.closed() => {}
+    }
+}
+
+/// Says how a turn ended, where that is not plain from what was shown. A provider's failure comes back
+/// as the error it is.
+pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, CliError> {
+    let ui = &workshop.ui;
+    let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    if ui.is_verbose() {
+        let usage = report.usage;
+        let (input, cached, output) =
+            (usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+        quiet(&format!(
+            "{input} tokens in ({cached} cached), {output} out, rounds: {}",
+            report.rounds
+        ));
+    }
+    match report.end {
+        TurnEnd::Answered | TurnEnd::Denied => {}
+        TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
+        TurnEnd::RoundLimit => {
+            let rounds = workshop.settings.max_tool_rounds.value;
+            quiet(&format!(
+                "(stopped after {rounds} rounds: max_tool_rounds is the limit)"
+            ));
+        }
+        TurnEnd::Interrupted => quiet("(interrupted)"),
+        TurnEnd::Failed(error) => {
+            let hint = error.hint();
+            return Err(CliError::new(Exit::Provider, error).with_hint(hint));
+        }
+    }
+    Ok(report)
+}
+
+/// Shows a turn.
+pub struct Presenter {
+    ui: Arc<Ui>,
+    shows_reply: bool,
+    /// The call whose line is being shown: progress is added to it.
+    current: Mutex<Option<CallView>>,
+}
+
+impl Presenter {
+    /// Shows turns with this object.
+    pub fn new(ui: Arc<Ui>) -> Presenter {
+        Presenter {
+            ui,
+            shows_reply: true,
+            current: Mutex::default(),
+        }
+    }
+}
+
+impl Progress for Presenter {
+    fn progress(&self, call: &str, message: &str, percent: Option<u8>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(view) = current.as_mut().filter(|view| view.id == call) else {
+            return;
+        };
+        let note = match percent {
+            Some(percent) => format!("{percent} % {message}"),
+            None => message.to_owned(),
+        };
+        view.note = Some(note);
+        self.ui.call(view);
+    }
+}
+
+impl Frontend for Presenter {
+    fn text(&self, piece: &str) {
+        if self.shows_reply {
+            self.ui.reply_piece(piece);
+        }
+    }
+
+    fn reasoning(&self, piece: &str) {
+        self.ui.reasoning_piece(piece);
+    }
+
+    fn reply_ended(&self) {
+        self.ui.end_reply();
+    }
+
+    fn call(&self, call: &CallView) {
+        self.ui.call(call);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = (!call.state.is_settled()).then(|| call.clone());
+    }
+
+    fn notice(&self, text: &str) {
+        self.ui.status(
+            &self
+                .ui
+                .status_styles()
+                .paint(Label::Quiet, &dunlin_host::display::escape(text)),
+        );
+    }
+}

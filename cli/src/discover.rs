@@ -1,0 +1,347 @@
+//! Looks for something that can answer: model servers on this machine and API keys in the environment.
+//!
+//! For the first run and for `dunlin doctor`. Only loopback addresses are asked, all at once and for a
+//! moment; of a key nothing but the variable's name leaves this module.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde::Deserialize;
+use url::Url;
+
+use crate::config::env::{self, Environment};
+use crate::provider::http::{self, Timeouts};
+use crate::secret::Secret;
+
+/// How long a server on this machine may take to say which models it has. An idle one needs a few
+/// milliseconds; somebody waits for the slowest.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// The longest list of models that is read, in bytes. Ollama's takes about 150 bytes per model.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
+
+/// How many models of one server are kept.
+const MAX_MODELS: usize = 500;
+
+/// The longest name of a model in characters: it ends up in a file and on the screen.
+const MAX_MODEL_CHARS: usize = 200;
+
+/// The servers that people run and where they listen unless told otherwise.
+const USUAL_SERVERS: &[(&str, &str)] = &[
+    ("Ollama", "http://127.0.0.1:11434/v1"),
+    ("llama.cpp", "http://127.0.0.1:8080/v1"),
+    ("LM Studio", "http://127.0.0.1:1234/v1"),
+];
+
+/// Services with an OpenAI-compatible endpoint: the variable their key is usually in, the endpoint, and a
+/// model to begin with.
+const SERVICES: &[Service] = &[
+    service(
+        "OPENAI_API_KEY",
+        "OpenAI",
+        "https://api.openai.com/v1",
+        "gpt-4o-mini",
+    ),
+    service(
+        "OPENROUTER_API_KEY",
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        "openrouter/auto",
+    ),
+    service(
+        "GEMINI_API_KEY",
+        "Gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini-2.5-flash",
+    ),
+    service(
+        "GROQ_API_KEY",
+        "Groq",
+        "https://api.groq.com/openai/v1",
+        "llama-3.3-70b-versatile",
+    ),
+    service(
+        "MISTRAL_API_KEY",
+        "Mistral",
+        "https://api.mistral.ai/v1",
+        "mistral-small-latest",
+    ),
+    service(
+        "DEEPSEEK_API_KEY",
+        "DeepSeek",
+        "https://api.deepseek.com/v1",
+        "deepseek-chat",
+    ),
+    service("XAI_API_KEY", "xAI", "https://api.x.ai/v1", "grok-3-mini"),
+    service(
+        "TOGETHER_API_KEY",
+        "Together",
+        "https://api.together.xyz/v1",
+        "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    ),
+    service(
+        "CEREBRAS_API_KEY",
+        "Cerebras",
+        "https://api.cerebras.ai/v1",
+        "llama-3.3-70b",
+    ),
+    service(
+        "FIREWORKS_API_KEY",
+        "Fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        "accounts/fireworks/models/llama-v3p3-70b-instruct",
+    ),
+];
+
+/// A service whose key is in the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// The variable that holds the key.
+    pub variable: &'static str,
+    /// What people call it.
+    pub name: &'static str,
+    /// Its endpoint.
+    pub base_url: &'static str,
+    /// A model to begin with.
+    pub model: &'static str,
+}
+
+const fn service(
+    variable: &'static str,
+    name: &'static str,
+    base_url: &'static str,
+    model: &'static str,
+) -> Service {
+    Service {
+        variable,
+        name,
+        base_url,
+        model,
+    }
+}
+
+/// A server that answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// What people call it.
+    pub name: String,
+    /// Its endpoint.
+    pub base_url: Url,
+    /// The models it has, as it calls them; foreign text.
+    pub models: Vec<String>,
+}
+
+/// Everything that could answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// Servers on this machine.
+    pub servers: Vec<Server>,
+    /// Services whose keys are in the environment.
+    pub services: Vec<Service>,
+}
+
+/// Looks everywhere at once, for 300 ms at most.
+pub async fn discover(environment: &Environment) -> Found {
+    let servers = candidates(environment);
+    let probes = servers.iter().map(|(name, base_url)| async move {
+        let models = models_of(base_url, None, PROBE_TIMEOUT).await.ok()?;
+        Some(Server {
+            name: name.clone(),
+            base_url: base_url.clone(),
+            models,
+        })
+    });
+    Found {
+        servers: join_all(probes).await.into_iter().flatten().collect(),
+        services: SERVICES
+            .iter()
+            .copied()
+            .filter(|service| environment.get(service.variable).is_some())
+            .collect(),
+    }
+}
+
+/// Why a server did not say which models it has.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProbeError {
+    /// Nobody listens, or not in time.
+    #[error("{} does not answer", endpoint(url))]
+    Silent {
+        /// The endpoint.
+        url: Url,
+        /// Why.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// Something listens that is no model server.
+    #[error("{} answers, but not with a list of models", endpoint(url))]
+    NoList {
+        /// The endpoint.
+        url: Url,
+    },
+    /// It wants a key, or another one.
+    #[error("{} answers with status {status}", endpoint(url))]
+    Status {
+        /// The endpoint.
+        url: Url,
+        /// The status of the answer.
+        status: u16,
+    },
+}
+
+/// The models that an endpoint offers.
+pub async fn models_of(
+    base_url: &Url,
+    key: Option<&Secret>,
+    timeout: Duration,
+) -> Result<Vec<String>, ProbeError> {
+    let url = base_url.clone();
+    let silent = |source| ProbeError::Silent {
+        url: url.clone(),
+        source,
+    };
+    match tokio::time::timeout(timeout, fetch(base_url, key)).await {
+        Err(_) => Err(silent(None)),
+        Ok(Err(error)) => Err(silent(Some(error.without_url().into()))),
+        Ok(Ok((status, _))) if status != 200 => Err(ProbeError::Status { url, status }),
+        Ok(Ok((_, body))) => parse_models(&body).ok_or(ProbeError::NoList { url }),
+    }
+}
+
+async fn fetch(base_url: &Url, key: Option<&Secret>) -> Result<(u16, Vec<u8>), reqwest::Error> {
+    let mut url = base_url.clone();
+    url.set_path(&format!("{}/models", base_url.path().trim_end_matches('/')));
+    let mut request = http::client(base_url, Timeouts::default())?.get(url);
+    if let Some(key) = key {
+        request = request.bearer_auth(key.reveal());
+    }
+    let mut response = request.send().await?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_LIST_BYTES {
+            break;
+        }
+    }
+    Ok((response.status().as_u16(), body))
+}
+
+fn parse_models(body: &[u8]) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct List {
+        data: Vec<Model>,
+    }
+    #[derive(Deserialize)]
+    struct Model {
+        id: String,
+    }
+    let list: List = serde_json::from_slice(body).ok()?;
+    let names = list.data.into_iter().map(|model| model.id);
+    let usable = |name: &String| !name.is_empty() && name.chars().count() <= MAX_MODEL_CHARS;
+    let mut seen = BTreeSet::new();
+    Some(
+        names
+            .filter(usable)
+            .filter(|name| seen.insert(name.clone()))
+            .take(MAX_MODELS)
+            .collect(),
+    )
+}
+
+fn candidates(environment: &Environment) -> Vec<(String, Url)> {
+    let usual = || {
+        USUAL_SERVERS
+            .iter()
+            .map(|(name, url)| ((*name).to_owned(), (*url).to_owned()))
+            .collect()
+    };
+    let named: Vec<(String, String)> = match environment.text(env::DUNLIN_DISCOVER) {
+        None => usual(),
+        Some(list) => {
+            let urls = list.split(',').map(str::trim).filter(|url| !url.is_empty());
+            urls.map(|url| ("local server".to_owned(), url.to_owned()))
+                .collect()
+        }
+    };
+    named
+        .into_iter()
+        .filter_map(|(name, url)| Some((name, Url::parse(&url).ok()?)))
+        .map(|(name, mut url)| {
+            if url.path() == "/" {
+                url.set_path("/v1");
+            }
+            (name, url)
+        })
+        .collect()
+}
+
+/// An endpoint as people write it: host and port.
+pub fn endpoint(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_models_are_understood() {
+        let check = |body: &str, expected: Option<&[&str]>| {
+            let found = parse_models(body.as_bytes());
+            let expected = expected.map(|names| {
+                names
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect::<Vec<_>>()
+            });
+            assert_eq!(found, expected, "{body}");
+        };
+        check(
+            r#"{"object":"list","data":[{"id":"a","x":1},{"id":"b"},{"id":"a"}]}"#,
+            Some(&["a", "b"]),
+        );
+        check(r#"{"data":[]}"#, Some(&[]));
+        check("<html>hello</html>", None);
+        check(r#"{"models":[{"name":"a"}]}"#, None);
+    }
+
+    #[test]
+    fn the_variable_replaces_the_usual_ports() {
+        let check = |variables: &[(&str, &str)], expected: &[&str]| {
+            let environment = variables.iter().copied().collect();
+            let urls: Vec<String> = candidates(&environment)
+                .into_iter()
+                .map(|(_, url)| url.to_string())
+                .collect();
+            assert_eq!(urls, expected);
+        };
+        check(
+            &[],
+            &[
+                "http://127.0.0.1:11434/v1",
+                "http://127.0.0.1:8080/v1",
+                "http://127.0.0.1:1234/v1",
+            ],
+        );
+        check(
+            &[(
+                "DUNLIN_DISCOVER",
+                "http://127.0.0.1:1, http://127.0.0.1:2/api,nonsense",
+            )],
+            &["http://127.0.0.1:1/v1", "http://127.0.0.1:2/api"],
+        );
+    }
+
+    #[test]
+    fn services_are_found_by_their_variable() {
+        let mut seen = BTreeSet::new();
+        for service in SERVICES {
+            assert!(seen.insert(service.variable), "{} twice", service.variable);
+            let url = Url::parse(service.base_url).unwrap();
+            assert_eq!(url.scheme(), "https");
+        }
+    }
+}

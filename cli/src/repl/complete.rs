@@ -1,0 +1,102 @@
+//! Completion at the prompt: slash commands at its start, paths of the project everywhere.
+
+use std::path::Path;
+
+use dunlin_host::display::escape;
+
+use super::slash::COMMANDS;
+
+/// How many entries of a folder are looked at: completing must not take noticeable time.
+const MAX_ENTRIES: usize = 5000;
+
+/// What the text before the cursor can become, and where its last word begins.
+pub fn candidates(before: &str, project: &Path, home: Option<&Path>) -> (usize, Vec<String>) {
+    if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
+        let fitting = COMMANDS
+            .iter()
+            .map(|(name, ..)| *name)
+            .filter(|name| name.starts_with(before));
+        let fitting: Vec<String> = fitting.map(str::to_owned).collect();
+        if !fitting.is_empty() {
+            return (0, fitting);
+        }
+    }
+    // Quotes and brackets around a path are not part of it.
+    let start = before
+        .rfind([' ', '\n', '\t', '\'', '"', '`', '(', '[', '<'])
+        .map_or(0, |at| at + 1);
+    (start, paths(&before[start..], project, home))
+}
+
+fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {
+    if word.is_empty() {
+        return Vec::new();
+    }
+    let (folder, prefix) = word
+        .rsplit_once('/')
+        .map_or(("", word), |(folder, prefix)| (folder, prefix));
+    let typed = &word[..word.len() - prefix.len()];
+    let folder = match (typed.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ if typed == "/" => Path::new("/").to_path_buf(),
+        _ => project.join(folder),
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<String> = entries
+        .take(MAX_ENTRIES)
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let hidden = name.starts_with('.') && !prefix.starts_with('.');
+            // A name that would have to be shown escaped cannot be typed as it is shown.
+            let fits = name.starts_with(prefix) && !hidden && escape(&name) == name.as_str();
+            let end = if entry.path().is_dir() { "/" } else { "" };
+            fits.then(|| format!("{typed}{name}{end}"))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_paths_are_completed() {
+        let project = tempfile::tempdir().unwrap();
+        for file in [
+            "src/main.rs",
+            "src/matter.rs",
+            "README.md",
+            ".env",
+            "bad\x1bname",
+        ] {
+            let path = project.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let check = |before: &str, start: usize, expected: &[&str]| {
+            let found = candidates(before, project.path(), Some(project.path()));
+            assert_eq!(
+                found,
+                (
+                    start,
+                    expected.iter().map(|text| (*text).to_owned()).collect()
+                ),
+                "{before:?}"
+            );
+        };
+        check("/he", 0, &["/help"]);
+        check("read sr", 5, &["src/"]);
+        check("read src/ma", 5, &["src/main.rs", "src/matter.rs"]);
+        check("what is in `RE", 12, &["README.md"]);
+        check("~/src/mai", 0, &["~/src/main.rs"]);
+        check("see .e", 4, &[".env"]);
+        check("see ", 4, &[]);
+        check("see b", 4, &[]);
+        check("no/such/f", 0, &[]);
+    }
+}

@@ -1,0 +1,238 @@
+//! The line editor of the prompt: what Enter, Tab and Ctrl-C mean there, and the history.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{
+    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler,
+    Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
+
+use super::complete;
+use super::slash::COMMANDS;
+use crate::config::paths::{Folders, make_private};
+use crate::ui::style::{Label, Styles};
+use crate::ui::{Typed, color_mode};
+
+/// How many messages are remembered between sessions.
+const MAX_HISTORY_ENTRIES: usize = 1000;
+
+/// The longest message that is remembered, in bytes: a pasted file is not worth recalling, and start-up
+/// reads all of it.
+const MAX_ENTRY_BYTES: usize = 4 * 1024;
+
+/// The largest history that is read, in bytes: what a thousand of the longest entries come to, escaped.
+const MAX_HISTORY_BYTES: u64 = (MAX_HISTORY_ENTRIES * MAX_ENTRY_BYTES * 2) as u64;
+
+/// The editor with its history file.
+pub struct LineEditor {
+    editor: Editor<LineHelper, FileHistory>,
+    history: PathBuf,
+}
+
+impl LineEditor {
+    /// Makes the editor and reads the history. A history that cannot be read is an empty one.
+    pub fn new(folders: &Folders, project: &Path, styles: Styles) -> rustyline::Result<LineEditor> {
+        let config = Config::builder()
+            .max_history_size(MAX_HISTORY_ENTRIES)?
+            .history_ignore_space(true)
+            .history_ignore_dups(true)?
+            .auto_add_history(false)
+            .completion_type(rustyline::CompletionType::List)
+            .color_mode(color_mode(styles))
+            .build();
+        let history = FileHistory::with_config(&config);
+        let mut editor = Editor::with_history(config, history)?;
+        editor.set_helper(Some(LineHelper {
+            styles,
+            project: project.to_path_buf(),
+            home: folders.home.clone(),
+        }));
+        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        editor.bind_sequence(
+            KeyEvent::ctrl('C'),
+            EventHandler::Conditional(Box::new(ClearLine)),
+        );
+        let history = folders.history_file();
+        if history
+            .metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_HISTORY_BYTES)
+        {
+            let _ = editor.load_history(&history);
+        }
+        Ok(LineEditor { editor, history })
+    }
+
+    /// Reads a message, beginning with `early`.
+    pub fn read(&mut self, prompt: &str, styles: Styles, early: &str) -> Typed {
+        let styled = styles.paint(Label::Prompt, prompt);
+        match self
+            .editor
+            .readline_with_initial(&(prompt.to_owned(), styled), (early, ""))
+        {
+            Ok(line) => Typed::Line(line),
+            Err(ReadlineError::Interrupted) => Typed::Interrupted,
+            Err(_) => Typed::End,
+        }
+    }
+
+    /// Remembers a message for this session and the next ones.
+    pub fn remember(&mut self, line: &str) -> rustyline::Result<()> {
+        if line.len() > MAX_ENTRY_BYTES || !self.editor.add_history_entry(line)? {
+            return Ok(());
+        }
+        if let Some(folder) = self.history.parent() {
+            make_private(folder)?;
+        }
+        self.editor.append_history(&self.history)
+    }
+}
+
+/// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.
+struct ClearLine;
+
+impl ConditionalEventHandler for ClearLine {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
+    }
+}
+
+struct LineHelper {
+    styles: Styles,
+    project: PathBuf,
+    home: Option<PathBuf>,
+}
+
+impl Helper for LineHelper {}
+
+impl Completer for LineHelper {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        pos: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(complete::candidates(
+            &line[..pos],
+            &self.project,
+            self.home.as_deref(),
+        ))
+    }
+}
+
+impl Hinter for LineHelper {
+    type Hint = String;
+
+    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
+        (pos == line.len()).then(|| hint(line)).flatten()
+    }
+}
+
+impl Highlighter for LineHelper {
+    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
+        self.styles.paint(Label::Quiet, hint).into()
+    }
+}
+
+impl Validator for LineHelper {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        Ok(if is_complete(context.input()) {
+            ValidationResult::Valid(None)
+        } else {
+            ValidationResult::Incomplete
+        })
+    }
+}
+
+/// The rest of the one command that the line can become.
+fn hint(line: &str) -> Option<String> {
+    if line.len() < 2 || !line.starts_with('/') {
+        return None;
+    }
+    let mut fitting = COMMANDS.iter().filter(|(name, ..)| name.starts_with(line));
+    match (fitting.next(), fitting.next()) {
+        (Some((name, ..)), None) => {
+            Some(name[line.len()..].to_owned()).filter(|rest| !rest.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// Whether Enter sends: not after a backslash, and not within an open code fence.
+fn is_complete(text: &str) -> bool {
+    let backslashes = text.len() - text.trim_end_matches('\\').len();
+    let fences = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with("```"))
+        .count();
+    backslashes.is_multiple_of(2) && fences.is_multiple_of(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_sends_what_is_complete() {
+        let check = |text: &str, expected| assert_eq!(is_complete(text), expected, "{text:?}");
+        check("", true);
+        check("hello", true);
+        check("hello\\", false);
+        check("hello\\\\", true);
+        check("hello\\\nworld", true);
+        check("```rust\nfn main() {}", false);
+        check("```rust\nfn main() {}\n```", true);
+        check("in the `middle` of ```", true);
+    }
+
+    #[test]
+    fn hints_finish_commands() {
+        let check =
+            |line, expected: Option<&str>| assert_eq!(hint(line).as_deref(), expected, "{line:?}");
+        check("/he", Some("lp"));
+        check("/help", None);
+        check("/", None);
+        check("/x", None);
+        check("he", None);
+        check("/p", Some("ermissions"));
+    }
+
+    #[test]
+    fn the_history_is_private_and_comes_back() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let environment = [("HOME", home.path())].into_iter().collect();
+        let folders = Folders::find(&environment).unwrap();
+        let open = || LineEditor::new(&folders, home.path(), Styles::plain()).unwrap();
+        let mut editor = open();
+        for line in [
+            "one",
+            "two\nlines",
+            " secret",
+            &"x".repeat(MAX_ENTRY_BYTES + 1),
+        ] {
+            editor.remember(line).unwrap();
+        }
+        let lines: Vec<String> = open().editor.history().iter().cloned().collect();
+        assert_eq!(lines, ["one", "two\nlines"]);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode(&folders.history_file()), mode(&folders.data)),
+            (0o600, 0o700)
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The chat without a terminal: one message per line, only replies on standard output, nobody to ask.
+
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use super::slash::{self, Input, Next};
+use crate::dialogue::{Dialogue, conclude, interrupted};
+use crate::error::{CliError, Exit};
+use crate::turn::TurnEnd;
+use crate::workshop::Workshop;
+
+/// The longest line in bytes; a longer one is an error rather than a full memory.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A line that is no message.
+#[derive(Debug, thiserror::Error)]
+enum InputError {
+    #[error("cannot read standard input")]
+    Read(#[source] io::Error),
+    #[error("a line has more than {} MiB", MAX_LINE_BYTES / 1024 / 1024)]
+    TooLong,
+}
+
+/// Answers line by line until standard input ends. Status 4 where the provider failed for any of
+/// them, else 3 where anything was denied.
+pub fn run(workshop: &mut Workshop) -> Result<Exit, CliError> {
+    workshop.never_ask();
+    let mut dialogue = None;
+    let mut exit = Exit::Done;
+    while let Some(line) = next_line(workshop)? {
+        let text = match slash::parse(&line) {
+            Input::Empty => continue,
+            Input::UnknownSlash(word, near) => {
+                slash::unknown(&workshop.ui, &word, near);
+                continue;
+            }
+            Input::Slash(command) => match slash::run(workshop, &mut dialogue, command)? {
+                Next::Prompt => continue,
+                Next::Leave => break,
+            },
+            Input::Message(text) => text,
+        };
+        let dialogue = match &mut dialogue {
+            Some(dialogue) => dialogue,
+            none => none.insert(Dialogue::begin(workshop)?),
+        };
+        let report = dialogue.turn(workshop, text)?;
+        if exit == Exit::Done && !report.denials.is_empty() {
+            exit = Exit::Denied;
+        }
+        match conclude(workshop, report) {
+            Ok(report) if matches!(report.end, TurnEnd::Interrupted) => {
+                return Err(CliError::silent(Exit::Interrupted));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                exit = error.exit();
+                workshop.ui.error(&error);
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// The next line, without blocking Ctrl-C: once a turn has taken over the signal, it no longer ends the
+/// program by itself.
+fn next_line(workshop: &Workshop) -> Result<Option<String>, CliError> {
+    let ui = Arc::clone(&workshop.ui);
+    workshop.runtime()?.block_on(async {
+        tokio::select! {
+            read = tokio::task::spawn_blocking(read_line) => {
+                read.map_err(CliError::failed)?.map_err(CliError::failed)
+            }
+            () = interrupted(&ui) => Err(CliError::silent(Exit::Interrupted)),
+        }
+    })
+}
+
+fn read_line() -> Result<Option<String>, InputError> {
+    let mut bytes = Vec::new();
+    let mut input = io::stdin().lock();
+    let read = input
+        .by_ref()
+        .take(MAX_LINE_BYTES)
+        .read_until(b'\n', &mut bytes);
+    match read.map_err(InputError::Read)? {
+        0 => Ok(None),
+        read if read as u64 == MAX_LINE_BYTES => Err(InputError::TooLong),
+        _ => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+    }
+}

@@ -1,0 +1,490 @@
+//! The settings: configuration layers and flags combined once, never changed afterwards.
+//!
+//! Each value remembers the layer it comes from, for `dunlin config show` and for errors. API keys are
+//! not read here: [`Settings::agent`] does so when a request is about to be sent.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml::Spanned;
+
+use crate::agent::{Agent, Api};
+use crate::args::Global;
+use crate::config::env::{self, Environment};
+use crate::config::file::{AgentEntry, ApiName, FileError, KeyEntry, Loaded, OnDenial};
+use crate::config::paths::{Folders, NoHome, find_project};
+use crate::config::project;
+use crate::secret::Secret;
+
+/// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
+pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
+
+/// Time without a byte from the provider. Large local models need most of it for their first token.
+pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The agent's name where nothing else names one.
+pub const DEFAULT_AGENT: &str = "assistant";
+
+/// The largest key file in bytes. Keys have some hundred; a larger file is something else.
+const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
+
+/// Anything that group or others may do with a key file.
+const OPEN_TO_OTHERS: u32 = 0o077;
+
+/// Everything that was decided at the start of the program.
+#[derive(Debug)]
+pub struct Settings {
+    /// Dunlin's folders.
+    pub folders: Folders,
+    /// Where relative paths start and reading is allowed. Absolute, symbolic links resolved.
+    pub project: PathBuf,
+    /// The agent that answers.
+    pub default_agent: Sourced<String>,
+    /// The model, if another than the agent's.
+    pub model: Option<Sourced<String>>,
+    /// What follows a denied call.
+    pub on_denial: Sourced<OnDenial>,
+    /// Whether finished calls stay on the screen.
+    pub show_intermediate_steps: Sourced<bool>,
+    /// Requests within one turn.
+    pub max_tool_rounds: Sourced<u32>,
+    /// Time without a byte from the provider.
+    pub request_timeout: Sourced<Duration>,
+    /// The agents of the user's file.
+    pub agents: BTreeMap<String, Sourced<AgentEntry>>,
+    /// Where keys are found.
+    pub keys: BTreeMap<String, Sourced<KeyEntry>>,
+    /// What the user should know about the configuration, one line each.
+    pub notices: Vec<String>,
+    /// The environment, for keys that it holds.
+    pub environment: Environment,
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// A layer; each wins over those before it, but for the project's file, which only narrows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// A configuration file and the line in it.
+    File(PathBuf, usize),
+    /// An environment variable.
+    Environment(&'static str),
+    /// A flag.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Origin::Environment(name) => write!(f, "${name}"),
+            Origin::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+impl<T> Sourced<T> {
+    fn default(value: T) -> Sourced<T> {
+        Sourced {
+            value,
+            origin: Origin::Default,
+        }
+    }
+}
+
+/// Why there are no settings, or no agent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// No folders.
+    #[error("cannot tell where the configuration is")]
+    NoHome(#[from] NoHome),
+    /// A file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The project folder is none.
+    #[error("cannot use the project folder {}", path.display())]
+    Project {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The configuration has no agent at all.
+    #[error("no agent is configured")]
+    NoAgents,
+    /// There is no agent of that name.
+    #[error("there is no agent {name:?} ({origin})")]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// Who named it.
+        origin: Origin,
+        /// The agents there are.
+        known: Vec<String>,
+    },
+    /// The variable that should hold a key is not set.
+    #[error("the key {key:?} needs the environment variable {variable}, which is not set")]
+    KeyVariable {
+        /// The key's name in the configuration.
+        key: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The file that should hold a key cannot be read.
+    #[error("cannot read the key {key:?} from {}", path.display())]
+    KeyFile {
+        /// The key's name in the configuration.
+        key: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl SettingsError {
+    /// The way out, if there is a good guess.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SettingsError::File(FileError::Invalid { hint, .. }) => hint.clone(),
+            SettingsError::NoHome(_) => Some("set HOME to your home folder".to_owned()),
+            SettingsError::NoAgents => {
+                Some("run `dunlin doctor`: it says what was found and what to do".to_owned())
+            }
+            SettingsError::UnknownAgent { known, .. } => {
+                Some(format!("configured agents: {}", known.join(", ")))
+            }
+            SettingsError::KeyVariable { variable, .. } => {
+                Some(format!("export {variable}=… and try again"))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Settings {
+    /// Combines all layers. Reads two small files at most and touches nothing else.
+    ///
+    /// `current` is the folder the program was started in.
+    pub fn load(
+        global: &Global,
+        environment: Environment,
+        current: &Path,
+    ) -> Result<Settings, SettingsError> {
+        let folders = Folders::find(&environment)?;
+        let project = project_folder(global, &folders, current)?;
+        let user = Loaded::read(&folders.config_file())?;
+        let project_file = project.join(".dunlin/config.toml");
+        // In the home folder's own configuration the two could be the same file.
+        let project_layer = if Some(&project_file) == user.as_ref().map(|loaded| &loaded.path) {
+            None
+        } else {
+            Loaded::read(&project_file)?
+        };
+        let mut settings = Settings {
+            folders,
+            project,
+            default_agent: Sourced::default(DEFAULT_AGENT.to_owned()),
+            model: None,
+            on_denial: Sourced::default(OnDenial::Stop),
+            show_intermediate_steps: Sourced::default(true),
+            max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
+            request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
+            agents: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            notices: Vec::new(),
+            environment,
+        };
+        if let Some(user) = user {
+            settings.apply_user(user);
+        }
+        if let Some(project) = project_layer {
+            settings.apply_project(project);
+        }
+        settings.apply_environment();
+        settings.apply_flags(global);
+        Ok(settings)
+    }
+
+    /// Whether the user has configured anything that can answer.
+    pub fn has_agents(&self) -> bool {
+        !self.agents.is_empty()
+    }
+
+    /// The entry of the agent that is to answer, its name with it.
+    pub fn agent_entry(&self) -> Result<(&str, &AgentEntry), SettingsError> {
+        let Sourced {
+            value: name,
+            origin,
+        } = &self.default_agent;
+        if let Some((name, entry)) = self.agents.get_key_value(name) {
+            return Ok((name, &entry.value));
+        }
+        // Nobody chose: then a single agent is the choice.
+        match (origin, self.agents.len()) {
+            (_, 0) => Err(SettingsError::NoAgents),
+            (Origin::Default, 1) => {
+                let only = self.agents.first_key_value();
+                only.map(|(name, entry)| (name.as_str(), &entry.value))
+                    .ok_or(SettingsError::NoAgents)
+            }
+            _ => Err(SettingsError::UnknownAgent {
+                name: name.clone(),
+                origin: origin.clone(),
+                known: self.agents.keys().cloned().collect(),
+            }),
+        }
+    }
+
+    /// The model that is to answer.
+    pub fn model_of<'a>(&'a self, entry: &'a AgentEntry) -> &'a str {
+        self.model
+            .as_ref()
+            .map_or(entry.model.as_str(), |model| model.value.as_str())
+    }
+
+    /// The agent that is to answer, its key read now; with a warning about the key, if there is one.
+    pub fn agent(&self) -> Result<(Agent, Option<String>), SettingsError> {
+        let (name, entry) = self.agent_entry()?;
+        let (api_key, warning) = match &entry.api_key {
+            Some(key) => self
+                .read_key(key)
+                .map(|(secret, warning)| (Some(secret), warning))?,
+            None => (None, None),
+        };
+        let agent = Agent {
+            name: name.to_owned(),
+            api: match entry.api {
+                ApiName::OpenAi => Api::OpenAi,
+            },
+            base_url: entry.base_url.clone(),
+            model: self.model_of(entry).to_owned(),
+            api_key,
+            temperature: entry.temperature,
+            max_tokens: entry.max_tokens,
+            top_p: entry.top_p,
+            system_prompt: entry.system_prompt.clone(),
+            tools: entry.tools.clone(),
+        };
+        Ok((agent, warning))
+    }
+
+    /// Reads a key of the configuration.
+    fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
+        let entry = self.keys.get(name).map(|key| &key.value);
+        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
+            let path = self.folders.resolve(file, &self.folders.config);
+            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
+                key: name.to_owned(),
+                path: path.clone(),
+                source,
+            })?;
+            let short = self.folders.short(&path);
+            let warning = open.then(|| {
+                format!("others may read the key file {short}; chmod 600 {short} closes it")
+            });
+            return Ok((Secret::new(name, value), warning));
+        }
+        let variable = entry
+            .and_then(|entry| entry.env.as_deref())
+            .unwrap_or_default();
+        match self
+            .environment
+            .text(variable)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
+        {
+            Some(value) => Ok((Secret::new(variable, value), None)),
+            None => Err(SettingsError::KeyVariable {
+                key: name.to_owned(),
+                variable: variable.to_owned(),
+            }),
+        }
+    }
+
+    fn apply_user(&mut self, loaded: Loaded) {
+        let file = &loaded.file;
+        set(&mut self.default_agent, loaded.sourced(&file.default_agent));
+        set(&mut self.on_denial, loaded.sourced(&file.on_denial));
+        set(
+            &mut self.show_intermediate_steps,
+            loaded.sourced(&file.show_intermediate_steps),
+        );
+        set(
+            &mut self.max_tool_rounds,
+            loaded.sourced(&file.limits.max_tool_rounds),
+        );
+        set(
+            &mut self.request_timeout,
+            loaded.seconds(&file.limits.request_timeout_secs),
+        );
+        self.keys = file
+            .keys
+            .iter()
+            .map(|(name, key)| (name.clone(), loaded.source(key)))
+            .collect();
+        self.agents = file
+            .agents
+            .iter()
+            .map(|(name, agent)| (name.clone(), loaded.source(agent)))
+            .collect();
+    }
+
+    /// Takes over what narrows, and says what was left out.
+    fn apply_project(&mut self, loaded: Loaded) {
+        let file = &loaded.file;
+        let mut ignored = project::ignored(&loaded);
+        match loaded.sourced(&file.default_agent) {
+            Some(agent) if self.agents.contains_key(&agent.value) => self.default_agent = agent,
+            Some(_) => ignored.push("default_agent (not one of yours)"),
+            None => {}
+        }
+        let denial = loaded.sourced(&file.on_denial);
+        set(
+            &mut self.on_denial,
+            denial.filter(|denial| denial.value == OnDenial::Stop),
+        );
+        set(
+            &mut self.show_intermediate_steps,
+            loaded.sourced(&file.show_intermediate_steps),
+        );
+        let rounds = loaded.sourced(&file.limits.max_tool_rounds);
+        let most_rounds = self.max_tool_rounds.value;
+        set(
+            &mut self.max_tool_rounds,
+            rounds.filter(|rounds| rounds.value < most_rounds),
+        );
+        let timeout = loaded.seconds(&file.limits.request_timeout_secs);
+        let longest = self.request_timeout.value;
+        set(
+            &mut self.request_timeout,
+            timeout.filter(|timeout| timeout.value < longest),
+        );
+        if !ignored.is_empty() {
+            let path = self.folders.short(&loaded.path);
+            self.notices.push(format!(
+                "{path} may only narrow your settings; ignored: {}",
+                ignored.join(", ")
+            ));
+        }
+    }
+
+    fn apply_environment(&mut self) {
+        let text = |variable: &'static str| {
+            let value = self.environment.text(variable)?.to_owned();
+            Some(Sourced {
+                value,
+                origin: Origin::Environment(variable),
+            })
+        };
+        let (agent, model) = (text(env::DUNLIN_AGENT), text(env::DUNLIN_MODEL));
+        set(&mut self.default_agent, agent);
+        self.model = model;
+    }
+
+    fn apply_flags(&mut self, global: &Global) {
+        let flag = |value: &Option<String>, name| {
+            value.clone().map(|value| Sourced {
+                value,
+                origin: Origin::Flag(name),
+            })
+        };
+        set(&mut self.default_agent, flag(&global.agent, "--agent"));
+        self.model = flag(&global.model, "--model").or(self.model.take());
+    }
+}
+
+impl Loaded {
+    fn source<T: Clone>(&self, value: &Spanned<T>) -> Sourced<T> {
+        let origin = Origin::File(self.path.clone(), self.line_of(value));
+        Sourced {
+            value: value.get_ref().clone(),
+            origin,
+        }
+    }
+
+    fn sourced<T: Clone>(&self, value: &Option<Spanned<T>>) -> Option<Sourced<T>> {
+        value.as_ref().map(|value| self.source(value))
+    }
+
+    fn seconds(&self, value: &Option<Spanned<u64>>) -> Option<Sourced<Duration>> {
+        let Sourced { value, origin } = self.sourced(value)?;
+        Some(Sourced {
+            value: Duration::from_secs(value),
+            origin,
+        })
+    }
+}
+
+fn set<T>(setting: &mut Sourced<T>, layer: Option<Sourced<T>>) {
+    if let Some(value) = layer {
+        *setting = value;
+    }
+}
+
+fn project_folder(
+    global: &Global,
+    folders: &Folders,
+    current: &Path,
+) -> Result<PathBuf, SettingsError> {
+    let canonical = |path: &Path| {
+        let real = path.canonicalize().and_then(|real| {
+            if real.is_dir() {
+                Ok(real)
+            } else {
+                Err(io::ErrorKind::NotADirectory.into())
+            }
+        });
+        real.map_err(|source| SettingsError::Project {
+            path: path.to_path_buf(),
+            source,
+        })
+    };
+    match &global.project {
+        Some(given) => canonical(&current.join(given)),
+        None => {
+            let home = folders
+                .home
+                .as_deref()
+                .and_then(|home| home.canonicalize().ok());
+            Ok(find_project(&canonical(current)?, home.as_deref()))
+        }
+    }
+}
+
+/// The first line of a key file, and whether others than the user can read it.
+fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
+    let file = std::fs::File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;
+    let key = text.lines().next().unwrap_or_default().trim();
+    if key.is_empty() {
+        return Err(io::Error::other("its first line is empty"));
+    }
+    Ok((
+        key.to_owned(),
+        metadata.permissions().mode() & OPEN_TO_OTHERS != 0,
+    ))
+}
+
+#[cfg(test)]
+mod tests;

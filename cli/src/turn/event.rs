@@ -1,0 +1,96 @@
+//! What goes into the machine and what comes out of it.
+
+use dunlin_host::ask::Answer;
+use dunlin_host::call::{Failure, Outcome, Plan};
+
+use crate::provider::ReplyEnd;
+use crate::provider::error::ProviderError;
+
+/// What happens to the turn when a call is denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDenial {
+    /// The calls after it are not run and the turn ends.
+    #[default]
+    Stop,
+    /// The model is told, and goes on.
+    Continue,
+}
+
+/// What a turn may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnRules {
+    /// What happens when a call is denied.
+    pub on_denial: OnDenial,
+    /// Most rounds (requests) of one turn. The calls of the last one are not run.
+    pub max_tool_rounds: u32,
+}
+
+impl Default for TurnRules {
+    /// Fifty rounds: long work takes some thirty, a model that runs in circles does not stop by
+    /// itself.
+    fn default() -> TurnRules {
+        TurnRules {
+            on_denial: OnDenial::Stop,
+            max_tool_rounds: 50,
+        }
+    }
+}
+
+/// What has happened. Calls are named by their number within the turn.
+#[derive(Debug)]
+pub enum Event {
+    /// The request is made.
+    Composed,
+    /// A piece of the answer.
+    Text(String),
+    /// A piece of the reasoning, and the field it came in.
+    Reasoning(&'static str, String),
+    /// The reply is over.
+    ReplyEnded(ReplyEnd),
+    /// There will be no whole reply.
+    StreamFailed(ProviderError),
+    /// What the host knows about a call before it runs.
+    Prepared(usize, Result<Plan, Failure>),
+    /// What the user answered, or why the answer could not be kept.
+    Answered(usize, Result<Answer, Failure>),
+    /// A call has run.
+    Finished(usize, Outcome),
+    /// The user wants no more of it.
+    Interrupted,
+}
+
+/// What is to be done. Each is answered by the event that it names.
+#[derive(Debug)]
+pub enum Effect {
+    /// Make the request: [`Event::Composed`].
+    Compose,
+    /// Send it and pass on what comes: [`Event::ReplyEnded`] or [`Event::StreamFailed`].
+    Send,
+    /// A call has changed: show it. No answer.
+    Show(usize),
+    /// Find out about a call: [`Event::Prepared`].
+    Prepare(usize),
+    /// Ask the user about a call: [`Event::Answered`].
+    Ask(usize),
+    /// Run a call: [`Event::Finished`].
+    Run(usize),
+    /// The turn is over. Nothing comes after it.
+    End(TurnEnd),
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub enum TurnEnd {
+    /// The model has answered.
+    Answered,
+    /// The model's answer was cut off at its token limit; what there is of it is kept and marked.
+    CutOff,
+    /// A call was denied.
+    Denied,
+    /// The rounds were used up.
+    RoundLimit,
+    /// The user interrupted.
+    Interrupted,
+    /// The provider failed; what came before is kept and marked.
+    Failed(ProviderError),
+}

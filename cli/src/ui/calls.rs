@@ -1,0 +1,187 @@
+//! One calm line per call: what is going on, replaced in place by how it ended.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use dunlin_host::display::escape;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::style::{Label, Styles};
+use crate::turn::{CallState, CallView};
+
+/// The line of a call, at most `columns` wide. The target is shortened before the rest is: both ends of
+/// a path tell more than its middle.
+pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
+    let (mark, label, word) = look(call.state);
+    let mut end = String::new();
+    // Some notes begin with the word themselves.
+    let noted = call
+        .note
+        .as_deref()
+        .is_some_and(|note| note.starts_with(word));
+    if !word.is_empty() && !noted {
+        let _ = write!(end, " · {word}");
+    }
+    if let Some(duration) = call.duration.filter(|_| call.state.is_settled()) {
+        let _ = write!(end, " · {}", elapsed(duration));
+    }
+    // The last column stays free: writing into it wraps on some terminals.
+    let mut room = columns.saturating_sub(1);
+    let mut take = |text: &str| {
+        let shown = fit(text, room);
+        room = room.saturating_sub(shown.width());
+        shown
+    };
+    let head = take(&format!("  {mark} "));
+    let tool = take(&escape(&call.tool));
+    let end = take(&end);
+    let target = match escape(&call.target).as_ref() {
+        "" => String::new(),
+        target => take(&format!(" {target}")),
+    };
+    let note = match call.note.as_deref() {
+        Some(note) if !note.is_empty() => take(&format!(" · {}", escape(note))),
+        _ => String::new(),
+    };
+    [
+        styles.paint(label, &head),
+        styles.paint(Label::Name, &tool),
+        styles.paint(Label::Target, &target),
+        styles.paint(label, &end),
+        styles.paint(Label::Quiet, &note),
+    ]
+    .concat()
+}
+
+/// Mark, look and word of a state.
+fn look(state: CallState) -> (&'static str, Label, &'static str) {
+    match state {
+        CallState::Proposed | CallState::Asking | CallState::Approved => ("·", Label::Quiet, ""),
+        CallState::Running => ("…", Label::Quiet, ""),
+        CallState::Completed => ("✓", Label::Good, ""),
+        CallState::Failed => ("✗", Label::Bad, "failed"),
+        CallState::Denied => ("✗", Label::Bad, "denied"),
+        CallState::NotRun => ("–", Label::Quiet, "not run"),
+        CallState::Cancelled => ("–", Label::Quiet, "cancelled"),
+    }
+}
+
+/// A duration for people: three digits at most.
+pub fn elapsed(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    match duration.as_millis() {
+        0 => format!("{:.1} ms", seconds * 1000.0),
+        millis @ 1..=999 => format!("{millis} ms"),
+        1000..=59_999 => format!("{seconds:.1} s"),
+        millis => format!("{} min {} s", millis / 60_000, millis / 1000 % 60),
+    }
+}
+
+/// Shortens in the middle to at most `columns` columns on the screen.
+pub fn fit(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    if columns == 0 {
+        return String::new();
+    }
+    let tail_room = (columns - 1) / 2;
+    let head = take_columns(text.chars(), columns - 1 - tail_room);
+    let tail: String = take_columns(text.chars().rev(), tail_room)
+        .chars()
+        .rev()
+        .collect();
+    format!("{head}…{tail}")
+}
+
+fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    characters
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= columns
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line_of(state: CallState, note: Option<&str>, columns: usize) -> String {
+        let call = CallView {
+            index: 1,
+            id: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            target: "/project/src/main.rs".to_owned(),
+            state,
+            note: note.map(str::to_owned),
+            duration: Some(Duration::from_millis(12)),
+        };
+        line(&call, Styles::plain(), columns)
+    }
+
+    #[test]
+    fn each_state_has_its_line() {
+        let check = |state, note, expected: &str| assert_eq!(line_of(state, note, 80), expected);
+        check(
+            CallState::Proposed,
+            None,
+            "  · read_file /project/src/main.rs",
+        );
+        check(
+            CallState::Running,
+            Some("half"),
+            "  … read_file /project/src/main.rs · half",
+        );
+        check(
+            CallState::Completed,
+            None,
+            "  ✓ read_file /project/src/main.rs · 12 ms",
+        );
+        check(
+            CallState::Failed,
+            Some("no such\nfile\x1b[2J"),
+            "  ✗ read_file /project/src/main.rs · failed · 12 ms · no such\\nfile\\u{1b}[2J",
+        );
+        check(
+            CallState::NotRun,
+            Some("not run: why"),
+            "  – read_file /project/src/main.rs · 12 ms · not run: why",
+        );
+        check(
+            CallState::Denied,
+            None,
+            "  ✗ read_file /project/src/main.rs · denied · 12 ms",
+        );
+        check(
+            CallState::Cancelled,
+            None,
+            "  – read_file /project/src/main.rs · cancelled · 12 ms",
+        );
+    }
+
+    #[test]
+    fn a_line_never_wraps() {
+        assert_eq!(
+            line_of(CallState::Completed, None, 30),
+            "  ✓ read_file /pr….rs · 12 ms"
+        );
+        for columns in 0..90 {
+            for state in [CallState::Completed, CallState::Failed, CallState::NotRun] {
+                let line = line_of(state, Some("日本語 日本語 日本語"), columns);
+                assert!(line.width() < columns.max(1), "{columns}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn durations_are_short() {
+        let check =
+            |micros, expected: &str| assert_eq!(elapsed(Duration::from_micros(micros)), expected);
+        check(240, "0.2 ms");
+        check(12_300, "12 ms");
+        check(1_240_000, "1.2 s");
+        check(61_000_000, "1 min 1 s");
+    }
+}

@@ -1,0 +1,176 @@
+//! The terminal as a device: its size, its mode during a turn, and what was typed too early.
+//!
+//! While a turn runs nobody reads the keyboard. Echo is off then, so that keys do not appear in the
+//! middle of a reply, and so is line editing, so that what waits can be read away at any time. Signals
+//! stay on: Ctrl-C is how a turn is interrupted.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+
+use super::stream::Filter;
+
+/// The width that is assumed where nobody says, in columns.
+const DEFAULT_COLUMNS: usize = 80;
+
+/// The height that is assumed where nobody says, in rows.
+const DEFAULT_ROWS: usize = 24;
+
+/// How much early typing is kept, in bytes: more than anybody types, less than a stuck key produces.
+const MAX_EARLY_BYTES: usize = 64 * 1024;
+
+/// Which standard streams are terminals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streams {
+    /// Standard input.
+    pub input: bool,
+    /// Standard output.
+    pub output: bool,
+    /// Standard error.
+    pub error: bool,
+}
+
+impl Streams {
+    /// Those of this process.
+    pub fn of_process() -> Streams {
+        Streams {
+            input: io::stdin().is_terminal(),
+            output: io::stdout().is_terminal(),
+            error: io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether somebody is there to talk with.
+    pub fn can_ask(self) -> bool {
+        self.input && self.output
+    }
+}
+
+/// Columns and rows of the terminal, as they are now.
+pub fn size() -> (usize, usize) {
+    let size = termios::tcgetwinsize(io::stdout()).or_else(|_| termios::tcgetwinsize(io::stderr()));
+    let or = |value: u16, default| {
+        if value == 0 {
+            default
+        } else {
+            usize::from(value)
+        }
+    };
+    match size {
+        Ok(size) => (
+            or(size.ws_col, DEFAULT_COLUMNS),
+            or(size.ws_row, DEFAULT_ROWS),
+        ),
+        Err(_) => (DEFAULT_COLUMNS, DEFAULT_ROWS),
+    }
+}
+
+/// The mode of the terminal during a turn. Dropping it restores the mode before, whatever ends the turn.
+pub struct TurnMode {
+    before: Termios,
+}
+
+impl TurnMode {
+    /// Enters the mode. `None` where standard input is no terminal, or one that cannot do it.
+    pub fn enter() -> Option<TurnMode> {
+        let before = termios::tcgetattr(io::stdin()).ok()?;
+        let mut during = before.clone();
+        during
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON);
+        // Reading never waits: it takes what is there.
+        during.special_codes[SpecialCodeIndex::VMIN] = 0;
+        during.special_codes[SpecialCodeIndex::VTIME] = 0;
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
+        Some(TurnMode { before })
+    }
+}
+
+impl TurnMode {
+    /// Line editing and echo by the terminal itself, for the one that cannot move its cursor: there a
+    /// question within a turn is answered like this.
+    pub fn lines() -> Option<TurnMode> {
+        let before = termios::tcgetattr(io::stdin()).ok()?;
+        let mut during = before.clone();
+        during
+            .local_modes
+            .insert(LocalModes::ECHO | LocalModes::ICANON);
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
+        Some(TurnMode { before })
+    }
+}
+
+impl Drop for TurnMode {
+    fn drop(&mut self) {
+        // Nothing can be done about a terminal that has gone.
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+impl fmt::Debug for TurnMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnMode").finish_non_exhaustive()
+    }
+}
+
+/// Reads away what was typed and not read yet. Only within [`TurnMode`]: elsewhere it would wait.
+pub fn take_typed() -> Vec<u8> {
+    let mut typed = Vec::new();
+    let mut buffer = [0; 1024];
+    loop {
+        match rustix::io::read(io::stdin(), &mut buffer) {
+            Ok(read @ 1..) => {
+                let room = MAX_EARLY_BYTES.saturating_sub(typed.len());
+                typed.extend_from_slice(&buffer[..read.min(room)]);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) | Err(_) => return typed,
+        }
+    }
+}
+
+/// What early typing amounts to as text on a line: keys that erase have erased, keys that move are
+/// left out, and the last Enter does not count, so that nothing is sent unseen.
+pub fn typed_text(typed: &[u8]) -> String {
+    const BACKSPACE: char = '\x08';
+    const DELETE: char = '\x7f';
+    const KILL_LINE: char = '\x15';
+    let mut text = String::new();
+    let mut rest = String::from_utf8_lossy(typed).into_owned();
+    // The filter drops escape sequences; the marks around pasted text are such.
+    let keys = [
+        (BACKSPACE, '\u{e008}'),
+        (DELETE, '\u{e008}'),
+        (KILL_LINE, '\u{e015}'),
+    ];
+    for (key, stand_in) in keys {
+        rest = rest.replace(key, stand_in.encode_utf8(&mut [0; 4]));
+    }
+    for c in Filter::default().piece(&rest).chars() {
+        match c {
+            '\u{e008}' => drop(text.pop()),
+            '\u{e015}' => text.clear(),
+            c => text.push(c),
+        }
+    }
+    text.trim_end_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn early_typing_becomes_a_line() {
+        let check = |typed: &[u8], text: &str| assert_eq!(typed_text(typed), text, "{typed:?}");
+        check(b"", "");
+        check(b"y\r", "y");
+        check(b"y\n", "y");
+        check(b"hallp\x7fo", "hallo");
+        check(b"wrong\x15right", "right");
+        check(b"\x1b[A\x1b[200~one\rtwo\x1b[201~", "one\ntwo");
+        check("größe".as_bytes(), "größe");
+        check(b"\x7f\x7f", "");
+    }
+}

@@ -1,0 +1,162 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+
+/// What was written, in order, the status in brackets where it goes to another stream.
+#[derive(Clone, Default)]
+struct Tape(Arc<Mutex<String>>);
+
+struct Head {
+    tape: Tape,
+    is_error: bool,
+}
+
+impl Write for Head {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let text = if self.is_error {
+            format!("[{text}]")
+        } else {
+            text.into_owned()
+        };
+        lock(&self.tape.0).push_str(&text.replace(CLEAR_LINE, "<clear>"));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
+    let tape = Tape::default();
+    let head = |is_error| {
+        Box::new(Head {
+            tape: tape.clone(),
+            is_error,
+        })
+    };
+    let streams = Streams {
+        input: false,
+        output: false,
+        error: false,
+    };
+    let mut ui = Ui::with(head(false), head(true), streams);
+    change(&mut ui);
+    act(&ui);
+    ui.finish().unwrap();
+    drop(ui);
+    Arc::into_inner(tape.0)
+        .map(|text| text.into_inner().unwrap())
+        .unwrap()
+}
+
+fn call(state: CallState) -> CallView {
+    CallView {
+        index: 1,
+        id: "1".to_owned(),
+        tool: "read_file".to_owned(),
+        target: "a.rs".to_owned(),
+        state,
+        note: None,
+        duration: Some(Duration::from_millis(3)),
+    }
+}
+
+#[test]
+fn a_reply_ends_with_one_line_end() {
+    let text = record(
+        |_| {},
+        |ui| {
+            for piece in [
+                "\n",
+                "\nHello",
+                " world\n",
+                "\n",
+                "again\x1b[3",
+                "1m!\n\n\n",
+            ] {
+                ui.reply_piece(piece);
+            }
+            ui.end_reply();
+        },
+    );
+    assert_eq!(text, "Hello world\n\nagain!\n");
+}
+
+#[test]
+fn a_call_replaces_its_own_line() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+    };
+    let text = record(terminal, |ui| {
+        ui.reply_piece("Let me look.");
+        ui.call(&call(CallState::Proposed));
+        ui.status("a status");
+        ui.call(&call(CallState::Running));
+        ui.call(&call(CallState::Completed));
+        ui.reply_piece("\n\nDone.");
+        ui.end_reply();
+    });
+    assert_eq!(
+        text,
+        "Let me look.\n  · read_file a.rs<clear>a status\n  · read_file a.rs<clear>  … read_file a.rs<clear>  \
+         ✓ read_file a.rs · 3 ms\nDone.\n"
+    );
+}
+
+#[test]
+fn piped_output_has_only_the_reply() {
+    let act = |ui: &Ui| {
+        ui.status("a status");
+        ui.call(&call(CallState::Running));
+        ui.call(&call(CallState::Completed));
+        ui.reasoning_piece("hm");
+        ui.reply_piece("Done.");
+        ui.end_reply();
+    };
+    assert_eq!(
+        record(|_| {}, act),
+        "[a status\n][  ✓ read_file a.rs · 3 ms\n]Done.\n"
+    );
+    assert_eq!(record(|ui| ui.quiet = true, act), "Done.\n");
+    assert_eq!(
+        record(|ui| ui.verbose = true, act).replace("a status\n", ""),
+        "[][  ✓ read_file a.rs · 3 ms\n][hm][\n]Done.\n"
+    );
+}
+
+#[test]
+fn hidden_calls_still_show_failures() {
+    let text = record(
+        |ui| ui.hide_finished_calls(),
+        |ui| {
+            ui.call(&call(CallState::Completed));
+            ui.call(&call(CallState::Failed));
+        },
+    );
+    assert_eq!(text, "[  ✗ read_file a.rs · failed · 3 ms\n]");
+}
+
+#[test]
+fn a_reader_that_went_away_is_remembered() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let streams = Streams {
+        input: false,
+        output: false,
+        error: false,
+    };
+    let ui = Ui::with(Box::new(Gone), Box::new(io::sink()), streams);
+    ui.data("something");
+    assert_eq!(ui.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}

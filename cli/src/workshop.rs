@@ -1,0 +1,169 @@
+//! What a command works with: the settings, the printing object, and what is made only when it is needed.
+//!
+//! Opening the chat must not wait for anything, so the runtime with its threads and the host with its
+//! engine come into being with the first turn or the first look at the tools.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use dunlin_host::ask::{Ask, DenyAll};
+use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin};
+use tokio::runtime::Runtime;
+
+use crate::config::paths;
+use crate::error::CliError;
+use crate::settings::Settings;
+use crate::ui::Ui;
+use crate::ui::prompt::TerminalAsk;
+
+/// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
+/// that streams, and more would only cost memory.
+const WORKER_THREADS: usize = 2;
+
+/// Settings, output, and what is made on demand.
+pub struct Workshop {
+    /// Prints and asks.
+    pub ui: Arc<Ui>,
+    /// What was decided at the start.
+    pub settings: Settings,
+    /// Whether the user can be asked, as far as this command is concerned.
+    asks: bool,
+    host: OnceCell<Host>,
+    runtime: OnceCell<Runtime>,
+}
+
+impl Workshop {
+    /// Makes nothing yet.
+    pub fn new(ui: Arc<Ui>, settings: Settings) -> Workshop {
+        let asks = ui.can_ask();
+        Workshop {
+            ui,
+            settings,
+            asks,
+            host: OnceCell::new(),
+            runtime: OnceCell::new(),
+        }
+    }
+
+    /// From now on nobody is asked: what is undecided is denied.
+    pub fn never_ask(&mut self) {
+        self.asks = false;
+    }
+
+    /// Whether the user can be asked.
+    pub fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// Who answers questions.
+    pub fn asker(&self) -> Arc<dyn Ask> {
+        if self.asks {
+            Arc::new(TerminalAsk::new(Arc::clone(&self.ui)))
+        } else {
+            Arc::new(DenyAll)
+        }
+    }
+
+    /// The runtime; made at the first call.
+    pub fn runtime(&self) -> Result<&Runtime, CliError> {
+        match self.runtime.get() {
+            Some(runtime) => Ok(runtime),
+            None => {
+                let runtime = runtime()?;
+                Ok(self.runtime.get_or_init(|| runtime))
+            }
+        }
+    }
+
+    /// The host with the built-in plugins; made at the first call.
+    pub fn host(&self) -> Result<&Host, CliError> {
+        match self.host.get() {
+            Some(host) => Ok(host),
+            None => {
+                for folder in [&self.settings.folders.data, &self.settings.folders.cache] {
+                    paths::make_private(folder).map_err(|source| cannot_make(folder, source))?;
+                }
+                let host = Host::new(host_options(&self.settings), built_in_plugins())?;
+                Ok(self.host.get_or_init(|| host))
+            }
+        }
+    }
+
+    /// The permission store alone, for what needs no tools.
+    pub fn permissions(&self) -> Result<Permissions, CliError> {
+        Ok(Permissions::open(&host_options(&self.settings))?)
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        // A line that is being read on a blocking thread must not keep the program from ending.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A runtime with few threads.
+pub fn runtime() -> Result<Runtime, CliError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder
+        .worker_threads(WORKER_THREADS)
+        .enable_all()
+        .build()
+        .map_err(CliError::failed)
+}
+
+/// What the host is told.
+pub fn host_options(settings: &Settings) -> HostOptions {
+    let folders = &settings.folders;
+    HostOptions {
+        project: settings.project.clone(),
+        home: folders.home.clone(),
+        search_path: settings.environment.search_path(),
+        permissions_file: folders.permissions_file(),
+        audit_file: folders.audit_file(),
+        log_file: folders.plugin_log_file(),
+        cache_dir: folders.cache.clone(),
+        protected: vec![
+            folders.config.clone(),
+            folders.data.clone(),
+            folders.cache.clone(),
+            settings.project.join(".dunlin"),
+        ],
+        session: session_id(),
+        limits: Limits::standard(),
+    }
+}
+
+/// The components that were embedded when the program was built.
+pub fn built_in_plugins() -> Vec<Plugin> {
+    let plugin = |embedded: &dunlin_plugins::Embedded| Plugin {
+        name: embedded.name.to_owned(),
+        bytes: embedded.bytes.into(),
+        digest: embedded.digest.to_owned(),
+        built_in: true,
+    };
+    dunlin_plugins::ALL.iter().map(plugin).collect()
+}
+
+/// Names a session in the audit log: when it began, and the process, in case two begin at once.
+fn session_id() -> String {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    format!("{now}-{}", std::process::id())
+}
+
+/// A folder of Dunlin's own cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make the folder {}", folder.display())]
+struct CannotMake {
+    folder: std::path::PathBuf,
+    source: std::io::Error,
+}
+
+fn cannot_make(folder: &std::path::Path, source: std::io::Error) -> CliError {
+    CliError::failed(CannotMake {
+        folder: folder.to_path_buf(),
+        source,
+    })
+}
