@@ -1,9 +1,9 @@
-//! Has parameters that are checked twice by the next rule, which is checked twice by the next, forty
+//! Has parameters that are checked twice by the next rule, which is checked twice by the next, thirty
 //! times over. The host must not spend the rest of its life on them.
 
 use dunlin_sdk::{Call, Failure, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo};
 
-const LEVELS: usize = 40;
+const LEVELS: usize = 30;
 
 struct ExplosiveSchema;
 
