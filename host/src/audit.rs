@@ -39,6 +39,9 @@ pub(crate) struct Record<'a> {
     /// Which rule or answer decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rule: Option<&'a str>,
+    /// How often it was used, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) times: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use wasmtime::component::Linker;
-use wasmtime::{Store, Trap};
+use wasmtime::{Store, Trap, UpdateDeadline};
 
 use crate::ask::{Answer, Ask};
 use crate::audit::{self, Event, JsonLines, Record};
@@ -18,7 +18,7 @@ use crate::capability::{self, CallState, Phase, Shared, chain};
 use crate::engine::Ticking;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
-use crate::engine::limiter::Limiter;
+use crate::engine::limiter::{Limiter, Refused};
 use crate::limits::{self, Limits};
 use crate::permission::{Decision, PermissionError, Permissions, PluginId, Verdict};
 use crate::plugin::{
@@ -331,7 +331,12 @@ impl Host {
         store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
         // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
         store.set_epoch_deadline(1);
-        store.epoch_deadline_async_yield_and_update(1);
+        // Through the runtime, which looks after its timers and signals before it comes back; being woken
+        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
+        store.epoch_deadline_callback(|_| {
+            let turn = Box::pin(tokio::task::yield_now());
+            Ok(UpdateDeadline::YieldCustom(1, turn))
+        });
         let outcome = {
             let work = async {
                 let instance = loaded.instantiate(&mut store).await?;
@@ -381,7 +386,7 @@ impl Host {
             .0
             .plugins
             .iter()
-            .filter_map(|plugin| plugin.described.get());
+            .filter_map(|plugin| plugin.described.get()?.as_ref().ok());
         let mut near: Vec<(usize, &str)> = described
             .flat_map(|described| &described.tools)
             .map(|d| d.tool.name.as_str())
@@ -406,20 +411,21 @@ impl Host {
 
     async fn describe(&self, plugin: &Arc<Registered>) -> Result<Arc<Described>, LoadError> {
         if let Some(described) = plugin.described.get() {
-            return Ok(Arc::clone(described));
+            return described.clone();
         }
         let name = &plugin.id.name;
         let cached = self.0.cache.tools(&plugin.id.digest, |bytes| {
             Described::from_bytes(name, bytes)
         });
         let described = match cached {
-            Some(described) => described,
-            None => self.describe_anew(plugin).await?,
+            Some(described) => Ok(described),
+            None => self.describe_anew(plugin).await,
         };
         // Another task may have been faster; both say the same.
-        Ok(Arc::clone(
-            plugin.described.get_or_init(|| Arc::new(described)),
-        ))
+        plugin
+            .described
+            .get_or_init(|| described.map(Arc::new))
+            .clone()
     }
 
     async fn describe_anew(&self, plugin: &Arc<Registered>) -> Result<Described, LoadError> {
@@ -597,6 +603,7 @@ impl Host {
                 target: Some(target),
                 operation: Some(need.operation.verb()),
                 rule: Some(rule),
+                times: None,
                 bytes: None,
                 duration_us: None,
                 error: None,
@@ -628,6 +635,7 @@ fn holds(plugin: &Registered, tool: &str) -> bool {
     plugin
         .described
         .get()
+        .and_then(|described| described.as_ref().ok())
         .is_some_and(|described| described.tools.iter().any(|d| d.tool.name == tool))
 }
 
@@ -720,11 +728,16 @@ fn fault(tool: &str, problem: String) -> Failure {
 /// What a trap means, as the end of a sentence that starts with the tool's name.
 fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limits) -> String {
     // A guest whose memory may not grow ends in a trap of its own making; the limit is the cause.
-    if state.limiter.hit() {
-        return format!(
-            "needed more than {} MiB of memory",
-            limits.memory_bytes / (1024 * 1024)
-        );
+    match state.limiter.refused() {
+        Some(Refused::Memory) => {
+            let mebibytes = limits.memory_bytes / (1024 * 1024);
+            return format!("needed more than {mebibytes} MiB of memory");
+        }
+        Some(Refused::Tables) => {
+            let elements = limits::MAX_TABLE_ELEMENTS;
+            return format!("needed more than {elements} table elements");
+        }
+        None => {}
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow) => "ran out of stack: it called itself too deeply".into(),

@@ -30,6 +30,7 @@ pub mod limits;
 pub mod permission;
 mod plugin;
 mod resolve;
+mod schema;
 pub mod target;
 
 use std::path::PathBuf;

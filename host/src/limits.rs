@@ -91,6 +91,10 @@ pub(crate) const MAX_FAILURE_BYTES: usize = 4 * KIB;
 /// Bytes of a tool's question that are kept: more fits no prompt.
 pub(crate) const MAX_QUESTION_BYTES: usize = KIB;
 
+/// Targets that one call may use or try to use. Each stands in the audit log; against calls that fill
+/// the disk with it, and far above what a look through a large project touches.
+pub(crate) const MAX_TARGETS: usize = 50_000;
+
 /// Needs that one call may declare. More cannot be judged by anybody.
 pub(crate) const MAX_NEEDS: usize = 64;
 
@@ -108,6 +112,20 @@ pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * KIB;
 
 /// Bytes of a tool's parameters as written.
 pub(crate) const MAX_PARAMETERS_BYTES: usize = 64 * KIB;
+
+/// Rules of one schema when every reference in it is replaced by what it refers to. Checking arguments
+/// takes time with this number, and references can make it grow without bound; the schemas of real
+/// tools have hundreds.
+pub(crate) const MAX_SCHEMA_RULES: usize = 10_000;
+
+/// References that lead through one another. Keeps the recursion over a schema shallow.
+pub(crate) const MAX_REFERENCE_DEPTH: usize = 32;
+
+/// Patterns of one schema. Each may need [`MAX_PATTERN_BYTES`].
+pub(crate) const MAX_PATTERNS: usize = 64;
+
+/// Bytes of one compiled pattern: repetitions of repetitions grow quickly.
+pub(crate) const MAX_PATTERN_BYTES: usize = MIB;
 
 /// Size of a component, in bytes. Interpreters for other languages are 20 MB.
 pub(crate) const MAX_COMPONENT_BYTES: usize = 64 * MIB;

@@ -19,6 +19,7 @@ use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::CallState;
 use crate::limits::{self, CONTRACT};
 use crate::permission::PluginId;
+use crate::schema;
 
 /// A plugin's component and where it comes from.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub struct Tool {
 }
 
 /// Why a plugin cannot be used. `Display` covers this level only.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// Too large to be a tool.
@@ -122,7 +123,8 @@ pub(crate) struct Registered {
     pub(crate) plugin: Plugin,
     pub(crate) id: Arc<PluginId>,
     pub(crate) loaded: OnceLock<Loaded>,
-    pub(crate) described: OnceLock<Arc<Described>>,
+    /// A failure is kept, too: otherwise each call of another tool would wait for it again.
+    pub(crate) described: OnceLock<Result<Arc<Described>, LoadError>>,
 }
 
 /// A compiled plugin, ready to be instantiated.
@@ -244,7 +246,7 @@ impl Described {
             let name = info.name;
             if !is_tool_name(&name) {
                 return Err(bad(format!(
-                    "the tool name {:?} is not 1 to 64 of a-z A-Z 0-9 _ -",
+                    "the tool name \"{}\" is not 1 to 64 of a-z A-Z 0-9 _ -",
                     short(&name)
                 )));
             }
@@ -258,7 +260,7 @@ impl Described {
                     "the description of {name} has {bytes} bytes; at most {max} are allowed"
                 )));
             }
-            let parameters = schema(&info.parameters)
+            let parameters = schema::parse(&info.parameters)
                 .map_err(|e| bad(format!("the parameters of {name}: {e}")))?;
             tools.push(Tool {
                 name,
@@ -303,7 +305,9 @@ impl DescribedTool {
         let validator = self.validator.get_or_init(|| {
             jsonschema::options()
                 // The linear engine: a plugin's pattern must not be able to hang the host.
-                .with_pattern_options(jsonschema::PatternOptions::regex())
+                .with_pattern_options(
+                    jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
+                )
                 .build(&self.tool.parameters)
                 .map_err(|e| e.to_string())
         });
@@ -322,47 +326,6 @@ impl DescribedTool {
                 Err(format!("{error}{place}"))
             }
         }
-    }
-}
-
-/// The JSON Schema for parameters as a plugin wrote them.
-fn schema(parameters: &wire::Parameters) -> Result<Value, String> {
-    let (text, lines) = match parameters {
-        wire::Parameters::Lines(text) => (text, true),
-        wire::Parameters::JsonSchema(text) => (text, false),
-    };
-    if text.len() > limits::MAX_PARAMETERS_BYTES {
-        return Err(format!(
-            "{} bytes; at most {} are allowed",
-            text.len(),
-            limits::MAX_PARAMETERS_BYTES
-        ));
-    }
-    if lines {
-        return dunlin_params::parse(text).map_err(|e| e.to_string());
-    }
-    // The parser itself bounds the depth.
-    let value: Value = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
-    match value.get("type") {
-        Some(Value::String(ty)) if ty == "object" => {}
-        _ => return Err("not the schema of an object (\"type\": \"object\")".into()),
-    }
-    if text.contains("\"$ref\"") && has_outside_reference(&value) {
-        return Err(
-            "it refers to another document; only references that start with # are allowed".into(),
-        );
-    }
-    Ok(value)
-}
-
-fn has_outside_reference(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.iter().any(|(key, value)| {
-            let outside = key == "$ref" && value.as_str().is_none_or(|to| !to.starts_with('#'));
-            outside || has_outside_reference(value)
-        }),
-        Value::Array(values) => values.iter().any(has_outside_reference),
-        _ => false,
     }
 }
 
@@ -456,24 +419,6 @@ mod tests {
             error.to_string().contains("it exports wasi:cli/run@0.2.0"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn schemas_stay_at_home() {
-        let json = |text: &str| schema(&wire::Parameters::JsonSchema(text.into()));
-        assert!(
-            json(r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{}}}"##)
-                .is_ok()
-        );
-        for bad in [
-            "",
-            "[]",
-            r#"{"type":"string"}"#,
-            r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}"#,
-            &format!("{}1{}", "[".repeat(500), "]".repeat(500)),
-        ] {
-            assert!(json(bad).is_err(), "{bad}");
-        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::display::shorten;
 use crate::target::Target;
 
 /// Longest path that is looked at, in bytes. Linux takes no longer one either (`PATH_MAX`).
@@ -18,6 +19,9 @@ const MAX_PATH_BYTES: usize = 4096;
 
 /// Most symbolic links followed for one path, so that a circle ends. The kernel's own number.
 const MAX_LINKS: usize = 40;
+
+/// Characters of a wrong address that its message repeats.
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// Longest URL that is looked at, in bytes; what browsers and servers agree to handle.
 const MAX_URL_BYTES: usize = 8192;
@@ -95,14 +99,15 @@ impl Places {
         if written.is_empty() {
             return Err(ResolveError::Empty);
         }
-        if written.contains('\0') {
-            return Err(ResolveError::Nul {
-                path: written.to_owned(),
-            });
-        }
+        // First: every other message repeats the path.
         if written.len() > MAX_PATH_BYTES {
             return Err(ResolveError::TooLong {
                 bytes: written.len(),
+            });
+        }
+        if written.contains('\0') {
+            return Err(ResolveError::Nul {
+                path: written.to_owned(),
             });
         }
         let full = match (written.strip_prefix('~'), &self.home) {
@@ -122,7 +127,7 @@ impl Places {
 
     /// Resolves a program: a path, or a bare name looked up in `search`.
     pub fn program(&self, written: &str, search: &[PathBuf]) -> Result<PathBuf, ResolveError> {
-        if written.contains('/') || written.is_empty() {
+        if written.contains('/') || written.is_empty() || written.len() > MAX_PATH_BYTES {
             return self.path(written);
         }
         for folder in search {
@@ -143,7 +148,7 @@ impl Places {
 /// Dot segments and the host's case are normalised by the URL standard's own rules.
 pub fn url(written: &str) -> Result<Target, ResolveError> {
     let fail = |problem: &str| ResolveError::Url {
-        url: written.to_owned(),
+        url: shorten(written, MAX_SHOWN_CHARS).into_owned(),
         problem: problem.to_owned(),
     };
     if written.len() > MAX_URL_BYTES {

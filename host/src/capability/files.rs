@@ -153,9 +153,10 @@ impl files::HostFile for CallState {
             .map_err(|e| read_error(&entry.path, &e))?;
         let mut lines = Vec::with_capacity(found.len());
         let mut bytes = 0;
-        for (number, line) in (first..).zip(found) {
+        for (line, after_first) in found.into_iter().zip(0_u64..) {
             bytes += line.bytes.len();
             let text = String::from_utf8(line.bytes).map_err(|_| {
+                let number = first.saturating_add(after_first);
                 Error::WrongKind(format!(
                     "line {number} of {} is not UTF-8 text",
                     shown(&entry.path)

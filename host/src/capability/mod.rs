@@ -10,6 +10,7 @@ pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod open;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -88,13 +89,23 @@ pub(crate) struct CallState {
     pub(crate) progressed: chat::Throttle,
     questions: usize,
     uses: Vec<Use>,
+    /// What was decided last about each need, so that a repetition is counted and not logged again.
+    decided: HashMap<Need, Noted>,
 }
 
-/// What was done under one authorisation.
+/// What was done with one target under one rule.
 struct Use {
     target: String,
     operation: Operation,
+    times: u64,
     bytes: u64,
+}
+
+/// A decision that stands in the audit log.
+struct Noted {
+    rule: String,
+    /// `None`: it was denied.
+    under: Option<UseId>,
 }
 
 /// The number of a [`Use`], kept by whoever acts under it.
@@ -129,6 +140,7 @@ impl CallState {
             progressed: chat::Throttle::default(),
             questions: 0,
             uses: Vec::new(),
+            decided: HashMap::new(),
         }
     }
 
@@ -143,10 +155,11 @@ impl CallState {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
+        let operation = need.operation;
         let refusal = || {
             Refusal::Guest(types::Error::Denied(types::Need {
-                target: written.clone(),
-                operation: need.operation.into(),
+                target: written,
+                operation: operation.into(),
             }))
         };
         let host_failed = |e: &dyn std::error::Error| types::Error::Failed(chain(e));
@@ -163,6 +176,22 @@ impl CallState {
                 .await
                 .map_err(|e| host_failed(&e))?,
         };
+        if let Some(noted) = self.decided.get(&need)
+            && noted.rule == rule
+            && noted.under.is_some() == allowed
+        {
+            if let Some(entry) = noted.under.and_then(|under| self.uses.get_mut(under.0)) {
+                entry.times += 1;
+            }
+            return noted.under.ok_or_else(refusal);
+        }
+        if self.decided.len() == limits::MAX_TARGETS {
+            return Err(types::Error::TooLarge(format!(
+                "this call has touched {} files and folders; no more are possible",
+                limits::MAX_TARGETS
+            ))
+            .into());
+        }
         let target = need.target.to_string();
         let event = if allowed {
             Event::Allowed
@@ -171,17 +200,19 @@ impl CallState {
         };
         self.shared
             .audit
-            .append(&[self.record(event, Some((&target, need.operation)), Some(&rule))])
+            .append(&[self.record(event, Some((&target, operation)), Some(&rule))])
             .map_err(|e| host_failed(&e))?;
-        if !allowed {
-            return Err(refusal());
-        }
-        self.uses.push(Use {
-            target,
-            operation: need.operation,
-            bytes: 0,
+        let under = allowed.then(|| {
+            self.uses.push(Use {
+                target,
+                operation,
+                times: 1,
+                bytes: 0,
+            });
+            UseId(self.uses.len() - 1)
         });
-        Ok(UseId(self.uses.len() - 1))
+        self.decided.insert(need, Noted { rule, under });
+        under.ok_or_else(refusal)
     }
 
     /// Counts bytes that went through a use.
@@ -212,6 +243,7 @@ impl CallState {
             .uses
             .iter()
             .map(|entry| Record {
+                times: (entry.times > 1).then_some(entry.times),
                 bytes: Some(entry.bytes),
                 ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
             })
@@ -287,6 +319,7 @@ impl CallState {
             target: need.map(|(target, _)| target),
             operation: need.map(|(_, operation)| operation.verb()),
             rule,
+            times: None,
             bytes: None,
             duration_us: None,
             error: None,

@@ -65,13 +65,21 @@ impl Cache {
         Ok(component)
     }
 
-    /// The tool list kept for a digest, if there is one that `parse` understands.
+    /// The tool list kept for a digest, if there is one that `parse` understands. What it says goes to
+    /// the model, so it is believed no more than code where others could have written it.
     pub(crate) fn tools<T>(
         &self,
         digest: &str,
         parse: impl FnOnce(&[u8]) -> Option<T>,
     ) -> Option<T> {
-        parse(&std::fs::read(self.root.join(TOOLS_FOLDER).join(format!("{digest}.json"))).ok()?)
+        let folder = self.root.join(TOOLS_FOLDER);
+        let entry = folder.join(format!("{digest}.json"));
+        let private = [&self.root, &folder, &entry]
+            .into_iter()
+            .all(|path| is_private(path));
+        private
+            .then(|| parse(&std::fs::read(entry).ok()?))
+            .flatten()
     }
 
     /// Keeps a tool list. Failing to is no error.

@@ -12,8 +12,14 @@ pub(crate) struct Limiter {
     max_memory_bytes: usize,
     memory_bytes: usize,
     table_elements: usize,
-    /// Bytes asked for when the limit was hit.
-    refused: Option<usize>,
+    refused: Option<Refused>,
+}
+
+/// Of what the guest wanted more than it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Memory,
+    Tables,
 }
 
 impl Limiter {
@@ -26,9 +32,9 @@ impl Limiter {
         }
     }
 
-    /// Whether the guest asked for more memory than it may have.
-    pub(crate) fn hit(&self) -> bool {
-        self.refused.is_some()
+    /// What was refused last, if anything.
+    pub(crate) fn refused(&self) -> Option<Refused> {
+        self.refused
     }
 }
 
@@ -42,7 +48,7 @@ impl ResourceLimiter for Limiter {
         let more = desired.saturating_sub(current);
         let sum = self.memory_bytes.saturating_add(more);
         if sum > self.max_memory_bytes {
-            self.refused = Some(sum);
+            self.refused = Some(Refused::Memory);
             return Ok(false);
         }
         // Growing past the memory's own maximum fails later and must not be counted.
@@ -62,7 +68,7 @@ impl ResourceLimiter for Limiter {
             .table_elements
             .saturating_add(desired.saturating_sub(current));
         if sum > limits::MAX_TABLE_ELEMENTS {
-            self.refused = Some(sum);
+            self.refused = Some(Refused::Tables);
             return Ok(false);
         }
         if maximum.is_none_or(|maximum| desired <= maximum) {
@@ -93,9 +99,9 @@ mod tests {
         let mut limiter = Limiter::new(100);
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(limiter.memory_growing(0, 40, None).unwrap());
-        assert!(!limiter.hit());
+        assert_eq!(limiter.refused(), None);
         assert!(!limiter.memory_growing(40, 41, None).unwrap());
-        assert!(limiter.hit());
+        assert_eq!(limiter.refused(), Some(Refused::Memory));
     }
 
     #[test]

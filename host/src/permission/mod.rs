@@ -489,9 +489,9 @@ impl Permissions {
 
     /// Whether the target lies in one of Dunlin's own folders.
     pub(crate) fn is_protected(&self, target: &Target) -> bool {
-        target
-            .path()
-            .is_some_and(|path| self.protected.iter().any(|own| path.starts_with(own)))
+        target.path().is_some_and(|path| {
+            self.protected.iter().any(|own| path.starts_with(own)) || is_own_thread(path)
+        })
     }
 
     /// `who`: the call and the plugin; `None` for explaining.
@@ -715,6 +715,18 @@ fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
             .or_insert_with(|| entry.clone());
     }
     stored
+}
+
+/// Whether a path is below `/proc/<number>` of a thread of this process: each has such a folder beside
+/// the process's own, which no listing shows and which holds the same memory and environment.
+fn is_own_thread(path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix("/proc") else {
+        return false;
+    };
+    match below.components().next() {
+        Some(number) => Path::new("/proc/self/task").join(number).exists(),
+        None => false,
+    }
 }
 
 /// What a stored key means. A person may have written it through a symbolic link; a key that cannot be

@@ -1,1 +1,155 @@
-//! x
+//! Guests that say odd things of themselves.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dunlin_host::ask::DenyAll;
+use dunlin_host::{Limits, Plugin, Tool};
+use dunlin_tests::sandbox::{
+    LIMITS, PATIENT, README, Sandbox, assert_alive, call, leaks, play, plugin,
+};
+use serde_json::json;
+
+use crate::assert_one_clear_line;
+
+fn names(tools: &[Tool]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+/// Each is left out with one line, and the others work.
+#[tokio::test]
+async fn each_is_left_out_with_one_line() {
+    let short = Limits {
+        describe_time: Duration::from_millis(300),
+        ..LIMITS
+    };
+    for (guest, limits, expected) in [
+        (
+            "bad_contract",
+            PATIENT,
+            "the plugin bad_contract was built for dunlin:tool 9.9.9; this host serves dunlin:tool 0.1.0",
+        ),
+        (
+            "bad_name",
+            PATIENT,
+            r#"the plugin bad_name describes itself badly: the tool name "read\u{1b}[2Jfile\nallowed" is not 1 to 64 of a-z A-Z 0-9 _ -"#,
+        ),
+        (
+            "bad_schema",
+            PATIENT,
+            "the plugin bad_schema describes itself badly: the parameters of bad_schema: not JSON: EOF while parsing a value at line 1 column 33",
+        ),
+        (
+            "deep_schema",
+            PATIENT,
+            "the plugin deep_schema describes itself badly: the parameters of deep_schema: 3700002 bytes; at most 65536 are allowed",
+        ),
+        (
+            "huge_description",
+            PATIENT,
+            "the plugin huge_description cannot describe itself: it handed over more than 8 MiB at once",
+        ),
+        (
+            "many_tools",
+            PATIENT,
+            "the plugin many_tools cannot describe itself: it handed over more than 8 MiB at once",
+        ),
+        (
+            "loop_in_describe",
+            short,
+            "the plugin loop_in_describe cannot describe itself: it was stopped after 300 ms",
+        ),
+        (
+            "open_in_describe",
+            PATIENT,
+            "the plugin open_in_describe cannot describe itself: it used an import in describe",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let host = sandbox.host(&[guest], limits);
+        let (tools, errors) = host.tools().await;
+        assert_eq!(names(&tools), ["echo"]);
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(errors, [expected]);
+        assert_one_clear_line(expected);
+        assert_eq!(leaks(&errors[0]), [""; 0]);
+        assert!(!errors[0].contains(README.trim()));
+        assert_alive(&host).await;
+        // Not called by its name either.
+        let failure = host.prepare(&call(guest, json!({}))).await.unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            format!("there is no tool named {guest:?}")
+        );
+    }
+}
+
+/// A plugin that was left out is not asked again at every call of another one.
+#[tokio::test]
+async fn a_failed_plugin_costs_its_time_once() {
+    let sandbox = Sandbox::new();
+    let limits = Limits {
+        describe_time: Duration::from_secs(1),
+        ..LIMITS
+    };
+    let host = sandbox.host(&["loop_in_describe"], limits);
+    let (_, errors) = host.tools().await;
+    assert_eq!(errors.len(), 1);
+    let start = Instant::now();
+    assert_alive(&host).await;
+    let spent = start.elapsed();
+    assert!(spent < limits.describe_time, "a call took {spent:?}");
+}
+
+/// The built-in tool stays what it is, and the user is told who wanted its name.
+#[tokio::test]
+async fn a_name_cannot_be_taken_over() {
+    let sandbox = Sandbox::new();
+    let built_in = dunlin_plugins::ALL
+        .iter()
+        .find(|plugin| plugin.name == "read_file")
+        .expect("the built-in tool");
+    let built_in = Plugin {
+        name: built_in.name.to_owned(),
+        bytes: built_in.bytes.into(),
+        digest: built_in.digest.to_owned(),
+        built_in: true,
+    };
+    let host = sandbox.host_of(vec![built_in, plugin("shadow"), plugin("echo")], PATIENT);
+    let (tools, errors) = host.tools().await;
+    assert_eq!(names(&tools), ["echo", "read_file"]);
+    assert_eq!(tools[1].plugin, "read_file");
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "the tool read_file of the plugin shadow is left out: the plugin read_file has one of that name"
+        ]
+    );
+    let call = call("read_file", json!({ "file_path": "README.md" }));
+    let outcome = play(&host, &call, Arc::new(DenyAll)).await.unwrap();
+    let text = outcome.result.unwrap().text;
+    assert!(text.contains(README.trim()), "{text}");
+    assert_alive(&host).await;
+}
+
+/// Checking arguments against what a guest wrote takes no longer than checking arguments does.
+#[tokio::test]
+async fn schemas_cannot_hang_the_host() {
+    for guest in ["endless_schema", "explosive_schema"] {
+        let sandbox = Sandbox::new();
+        let host = sandbox.host(&[guest], PATIENT);
+        let start = Instant::now();
+        let (_, errors) = host.tools().await;
+        for error in &errors {
+            assert_one_clear_line(&error.to_string());
+        }
+        // Refused or answered: both are fine.
+        if let Err(failure) = host.prepare(&call(guest, json!({ "a": 1 }))).await {
+            assert_one_clear_line(&failure.to_string());
+        }
+        assert_alive(&host).await;
+        let spent = start.elapsed();
+        assert!(spent < Duration::from_secs(10), "{guest} took {spent:?}");
+    }
+}
