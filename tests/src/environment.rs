@@ -15,6 +15,9 @@ use crate::terminal::Terminal;
 /// nowhere else.
 pub const API_KEY: &str = "sk-test-5a1d-only-in-the-header";
 
+/// Names the guests that join the built-in plugins of the program under test, separated by commas.
+pub const GUESTS_VARIABLE: &str = "DUNLIN_TEST_GUESTS";
+
 /// The only programs a run can find by name.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -22,8 +25,8 @@ const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 ///
 /// ```text
 /// ROOT/home                 $HOME
-/// ROOT/home/config/dunlin   config.toml
-/// ROOT/home/data/dunlin     tool.permissions.json, the audit log, the history
+/// ROOT/home/config/dunlin   config.toml, tool.permissions.json
+/// ROOT/home/data/dunlin     the audit log, the history
 /// ROOT/home/cache/dunlin    compiled components
 /// ROOT/project              where the program is started
 /// ROOT/outside              files that are not in the project
@@ -131,7 +134,7 @@ impl Environment {
 
     /// The stored permissions; null while there is no file.
     pub fn permissions(&self) -> Value {
-        match fs::read(self.data().join("tool.permissions.json")) {
+        match fs::read(self.root.join("home/config/dunlin/tool.permissions.json")) {
             Ok(bytes) => serde_json::from_slice(&bytes).expect("permissions as JSON"),
             Err(_) => Value::Null,
         }

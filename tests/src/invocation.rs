@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, GUESTS_VARIABLE};
 use crate::normalise::normalise;
 use crate::terminal::Terminal;
 use crate::watched::{DEADLINE, Watched};
@@ -86,6 +86,11 @@ impl<'a> Invocation<'a> {
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Lets these guests join the built-in plugins.
+    pub fn guests(self, names: &[&str]) -> Self {
+        self.variable(GUESTS_VARIABLE, &names.join(","))
     }
 
     /// Starts in this folder instead of the project.

@@ -25,7 +25,7 @@ pub mod sandbox;
 mod terminal;
 mod watched;
 
-pub use environment::{API_KEY, Environment};
+pub use environment::{API_KEY, Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
 pub use provider::{Gate, Provider, Received, Response};
 pub use terminal::{Key, Screen, Terminal};
