@@ -2,8 +2,8 @@ use std::error::Error;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use dunlin_host::ask::Scope;
-use dunlin_host::call::Success;
+use dunlin_host::ask::{Origin, Question, Scope};
+use dunlin_host::call::{Failure, Standing, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use futures::stream;
 use serde_json::{Map, Value, json};

@@ -14,7 +14,7 @@ use crate::assert_one_clear_line;
 async fn check(guest: &str, limits: Limits, expected: &str) {
     let sandbox = Sandbox::new();
     let host = sandbox.host(&[guest], limits);
-    let before = std::fs::read(sandbox.permissions_file()).unwrap();
+    let before = std::fs::read(sandbox.permissions_file()).expect("the permissions file");
     let call = call(guest, json!({}));
     let result = play(&host, &call, Arc::new(Asker::yes())).await;
     let failure = match result.and_then(|outcome| outcome.result) {
@@ -27,7 +27,10 @@ async fn check(guest: &str, limits: Limits, expected: &str) {
     assert_one_clear_line(&line);
     assert_eq!(failure.for_model(), format!("ERROR: {expected}"));
     assert_eq!(leaks(&line), [""; 0]);
-    assert_eq!(std::fs::read(sandbox.permissions_file()).unwrap(), before);
+    assert_eq!(
+        std::fs::read(sandbox.permissions_file()).expect("the permissions file"),
+        before
+    );
     let last = sandbox.audit().pop();
     assert_alive(&host).await;
     if guest != "loop_in_prepare" && guest != "many_needs" {

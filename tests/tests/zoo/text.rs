@@ -16,7 +16,7 @@ impl Progress for Messages {
     fn progress(&self, _call: &str, message: &str, percent: Option<u8>) {
         self.0
             .lock()
-            .unwrap()
+            .expect("no panic")
             .push(format!("{message} {percent:?}"));
     }
 }
