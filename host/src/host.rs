@@ -14,7 +14,7 @@ use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, CallState, Phase, Shared, chain};
+use crate::capability::{self, CallState, Phase, Shared, UsedInDescribe, chain};
 use crate::engine::Ticking;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
@@ -744,6 +744,9 @@ fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limits) -> Strin
         Some(Trap::UnreachableCodeReached) => "crashed".into(),
         Some(trap) => format!("crashed: {trap}"),
         None => {
+            if let Some(misuse) = error.downcast_ref::<UsedInDescribe>() {
+                return misuse.to_string();
+            }
             let text = one_line(error);
             if text.contains("fuel allocated for hostcalls") {
                 return format!(

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{CallState, Phase};
+use super::{CallState, Phase, UsedInDescribe};
 use crate::bindings::dunlin::tool::chat;
 use crate::display;
 use crate::limits::{MAX_PROGRESS_CHARS, PROGRESS_PERIOD};
@@ -16,7 +16,7 @@ pub(crate) struct Throttle {
 impl chat::Host for CallState {
     fn progress(&mut self, message: String, percent: Option<u8>) -> wasmtime::Result<()> {
         match self.phase {
-            Phase::Describe => wasmtime::bail!("used an import in describe"),
+            Phase::Describe => return Err(UsedInDescribe.into()),
             Phase::Prepare => return Ok(()),
             Phase::Run => {}
         }

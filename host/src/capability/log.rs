@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CallState, Phase};
+use super::{CallState, Phase, UsedInDescribe};
 use crate::bindings::dunlin::tool::log;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
@@ -16,7 +16,7 @@ pub(crate) struct Messages {
 impl log::Host for CallState {
     fn log(&mut self, level: log::Level, mut message: String) -> wasmtime::Result<()> {
         if self.phase == Phase::Describe {
-            wasmtime::bail!("used an import in describe");
+            return Err(UsedInDescribe.into());
         }
         if self.messages.kept.len() == MAX_LOG_MESSAGES {
             self.messages.dropped += 1;

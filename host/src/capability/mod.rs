@@ -93,6 +93,12 @@ pub(crate) struct CallState {
     decided: HashMap<Need, Noted>,
 }
 
+/// Ends a plugin that wants to learn something in `describe`: what it says there has to be the same
+/// everywhere, since it is kept.
+#[derive(Debug, thiserror::Error)]
+#[error("used an import in describe")]
+pub(crate) struct UsedInDescribe;
+
 /// What was done with one target under one rule.
 struct Use {
     target: String,
@@ -230,9 +236,7 @@ impl CallState {
                 "nothing can be touched while a call is prepared".into(),
             )
             .into()),
-            Phase::Describe => Err(Refusal::Trap(wasmtime::format_err!(
-                "used an import in describe"
-            ))),
+            Phase::Describe => Err(Refusal::Trap(UsedInDescribe.into())),
         }
     }
 
