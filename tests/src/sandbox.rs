@@ -27,8 +27,8 @@ pub const STORED: &str = "/a-target-that-the-user-decided-about";
 
 /// The limits of the tests: as in life, except that nobody waits a minute for a loop.
 pub const LIMITS: Limits = Limits {
-    run_time: Duration::from_millis(300),
-    prepare_time: Duration::from_millis(200),
+    run_time: Duration::from_secs(1),
+    prepare_time: Duration::from_secs(1),
     ..Limits::standard()
 };
 

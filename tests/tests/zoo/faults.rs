@@ -46,22 +46,22 @@ async fn each_ends_in_one_line() {
         (
             "loop_forever",
             LIMITS,
-            "loop_forever was stopped after 300 ms",
+            "loop_forever was stopped after 1 s",
         ),
         (
             "loop_in_prepare",
             LIMITS,
-            "loop_in_prepare was stopped after 200 ms",
+            "loop_in_prepare was stopped after 1 s",
         ),
         (
             "host_call_flood",
             LIMITS,
-            "host_call_flood was stopped after 300 ms",
+            "host_call_flood was stopped after 1 s",
         ),
         (
             "log_forever",
             LIMITS,
-            "log_forever was stopped after 300 ms",
+            "log_forever was stopped after 1 s",
         ),
         (
             "allocate_forever",
