@@ -172,6 +172,7 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
         ));
     }
     match report.end {
+        TurnEnd::Answered if report.reply.trim().is_empty() => quiet("(the model said nothing)"),
         TurnEnd::Answered | TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
         TurnEnd::RoundLimit => {

@@ -15,6 +15,7 @@ use crate::error::CliError;
 use crate::settings::Settings;
 use crate::ui::Ui;
 use crate::ui::prompt::TerminalAsk;
+use crate::ui::terminal;
 
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.
@@ -73,6 +74,9 @@ impl Workshop {
             Some(runtime) => Ok(runtime),
             None => {
                 let runtime = runtime()?;
+                if self.ui.streams().input {
+                    runtime.spawn(terminal::give_back_when_ended());
+                }
                 Ok(self.runtime.get_or_init(|| runtime))
             }
         }

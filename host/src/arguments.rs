@@ -2,7 +2,7 @@
 //!
 //! Small models write `"10"` for 10, `"true"` for true, `null` for what they leave out, and an array
 //! as a string that holds one. Each of these has one meaning under the tool's schema, so refusing it
-//! would only cost a round. Only the top level is mended, and only after the arguments did not fit.
+//! would only cost a round. Only the top level is mended.
 
 use serde_json::{Map, Value};
 
@@ -22,13 +22,24 @@ pub(crate) fn mend(arguments: &Value, schema: &Value) -> Value {
         let ty = schema["properties"][&name]["type"]
             .as_str()
             .unwrap_or_default();
-        if value.is_null() && ty != "null" && !required(&name) {
+        if is_absent(&value, ty) && !required(&name) {
             return None;
         }
         let value = mend_value(value, ty);
         Some((name, value))
     });
     Value::Object(mended.collect())
+}
+
+/// Whether this stands for a parameter that was left out.
+fn is_absent(value: &Value, ty: &str) -> bool {
+    match value {
+        Value::Null => ty != "null",
+        Value::String(text) => {
+            matches!(ty, "integer" | "number" | "boolean") && matches!(text.trim(), "" | "null")
+        }
+        _ => false,
+    }
 }
 
 fn mend_value(value: Value, ty: &str) -> Value {
@@ -88,6 +99,7 @@ mod tests {
             (json!({"s": "10"}), json!({"s": "10"})),
             (json!({"a": "[\"X\"]"}), json!({"a": ["X"]})),
             (json!({"n": null, "must": null}), json!({"must": null})),
+            (json!({"n": "", "b": "null", "s": ""}), json!({"s": ""})),
             (json!({"unknown": "10"}), json!({"unknown": "10"})),
             (json!(null), json!({})),
             (json!([1]), json!([1])),

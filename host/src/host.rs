@@ -645,19 +645,16 @@ fn checked_arguments(tool: &DescribedTool, arguments: &Value) -> Result<String, 
         tool: tool.tool.name.clone(),
         problem,
     };
-    let text = match tool.check_arguments(arguments) {
-        Ok(()) => arguments.to_string(),
-        Err(problem) => {
-            let mended = arguments::mend(arguments, &tool.tool.parameters);
-            if tool.check_arguments(&mended).is_err() {
-                // Of the original: that is what the model wrote.
-                let problem = display::escape(&problem).into_owned();
-                return Err(bad(
-                    display::shorten(&problem, limits::MAX_FAILURE_BYTES).into_owned()
-                ));
-            }
-            mended.to_string()
-        }
+    let mended = arguments::mend(arguments, &tool.tool.parameters);
+    let text = if tool.check_arguments(&mended).is_ok() {
+        mended.to_string()
+    } else {
+        // What is said is said of the original: that is what the model wrote.
+        tool.check_arguments(arguments).map_err(|problem| {
+            let problem = display::escape(&problem).into_owned();
+            bad(display::shorten(&problem, limits::MAX_FAILURE_BYTES).into_owned())
+        })?;
+        arguments.to_string()
     };
     if text.len() > limits::MAX_ARGUMENT_BYTES {
         return Err(bad(format!(

@@ -165,12 +165,12 @@ impl Environment {
     }
 
     /// The program under test.
-    pub(crate) fn program(&self) -> &Path {
+    pub fn program(&self) -> &Path {
         &self.program
     }
 
     /// All environment variables of a run; there are no others.
-    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
         let folder = |name: &str| self.root.join(name).display().to_string();
         vec![
             ("HOME", folder("home")),

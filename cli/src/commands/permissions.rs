@@ -1,5 +1,7 @@
 //! `dunlin permissions`: what is stored, and why something is allowed, denied or asked.
 
+use std::path::Path;
+
 use dunlin_host::display::escape;
 use dunlin_host::permission::Verdict;
 
@@ -33,6 +35,12 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
+            if !key.ends_with('/') && Path::new(&key).is_dir() {
+                let folder = escape(&key);
+                ui.status(&format!(
+                    "This covers the folder itself; {folder}/ covers all that lies in it."
+                ));
+            }
         }
         PermissionsCommand::Unset { target } => {
             if !permissions.unset(&target)? {

@@ -99,15 +99,15 @@ fn advice(found: &Found, file_exists: bool, short: &str) -> Vec<String> {
     let names: Vec<String> = choices(found).iter().map(Choice::describe).collect();
     if names.is_empty() {
         return vec![
-            format!("{first} Nothing was found that could answer. Either"),
-            "  start Ollama, llama.cpp or LM Studio on this machine, with a model, or".to_owned(),
-            "  set an API key, as in: export OPENAI_API_KEY=…   Then run dunlin again.".to_owned(),
+            format!("{first} Nothing here could answer."),
+            "Start Ollama, llama.cpp or LM Studio with a model, or set an API key".to_owned(),
+            "(export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.".to_owned(),
         ];
     }
     let way_out = if file_exists {
-        "Add an agent with its base_url and model; dunlin config check says whether it is right."
+        "Add an agent with base_url and model; dunlin config check looks at it."
     } else {
-        "Run dunlin in a terminal: it offers to write the file. dunlin doctor says more."
+        "Run dunlin in a terminal: it offers to write the file."
     };
     vec![
         first,
@@ -247,7 +247,7 @@ fn confirm(ui: &Ui, question: &str) -> bool {
         match line(ui, question).as_deref().map(str::trim) {
             Some("y" | "yes") => return true,
             Some("n" | "no") | None => return false,
-            Some(_) => {}
+            Some(_) => ui.data("Type y or n, then Enter."),
         }
     }
 }

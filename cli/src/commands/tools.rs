@@ -45,8 +45,7 @@ pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
             Label::Name,
             &format!("{:<NAME_COLUMNS$}", escape(&tool.name)),
         );
-        let about = tool.description.lines().next().unwrap_or_default();
-        let about = escape(about);
+        let about = escape(first_sentence(&tool.description));
         let columns = terminal::size().0.saturating_sub(NAME_COLUMNS + 2);
         let about = if ui.streams().output {
             fit(&about, columns)
@@ -56,6 +55,12 @@ pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
         ui.data(&format!("{name} {about}"));
     }
     Ok(Exit::Done)
+}
+
+/// The description up to the end of its first sentence: enough for a list.
+fn first_sentence(text: &str) -> &str {
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    line.find(". ").map_or(line, |end| &line[..=end])
 }
 
 fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {

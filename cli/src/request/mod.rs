@@ -82,11 +82,9 @@ pub fn compose(
     {
         messages.push(json!({"role": "system", "content": prompt}));
     }
-    messages.extend(
-        conversation.messages()[left_out..]
-            .iter()
-            .map(|message| wire(message, profile)),
-    );
+    for message in &conversation.messages()[left_out..] {
+        push(&mut messages, wire(message, profile));
+    }
 
     let mut body = Map::new();
     body.insert("model".to_owned(), agent.model.clone().into());
@@ -117,6 +115,20 @@ pub fn compose(
         left_out,
         ..Request::new(body.into())
     }
+}
+
+/// Adds a message. After a turn without an answer the user speaks twice in a row; many chat templates
+/// refuse that, so both become one.
+fn push(messages: &mut Vec<Value>, message: Value) {
+    if message["role"] == "user"
+        && let Some(before) = messages.last_mut().filter(|last| last["role"] == "user")
+        && let (Some(first), Some(second)) =
+            (before["content"].as_str(), message["content"].as_str())
+    {
+        before["content"] = format!("{first}\n\n{second}").into();
+        return;
+    }
+    messages.push(message);
 }
 
 fn wire(message: &Message, profile: &Profile) -> Value {

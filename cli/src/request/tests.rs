@@ -140,3 +140,15 @@ fn an_edit_changes_the_bytes_of_this_request_only() {
         &original
     );
 }
+
+#[test]
+fn a_turn_without_an_answer_leaves_one_message_of_the_user() {
+    let mut conversation = Conversation::new();
+    conversation.push_user("one");
+    conversation.push_user("two");
+    let request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
+    assert_eq!(
+        request.body()["messages"],
+        json!([{"role": "user", "content": "one\n\ntwo"}])
+    );
+}

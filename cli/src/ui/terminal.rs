@@ -9,6 +9,8 @@ use std::io::{self, IsTerminal};
 
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::stream::Filter;
 
 /// The width that is assumed where nobody says, in columns.
@@ -106,6 +108,27 @@ impl Drop for TurnMode {
         // Nothing can be done about a terminal that has gone.
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
+}
+
+/// Waits for a signal that ends the program, gives the terminal back as it is now, and lets the signal
+/// have its effect. To be begun outside of a turn; without it a shell would come back without echo.
+pub async fn give_back_when_ended() {
+    let Ok(before) = termios::tcgetattr(io::stdin()) else {
+        return;
+    };
+    let (Ok(mut terminate), Ok(mut hang_up)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    ) else {
+        return;
+    };
+    let kind = tokio::select! {
+        _ = terminate.recv() => SignalKind::terminate(),
+        _ = hang_up.recv() => SignalKind::hangup(),
+    };
+    let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    // Fails for signals that do not exist only.
+    let _ = signal_hook::low_level::emulate_default_handler(kind.as_raw_value());
 }
 
 impl fmt::Debug for TurnMode {

@@ -1,17 +1,14 @@
-//! What the model asks for, in the forms in which models really ask.
+//! What the model asks for.
 
-use dunlin_sdk::{Failure, lenient};
+use dunlin_sdk::Failure;
 use serde::Deserialize;
 
-/// The arguments of one call. Numbers may be text, and `null` is the same as absent.
+/// The arguments of one call.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Arguments {
     file_path: String,
-    #[serde(default, deserialize_with = "lenient::integer")]
     start_line: Option<i64>,
-    #[serde(default, deserialize_with = "lenient::integer")]
     end_line: Option<i64>,
-    #[serde(default, deserialize_with = "lenient::boolean")]
     read_entire_file: Option<bool>,
 }
 
@@ -48,6 +45,8 @@ impl Arguments {
         match (self.start_line, self.end_line) {
             (None, None) if self.read_entire_file == Some(true) => Selection::Entire,
             (None, None) => Selection::Beginning,
+            // Some models always name the first line and mean no more than the file.
+            (Some(1), None) if self.read_entire_file != Some(false) => Selection::Beginning,
             (first, last) => Selection::Range {
                 first: first.unwrap_or(1),
                 last,

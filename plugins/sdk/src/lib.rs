@@ -23,7 +23,6 @@ pub mod chat;
 mod error;
 mod export;
 pub mod files;
-pub mod lenient;
 pub mod log;
 mod plugin;
 mod tool;

@@ -2,9 +2,7 @@ use serde::Deserialize;
 
 use crate::files::{self, File};
 use crate::tool::{self, Tool};
-use crate::{
-    Call, Error, Failure, FailureKind, Need, Operation, Output, Parameters, Plan, Target, lenient,
-};
+use crate::{Call, Error, Failure, FailureKind, Need, Operation, Output, Parameters, Plan, Target};
 
 struct Echo;
 
@@ -106,50 +104,6 @@ fn an_error_of_an_import_becomes_a_failure() {
         (Error::Failed(text()), FailureKind::Failed, "why"),
     ] {
         assert_eq!(Failure::from(error), Failure::new(kind, message));
-    }
-}
-
-#[test]
-fn numbers_and_truth_values_as_models_write_them() {
-    #[derive(Deserialize)]
-    struct Lenient {
-        #[serde(default, deserialize_with = "lenient::integer")]
-        number: Option<i64>,
-        #[serde(default, deserialize_with = "lenient::boolean")]
-        truth: Option<bool>,
-    }
-    for (json, number) in [
-        ("{}", Some(None)),
-        (r#"{"number":null}"#, Some(None)),
-        (r#"{"number":""}"#, Some(None)),
-        (r#"{"number":"null"}"#, Some(None)),
-        (r#"{"number":-7}"#, Some(Some(-7))),
-        (r#"{"number":" 10 "}"#, Some(Some(10))),
-        (r#"{"number":10.0}"#, Some(Some(10))),
-        (r#"{"number":18446744073709551615}"#, Some(Some(i64::MAX))),
-        (r#"{"number":1e300}"#, Some(Some(i64::MAX))),
-        (r#"{"number":1.5}"#, None),
-        (r#"{"number":"ten"}"#, None),
-        (r#"{"number":true}"#, None),
-        (r#"{"number":[1]}"#, None),
-    ] {
-        let parsed = serde_json::from_str::<Lenient>(json)
-            .ok()
-            .map(|lenient| lenient.number);
-        assert_eq!(parsed, number, "{json}");
-    }
-    for (json, truth) in [
-        ("{}", Some(None)),
-        (r#"{"truth":null}"#, Some(None)),
-        (r#"{"truth":false}"#, Some(Some(false))),
-        (r#"{"truth":"True"}"#, Some(Some(true))),
-        (r#"{"truth":"no"}"#, None),
-        (r#"{"truth":1}"#, None),
-    ] {
-        let parsed = serde_json::from_str::<Lenient>(json)
-            .ok()
-            .map(|lenient| lenient.truth);
-        assert_eq!(parsed, truth, "{json}");
     }
 }
 

@@ -33,7 +33,7 @@ fn the_question_says_what_will_be_read() {
         lines_10_to_50,
     );
     check(
-        r#"{"file_path": "src/main.rs", "start_line": "10", "end_line": 50.0}"#,
+        r#"{"file_path": "src/main.rs", "start_line": 10, "end_line": 50, "read_entire_file": false}"#,
         "Read file 'src/main.rs' (lines 10-50)?",
         lines_10_to_50,
     );
@@ -43,7 +43,7 @@ fn the_question_says_what_will_be_read() {
         Selection::Entire,
     );
     check(
-        r#"{"file_path": "src/main.rs", "start_line": null, "end_line": "", "read_entire_file": "True"}"#,
+        r#"{"file_path": "src/main.rs", "start_line": null, "end_line": null, "read_entire_file": true}"#,
         "Read entire file 'src/main.rs'?",
         Selection::Entire,
     );
@@ -59,6 +59,11 @@ fn the_question_says_what_will_be_read() {
             first: 7,
             last: None,
         },
+    );
+    check(
+        r#"{"file_path": "src/main.rs", "start_line": 1}"#,
+        "Read file 'src/main.rs'?",
+        Selection::Beginning,
     );
     check(
         r#"{"file_path": "src/main.rs", "end_line": 7, "read_entire_file": null}"#,
@@ -96,15 +101,11 @@ fn wrong_arguments_are_named() {
     );
     check(
         r#"{"file_path": "a", "start_line": "ten"}"#,
-        "start_line: invalid value: string \"ten\", expected an integer",
+        "start_line: invalid type: string \"ten\", expected i64",
     );
     check(
         r#"{"file_path": "a", "end_line": 1.5}"#,
-        "end_line: invalid type: floating point `1.5`, expected an integer",
-    );
-    check(
-        r#"{"file_path": "a", "read_entire_file": "maybe"}"#,
-        "read_entire_file: invalid value: string \"maybe\", expected true or false",
+        "end_line: invalid type: floating point `1.5`, expected i64",
     );
 }
 
