@@ -43,11 +43,7 @@ async fn check(guest: &str, limits: Limits, expected: &str) {
 #[tokio::test]
 async fn each_ends_in_one_line() {
     for (guest, limits, expected) in [
-        (
-            "loop_forever",
-            LIMITS,
-            "loop_forever was stopped after 1 s",
-        ),
+        ("loop_forever", LIMITS, "loop_forever was stopped after 1 s"),
         (
             "loop_in_prepare",
             LIMITS,
@@ -58,11 +54,7 @@ async fn each_ends_in_one_line() {
             LIMITS,
             "host_call_flood was stopped after 1 s",
         ),
-        (
-            "log_forever",
-            LIMITS,
-            "log_forever was stopped after 1 s",
-        ),
+        ("log_forever", LIMITS, "log_forever was stopped after 1 s"),
         (
             "allocate_forever",
             PATIENT,
