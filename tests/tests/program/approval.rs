@@ -82,7 +82,8 @@ fn check(answer: &str, allowed: bool, again: Fate, stored: Option<&str>, restart
     chat.leave();
 
     let requests = provider.requests();
-    let results = requests[1].messages()[2]["content"].as_str().unwrap();
+    let results = requests[1].messages()[2]["content"].as_str();
+    let results = results.expect("the result of the call");
     if allowed {
         assert!(results.contains(TEXT), "{results}");
     } else {

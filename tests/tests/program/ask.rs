@@ -221,3 +221,18 @@ fn a_hostile_tool_fails_alone() {
         assert!(output.stderr.contains(&line), "{guest}: {output}");
     }
 }
+
+#[test]
+fn in_a_terminal_the_user_is_asked() {
+    for (answer, status) in [("y", 0), ("n", 3)] {
+        let mut script = vec![outside()];
+        script.extend((answer == "y").then(|| Response::reply("Read.")));
+        let provider = Provider::play(script);
+        let environment = environment(&provider);
+        environment.outside_file("b.txt", "text of b");
+        let mut terminal = environment.terminal(["ask", "read"]);
+        terminal.wait_for("allow?");
+        terminal.type_line(answer);
+        assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
+    }
+}

@@ -109,6 +109,7 @@ impl Chat {
     }
 
     /// Presses Ctrl-C and measures how long it takes until the prompt is back.
+    #[expect(clippy::print_stdout, reason = "the figure is worth a look")]
     pub fn interrupt(&mut self, what: &str) {
         let before = self.prompts;
         let took = self.terminal.measure(Key::CtrlC, "the prompt", |screen| {

@@ -15,39 +15,37 @@ fn of_process(terminal: &Terminal, name: &str) -> PathBuf {
 /// What is true of the program at its first prompt.
 #[track_caller]
 fn assert_idle(terminal: &Terminal) {
-    let threads = fs::read_dir(of_process(terminal, "task")).unwrap().count();
+    let threads = fs::read_dir(of_process(terminal, "task"))
+        .expect("the threads")
+        .count();
     assert_eq!(threads, 1);
-    let maps = fs::read_to_string(of_process(terminal, "maps")).unwrap();
+    let maps = fs::read_to_string(of_process(terminal, "maps")).expect("the maps");
     assert!(
         !maps.contains("/cache/dunlin/") && !maps.contains("cwasm"),
         "{maps}"
     );
-    for file in fs::read_dir(of_process(terminal, "fd")).unwrap() {
-        let target = fs::read_link(file.unwrap().path()).unwrap_or_default();
-        let target = target.display().to_string();
-        // No file of Dunlin's own folders stays open.
-        assert!(!target.contains("/dunlin/"), "{target}");
-    }
+    let open = open_files(terminal);
+    assert!(
+        !open.iter().any(|file| file.contains("/dunlin/")),
+        "{open:?}"
+    );
+    // Each line of these tables holds the number of a socket, for all programs of the machine.
     for protocol in ["net/tcp", "net/tcp6"] {
-        let sockets = own_sockets(terminal);
         let table = fs::read_to_string(of_process(terminal, protocol)).unwrap_or_default();
         let own = table.lines().filter(|line| {
-            let inode = line.split_whitespace().nth(9).unwrap_or_default();
-            sockets.iter().any(|socket| socket == inode)
+            let number = line.split_whitespace().nth(9).unwrap_or_default();
+            open.contains(&format!("socket:[{number}]"))
         });
         assert_eq!(own.count(), 0, "{protocol}");
     }
 }
 
-/// The numbers of the sockets that the program has open.
-fn own_sockets(terminal: &Terminal) -> Vec<String> {
+/// What the program has open: paths, and names such as `socket:[4711]`.
+fn open_files(terminal: &Terminal) -> Vec<String> {
     let files = fs::read_dir(of_process(terminal, "fd")).expect("the open files");
     files
         .filter_map(|file| fs::read_link(file.ok()?.path()).ok())
-        .filter_map(|target| {
-            let target = target.to_str()?.strip_prefix("socket:[")?;
-            Some(target.strip_suffix(']')?.to_owned())
-        })
+        .map(|target| target.display().to_string())
         .collect()
 }
 

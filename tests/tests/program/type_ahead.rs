@@ -1,6 +1,6 @@
 //! What is typed before there is a question never answers it, and is not lost.
 
-use dunlin_tests::{Gate, Key, Provider, Response};
+use dunlin_tests::{Environment, Gate, Key, Provider, Response, program};
 use serde_json::json;
 
 use crate::stage::{Chat, environment};
@@ -38,7 +38,7 @@ fn check(typed: &str, kept: &str) {
     assert!(chat.prompt().contains("Understood."));
     chat.leave();
     let requests = provider.requests();
-    let said = requests[1].messages().last().unwrap()["content"].clone();
+    let said = requests[1].messages().last().expect("a message")["content"].clone();
     assert_eq!(said, format!("{kept} indeed"));
 }
 
@@ -72,4 +72,41 @@ fn keys_during_an_answer_are_not_shown_in_it() {
     chat.terminal.press(Key::Enter);
     assert!(chat.prompt().contains("Three."));
     chat.leave();
+}
+
+/// What comes in one burst with an answer is dropped with the line editor that read it: a pity for a fast
+/// typist, and still better than an answer to a question that nobody has seen.
+#[test]
+fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
+    let call = ("read_file", json!({ "file_path": "../outside/notes.txt" }));
+    let calls = Response::calls([call.clone(), call]);
+    let provider = Provider::play([calls]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.question();
+    chat.terminal.type_text("y\ry\ralways\r");
+    chat.question();
+    chat.answer("n");
+    let screen = chat.prompt();
+    assert!(screen.contains("✓ read_file"), "{:?}", chat.terminal);
+    assert!(screen.contains("· denied"), "{:?}", chat.terminal);
+    chat.leave();
+    assert!(environment.permissions().is_null());
+}
+
+#[test]
+fn elsewhere_than_in_the_chat_keys_are_left_to_the_shell() {
+    let gate = Gate::new();
+    let answer = Response::stream().text("One").wait(&gate).finish("stop");
+    let provider = Provider::play([answer]);
+    let environment = Environment::with_provider("/bin/sh", &provider);
+    let script = "\"$0\" ask hello; read line; echo \"the shell got $line\"";
+    let mut terminal = environment.terminal(["-c", script, program!()]);
+    terminal.wait_for("One");
+    terminal.type_text("an early line\n");
+    gate.open();
+    terminal.wait_for("the shell got an early line");
+    assert_eq!(terminal.wait_end(), Some(0));
 }
