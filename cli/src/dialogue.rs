@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dunlin_host::{Progress, Tool};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
 use crate::commands::tools::warn_of;
@@ -43,30 +44,15 @@ impl Dialogue {
             ..Timeouts::default()
         };
         // The client belongs to the runtime that polls it.
-        let runtime = workshop.runtime()?;
         let provider = {
-            let _inside = runtime.enter();
+            let _inside = workshop.runtime()?.enter();
             provider(&agent, timeouts)
         };
-        let host = workshop.host()?;
-        let _hands_off = HandsOff::begin(workshop);
-        let looked = runtime.block_on(async {
-            tokio::select! {
-                biased;
-                () = interrupted(&workshop.ui) => None,
-                looked = host.tools() => Some(looked),
-            }
-        });
-        let Some((tools, broken)) = looked else {
-            workshop.ui.status("(interrupted)");
-            return Err(CliError::silent(Exit::Interrupted));
-        };
-        warn_of(&workshop.ui, &broken);
         Ok(Dialogue {
             conversation: Conversation::new(),
             agent,
             provider,
-            tools,
+            tools: look_at_tools(workshop)?,
             shows_reply: true,
         })
     }
@@ -105,17 +91,34 @@ impl Dialogue {
             ask: workshop.asker(),
             frontend: Arc::new(presenter),
         };
+        let interrupt = interrupted(workshop)?;
         let _hands_off = HandsOff::begin(workshop);
-        let turn = run_turn(
-            &mut self.conversation,
-            prompt,
-            &context,
-            interrupted(&workshop.ui),
-        );
+        let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let report = workshop.runtime()?.block_on(turn);
         workshop.ui.end_reply();
         Ok(report)
     }
+}
+
+/// All tools there are, after a warning of plugins that have none because they are broken. The first look
+/// compiles the plugins and may take a while: Ctrl-C ends it.
+pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
+    let interrupt = interrupted(workshop)?;
+    let _hands_off = HandsOff::begin(workshop);
+    let host = workshop.host()?;
+    let looked = workshop.runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            () = interrupt => None,
+            looked = host.tools() => Some(looked),
+        }
+    });
+    let Some((tools, broken)) = looked else {
+        workshop.ui.status("(interrupted)");
+        return Err(CliError::silent(Exit::Interrupted));
+    };
+    warn_of(&workshop.ui, &broken);
+    Ok(tools)
 }
 
 /// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for
@@ -137,24 +140,36 @@ impl HandsOff<'_> {
 
 impl Drop for HandsOff<'_> {
     fn drop(&mut self) {
-        if self.mode.is_some() {
+        // Elsewhere than in the chat there is no next message: the keys are for whoever reads next, as a rule
+        // the shell.
+        if self.mode.is_some() && self.ui.is_chat() {
             self.ui.put_early_typing_aside();
         }
     }
 }
 
-/// Ctrl-C, or nobody reads the output any more.
-pub async fn interrupted(ui: &Ui) {
-    let signal = async {
-        // Where the signal cannot be received it keeps its usual effect, and ends the program.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+/// Ctrl-C, or nobody reads the output any more. The signal counts from this call on, not from the first
+/// poll: what is made in between may take a while.
+pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliError> {
+    let _inside = workshop.runtime()?.enter();
+    let signal = signal(SignalKind::interrupt());
+    let ui = &workshop.ui;
+    Ok(async move {
+        let signal = async {
+            let received = match signal {
+                Ok(mut signal) => signal.recv().await,
+                Err(_) => None,
+            };
+            // Where the signal cannot be received it keeps its usual effect, and ends the program.
+            if received.is_none() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = signal => {}
+            () = ui.closed() => {}
         }
-    };
-    tokio::select! {
-        () = signal => {}
-        () = ui.closed() => {}
-    }
+    })
 }
 
 /// Says how a turn ended, where that is not plain from what was shown. A provider's failure comes back

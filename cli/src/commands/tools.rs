@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use dunlin_host::Tool;
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::display::{escape, escape_multiline};
 
 use crate::args::ToolsCommand;
 use crate::config::nearest;
-use crate::dialogue::{Presenter, interrupted};
+use crate::dialogue::{Presenter, interrupted, look_at_tools};
 use crate::error::{CliError, Exit};
 use crate::turn::Frontend;
 use crate::turn::{CallState, CallView};
@@ -40,7 +39,7 @@ pub fn run(workshop: &Workshop, command: ToolsCommand) -> Result<Exit, CliError>
 /// Prints all tools, one a line, and warns of plugins that have none because they are broken.
 pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
-    for tool in tools(workshop)? {
+    for tool in look_at_tools(workshop)? {
         let name = ui.styles().paint(
             Label::Name,
             &format!("{:<NAME_COLUMNS$}", escape(&tool.name)),
@@ -65,7 +64,7 @@ fn first_sentence(text: &str) -> &str {
 
 fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
-    let tools = tools(workshop)?;
+    let tools = look_at_tools(workshop)?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         let names = tools.iter().map(|tool| tool.name.as_str());
         let near = nearest(name, names)
@@ -100,12 +99,13 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
         tool,
         arguments,
     };
+    let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
     let mode = workshop.asks().then(TurnMode::enter);
     let done = workshop.runtime()?.block_on(async {
         tokio::select! {
             result = perform(workshop, host, &call) => result,
-            () = interrupted(&workshop.ui) => {
+            () = interrupt => {
                 host.cancelled(&call);
                 Err(Failure::Cancelled)
             }
@@ -174,13 +174,6 @@ async fn perform(
     };
     presenter.call(&view);
     outcome.result.map(|success| success.text)
-}
-
-fn tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
-    let host = workshop.host()?;
-    let (tools, broken) = workshop.runtime()?.block_on(host.tools());
-    warn_of(&workshop.ui, &broken);
-    Ok(tools)
 }
 
 /// Says which plugins could not be used.

@@ -1,7 +1,6 @@
 //! The chat without a terminal: one message per line, only replies on standard output, nobody to ask.
 
 use std::io::{self, BufRead, Read};
-use std::sync::Arc;
 
 use super::slash::{self, Input, Next};
 use crate::dialogue::{Dialogue, conclude, interrupted};
@@ -65,13 +64,13 @@ pub fn run(workshop: &mut Workshop) -> Result<Exit, CliError> {
 /// The next line, without blocking Ctrl-C: once a turn has taken over the signal, it no longer ends the
 /// program by itself.
 fn next_line(workshop: &Workshop) -> Result<Option<String>, CliError> {
-    let ui = Arc::clone(&workshop.ui);
+    let interrupt = interrupted(workshop)?;
     workshop.runtime()?.block_on(async {
         tokio::select! {
             read = tokio::task::spawn_blocking(read_line) => {
                 read.map_err(CliError::failed)?.map_err(CliError::failed)
             }
-            () = interrupted(&ui) => Err(CliError::silent(Exit::Interrupted)),
+            () = interrupt => Err(CliError::silent(Exit::Interrupted)),
         }
     })
 }

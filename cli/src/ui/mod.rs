@@ -164,6 +164,11 @@ impl Ui {
         self.streams.can_ask()
     }
 
+    /// Whether this is the chat on a terminal.
+    pub fn is_chat(&self) -> bool {
+        self.one_screen
+    }
+
     /// The looks of standard output.
     pub fn styles(&self) -> Styles {
         self.styles

@@ -19,6 +19,9 @@ use tokio::sync::watch;
 
 use crate::watched::{DEADLINE, Watched};
 
+/// In place of a status: nothing is sent.
+pub(super) const NO_STATUS: u16 = 0;
+
 /// One whole answer to one request.
 #[derive(Debug, Clone)]
 #[must_use = "a response does nothing until a provider plays it"]
@@ -56,6 +59,11 @@ impl Response {
     /// A streamed answer without any event: add pieces, then [`finish`](Response::finish).
     pub fn stream() -> Self {
         Response::with_status(200).header("content-type", "text/event-stream")
+    }
+
+    /// No answer at all, not even a status.
+    pub fn silence() -> Self {
+        Response::with_status(NO_STATUS).stall()
     }
 
     /// A complete streamed answer of one piece.

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::script::{Response, Step};
+use super::script::{NO_STATUS, Response, Step};
 use super::{Log, MODEL, Received, rules};
 use crate::watched::Watched;
 
@@ -89,6 +89,9 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
 
 /// Sends one answer; fails when the client is gone first.
 async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAlive> {
+    if response.status == NO_STATUS {
+        return Err(hang_up(stream).await);
+    }
     let mut head = format!(
         "HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n",
         response.status

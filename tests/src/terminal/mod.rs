@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::termios::LocalModes;
 
 pub use screen::Screen;
 use screen::Seen;
@@ -179,6 +180,28 @@ impl Terminal {
             Ok(Ok(screen)) => screen,
             Ok(Err(())) => panic!("the program ended before it showed {what}:\n{self:?}"),
             Err(timed_out) => panic!("waiting for {what}: {timed_out}\n{self:?}"),
+        }
+    }
+
+    /// Blocks until the program reads no keys but is there for Ctrl-C: a turn has begun.
+    ///
+    /// # Panics
+    ///
+    /// When that is not so before the deadline.
+    pub fn wait_hands_off(&self) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let flags = self
+                .master
+                .get_termios()
+                .map_or(0, |mode| mode.local_flags.bits());
+            let modes = LocalModes::from_bits_retain(flags);
+            if modes.contains(LocalModes::ISIG) && !modes.contains(LocalModes::ECHO) {
+                return;
+            }
+            assert!(Instant::now() < end, "no turn begins:\n{self:?}");
+            // Nobody tells of a terminal's mode when it changes.
+            std::thread::yield_now();
         }
     }
 

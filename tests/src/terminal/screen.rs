@@ -5,6 +5,9 @@ use std::num::NonZeroU16;
 /// Lines that left the screen at the top and still count as seen; more than any test writes.
 const SCROLLBACK_LINES: usize = 10_000;
 
+/// The private mode of a terminal that shows what comes in one piece.
+const SYNCHRONISED_OUTPUT: u16 = 2026;
+
 /// What a person sees at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Screen {
@@ -156,6 +159,10 @@ impl vt100::Callbacks for Effects {
         parameters: &[&[u16]],
         last: char,
     ) {
+        // Frames a redrawn line, so that nobody sees half of it; other terminals ignore it, too.
+        if (first, parameters) == (Some(b'?'), &[&[SYNCHRONISED_OUTPUT]]) {
+            return;
+        }
         let first = first.map(char::from).unwrap_or_default();
         self.0.push(format!("csi {first}{parameters:?}{last}"));
     }

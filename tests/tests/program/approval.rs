@@ -1,0 +1,260 @@
+//! The approval: what may be answered, what that stores, and what the model gets to know.
+
+use dunlin_tests::{Environment, Key, Provider, Response};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment, read};
+
+/// What stands in the file outside of the project.
+const TEXT: &str = "the text outside";
+
+/// The file outside of the project, as the model names it.
+const PATH: &str = "../outside/notes.txt";
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The user is asked.
+    Asked,
+    /// It runs without a question.
+    Runs,
+    /// It is refused without a question.
+    Refused,
+}
+
+/// A turn in which the model reads the file outside. Where the user is asked the answer is `answer`.
+#[track_caller]
+fn read_outside(chat: &mut Chat, fate: Fate, answer: &str) {
+    chat.say("read it");
+    if fate == Fate::Asked {
+        let question = chat.question();
+        let path = question.line_with("    read ").unwrap_or_default();
+        assert!(path.ends_with("/outside/notes.txt"), "{:?}", chat.terminal);
+        chat.answer(answer);
+    }
+    chat.prompt();
+}
+
+/// The answers of the provider in a turn with one call of the file outside.
+fn script(allowed: bool) -> Vec<Response> {
+    let mut script = vec![read(PATH)];
+    if allowed {
+        script.push(Response::reply("Thank you."));
+    }
+    script
+}
+
+/// Answers a first call with `answer` and looks at what the same call meets afterwards: in the same
+/// session, in the permission file, and in a new session.
+#[track_caller]
+fn check(answer: &str, allowed: bool, again: Fate, stored: Option<&str>, restarted: Fate) {
+    // Where it is asked again, the answer is no.
+    let script = [allowed, again == Fate::Runs, restarted == Fate::Runs].map(script);
+    let provider = Provider::play(script.into_iter().flatten());
+    let environment = environment(&provider);
+    let path = environment.outside_file("notes.txt", TEXT);
+
+    let mut chat = Chat::open(&environment);
+    read_outside(&mut chat, Fate::Asked, answer);
+    let (mark, end) = if allowed {
+        ("  ✓ read_file ", " ms")
+    } else {
+        ("  ✗ read_file ", " · denied")
+    };
+    let screen = chat.terminal.screen();
+    let line = screen.line_with(mark).unwrap_or_default();
+    assert!(
+        line.contains(PATH) && line.ends_with(end),
+        "{:?}",
+        chat.terminal
+    );
+    assert_eq!(screen.contains("Thank you."), allowed);
+    read_outside(&mut chat, again, "n");
+    let stored = match stored {
+        Some(bits) => json!({ path.display().to_string(): bits }),
+        None => Value::Null,
+    };
+    assert_eq!(environment.permissions(), stored, "{answer}");
+    chat.leave();
+
+    let mut chat = Chat::open(&environment);
+    read_outside(&mut chat, restarted, "n");
+    chat.leave();
+
+    let requests = provider.requests();
+    let results = requests[1].messages()[2]["content"].as_str();
+    let results = results.expect("the result of the call");
+    if allowed {
+        assert!(results.contains(TEXT), "{results}");
+    } else {
+        let expected = format!("ERROR: Permission denied: Read file '{PATH}'?");
+        assert_eq!(results, expected, "{answer}");
+    }
+}
+
+#[test]
+fn yes_holds_for_the_call() {
+    check("y", true, Fate::Asked, None, Fate::Asked);
+}
+
+#[test]
+fn no_holds_for_the_call() {
+    check("n", false, Fate::Asked, None, Fate::Asked);
+}
+
+#[test]
+fn session_holds_until_the_end_of_the_session() {
+    check("s", true, Fate::Runs, None, Fate::Asked);
+    check("ns", false, Fate::Refused, None, Fate::Asked);
+}
+
+#[test]
+fn always_and_never_are_stored() {
+    check("always", true, Fate::Runs, Some("r??"), Fate::Runs);
+    check("never", false, Fate::Refused, Some("-??"), Fate::Refused);
+}
+
+#[test]
+fn nothing_but_an_answer_answers() {
+    let provider = Provider::play(script(true));
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.question();
+    for garbage in [
+        "", "yes", "yy", "Y N", "1", "ja", "\u{ff59}", "/exit", "always y",
+    ] {
+        chat.answer(garbage);
+        chat.question();
+    }
+    chat.answer("?");
+    assert!(chat.question().contains("yes, until the session ends"));
+    chat.answer("v");
+    assert!(
+        chat.question()
+            .contains(&format!("arguments {{\"file_path\":\"{PATH}\"}}"))
+    );
+    assert_eq!(provider.requests().len(), 1);
+    chat.answer("Y");
+    assert!(chat.prompt().contains("Thank you."));
+    chat.leave();
+}
+
+#[test]
+fn ctrl_c_and_ctrl_d_deny() {
+    for key in [Key::CtrlC, Key::CtrlD] {
+        let provider = Provider::play([read(PATH), Response::reply("Good, without it.")]);
+        let environment = environment(&provider);
+        environment.outside_file("notes.txt", TEXT);
+        let mut chat = Chat::open(&environment);
+        chat.say("read it");
+        chat.question();
+        chat.terminal.press(key);
+        assert!(chat.prompt().contains("· denied"), "{:?}", chat.terminal);
+        assert!(chat.turn("go on").contains("Good, without it."));
+        chat.leave();
+        assert_eq!(environment.permissions(), Value::Null);
+    }
+}
+
+#[test]
+fn inside_the_project_nobody_is_asked() {
+    let provider = Provider::play([read("src/main.rs"), Response::reply("It is empty inside.")]);
+    let environment = environment(&provider);
+    environment.project_file("src/main.rs", "fn main() {}\n");
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("what does it do?");
+    assert!(screen.contains("It is empty inside."));
+    assert!(!screen.contains("allow?"));
+    let line = screen.line_with("read_file").unwrap();
+    assert!(line.starts_with("  ✓ read_file src/main.rs · "), "{line}");
+    chat.leave();
+    let requests = provider.requests();
+    assert!(requests[1].results()[0].contains("fn main() {}"));
+    assert_eq!(requests[0].tools(), ["read_file"]);
+}
+
+#[test]
+fn an_answer_is_streamed() {
+    let gate = dunlin_tests::Gate::new();
+    let answer = Response::stream().text("The first half").wait(&gate);
+    let provider = Provider::play([answer.text(", and the second.").finish("stop")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("tell me");
+    chat.terminal.wait_for("The first half");
+    chat.terminal.assert_absent("second");
+    gate.open();
+    assert!(chat.prompt().contains("The first half, and the second.\n"));
+    chat.leave();
+}
+
+#[test]
+fn after_a_denied_call_the_others_are_not_run() {
+    let calls = ["src/a.txt", PATH, "src/b.txt"];
+    let calls = calls.map(|path| ("read_file", json!({ "file_path": path })));
+    let provider = Provider::play([Response::calls(calls), Response::reply("I see.")]);
+    let environment = environment(&provider);
+    environment.project_file("src/a.txt", "the text of a");
+    environment.project_file("src/b.txt", "the text of b");
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    chat.question();
+    chat.answer("n");
+    let screen = chat.prompt();
+    for line in [
+        "✓ read_file src/a.txt",
+        "✗ read_file ../outside",
+        "– read_file src/b.txt",
+    ] {
+        assert!(screen.contains(line), "{:?}", chat.terminal);
+    }
+    chat.turn("well?");
+    chat.leave();
+    let messages = provider.requests()[1].messages().to_vec();
+    let results: Vec<&str> = messages[2..5]
+        .iter()
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert!(results[0].contains("the text of a"), "{results:?}");
+    assert!(
+        results[1].starts_with("ERROR: Permission denied"),
+        "{results:?}"
+    );
+    assert_eq!(results[2], "not run: an earlier call was denied");
+}
+
+#[test]
+fn what_was_not_declared_is_asked_in_the_hosts_words() {
+    let call = Response::call("undeclared", json!({ "path": PATH }));
+    let provider = Provider::play([call]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::with_guests(&environment, &["undeclared"]);
+    chat.say("do it");
+    let screen = chat.question();
+    assert!(
+        screen.contains("undeclared wants what it did not ask for"),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(!screen.contains("harmless"), "{:?}", chat.terminal);
+    chat.answer("n");
+    assert!(
+        chat.prompt()
+            .contains("✗ undeclared ../outside/notes.txt · denied")
+    );
+    chat.leave();
+}
+
+#[test]
+fn dunlins_own_files_are_refused_without_a_question() {
+    let provider = Provider::play([read("../home/config/dunlin/config.toml")]);
+    let environment: Environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("read your configuration");
+    assert!(screen.contains("· denied"), "{:?}", chat.terminal);
+    assert!(!screen.contains("allow?"));
+    chat.leave();
+}

@@ -1,0 +1,238 @@
+//! `dunlin ask`: one turn for scripts.
+
+use dunlin_tests::{Output, Provider, Response};
+use serde_json::{Value, json};
+
+use crate::stage::{environment, read};
+
+/// What a provider that reads a file outside the project and then answers is asked with `arguments`, and with this
+/// configuration on top.
+fn ask(keys: &str, script: Vec<Response>, arguments: &[&str]) -> (Output, Provider) {
+    let provider = Provider::play(script);
+    let environment = environment(&provider);
+    environment.configure_more(keys, "");
+    environment.project_file("a.txt", "text of a");
+    environment.outside_file("b.txt", "text of b");
+    let output = environment.command(arguments).run();
+    (output, provider)
+}
+
+fn outside() -> Response {
+    read("../outside/b.txt")
+}
+
+#[test]
+fn the_reply_is_all_there_is_on_stdout() {
+    let (output, provider) = ask(
+        "",
+        vec![Response::reply("Four.")],
+        &["ask", "two", "and", "two?"],
+    );
+    assert_eq!(output.to_string(), "status: 0\n----- stdout\nFour.\n");
+    let request = provider.wait_for_request(0);
+    assert_eq!(request.messages()[0]["content"], "two and two?");
+    let key = format!("Bearer {}", dunlin_tests::API_KEY);
+    assert_eq!(request.header("authorization"), Some(key.as_str()));
+}
+
+#[test]
+fn what_is_piped_in_is_appended() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let output = environment
+        .command(["ask", "summarise"])
+        .stdin("a\nb\n")
+        .run();
+    assert_eq!(output.status, Some(0), "{output}");
+    let output = environment.command(["ask"]).stdin("only this\n").run();
+    assert_eq!(output.status, Some(0), "{output}");
+    let said = provider.requests();
+    assert_eq!(said[0].messages()[0]["content"], "summarise\n\na\nb");
+    assert_eq!(said[1].messages()[0]["content"], "only this");
+    let output = environment.command(["ask"]).stdin(" \n").run();
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(
+        output
+            .stderr
+            .starts_with("error: there is no question\nhint: "),
+        "{output}"
+    );
+}
+
+#[test]
+fn json_is_one_document() {
+    let script = vec![read("a.txt"), Response::reply("It says \u{1b}[2J so.")];
+    let (output, _) = ask("", script, &["ask", "--json", "read"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(document["end"], "answered");
+    assert_eq!(document["reply"], "It says \u{1b}[2J so.");
+    assert_eq!(document["rounds"], 2);
+    assert_eq!(document["denials"], json!([]));
+    assert_eq!(document["calls"][0]["state"], "completed");
+    assert_eq!(
+        document["calls"][0]["arguments"],
+        json!({ "file_path": "a.txt" })
+    );
+    assert_eq!(document["usage"]["input_tokens"], 22);
+    assert!(!output.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn json_says_what_was_denied_and_what_failed() {
+    let (output, _) = ask("", vec![outside()], &["ask", "--json", "read"]);
+    assert_eq!(output.status, Some(3), "{output}");
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(document["end"], "denied");
+    let question = "Read file '../outside/b.txt'?";
+    assert_eq!(document["denials"][0]["question"], question);
+    let expected = format!("ERROR: Permission denied: {question}");
+    assert_eq!(document["calls"][0]["result"], expected);
+
+    let (output, _) = ask(
+        "",
+        vec![Response::status(500, "no")],
+        &["ask", "--json", "hi"],
+    );
+    assert_eq!(output.status, Some(4), "{output}");
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(document["end"], "failed");
+    assert!(
+        document["error"]
+            .as_str()
+            .unwrap()
+            .ends_with("answered 500: no")
+    );
+}
+
+#[test]
+fn allow_opens_one_target_for_one_run() {
+    let script = || vec![outside(), Response::reply("Read.")];
+    for target in ["../outside/b.txt=r", "../outside/=r", "../outside/b.txt=rw"] {
+        let (output, provider) = ask("", script(), &["ask", "--allow", target, "read"]);
+        assert_eq!(
+            (output.status, output.stdout.as_str()),
+            (Some(0), "Read.\n"),
+            "{target}: {output}"
+        );
+        assert!(provider.requests()[1].results()[0].contains("text of b"));
+    }
+    for target in ["../outside/c.txt=r", "../outside/b.txt=w", "../outside=r"] {
+        let (output, _) = ask("", vec![outside()], &["ask", "--allow", target, "read"]);
+        assert_eq!(output.status, Some(3), "{target}: {output}");
+    }
+    for target in ["nothing", "a=", "a=q", "=r", "a=rr"] {
+        let (output, _) = ask("", vec![], &["ask", "--allow", target, "read"]);
+        assert_eq!(output.status, Some(2), "{target}: {output}");
+        assert!(output.stderr.contains("--allow"), "{target}: {output}");
+    }
+}
+
+#[test]
+fn allow_never_opens_dunlins_own_folders() {
+    let own = "../home/config/dunlin/config.toml";
+    for (target, status) in [(own, 2), ("../home/config/dunlin/", 2), ("/", 3)] {
+        let script = if status == 3 { vec![read(own)] } else { vec![] };
+        let allow = format!("{target}=r");
+        let (output, _) = ask("", script, &["ask", "--allow", &allow, "read"]);
+        assert_eq!(output.status, Some(status), "{target}: {output}");
+    }
+}
+
+#[test]
+fn with_on_denial_continue_the_model_is_told_and_goes_on() {
+    let script = vec![outside(), Response::reply("Then not.")];
+    let (output, provider) = ask("on_denial = \"continue\"", script, &["ask", "read"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(3), "Then not.\n"),
+        "{output}"
+    );
+    let request = provider.wait_for_request(1);
+    assert_eq!(
+        request.results(),
+        ["ERROR: Permission denied: Read file '../outside/b.txt'?"]
+    );
+    let said = "denied, with nobody to ask: Read file '../outside/b.txt'?";
+    assert!(output.stderr.contains(said), "{output}");
+}
+
+#[test]
+fn the_rounds_are_limited() {
+    let provider = Provider::always(read("a.txt"));
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text");
+    environment.configure_more("", "[limits]\nmax_tool_rounds = 3");
+    let output = environment.run(["ask", "read"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    let said = "(stopped after 3 rounds: max_tool_rounds is the limit)";
+    assert!(output.stderr.contains(said), "{output}");
+    assert_eq!(provider.requests().len(), 3);
+}
+
+#[test]
+fn a_failed_call_goes_back_to_the_model() {
+    let calls = [
+        ("read_file", json!({ "file_path": "none.txt" })),
+        ("read_fiel", json!({ "file_path": "a.txt" })),
+        ("read_file", json!({ "path": "a.txt" })),
+        ("read_file", json!({ "file_path": "a.txt" })),
+    ];
+    let script = vec![Response::calls(calls), Response::reply("Some.")];
+    let (output, provider) = ask("", script, &["ask", "read"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "Some.\n"),
+        "{output}"
+    );
+    let request = provider.wait_for_request(1);
+    let results = request.results();
+    assert!(results[0].starts_with("ERROR: "), "{results:?}");
+    assert!(
+        results[1].starts_with("ERROR: there is no tool named \"read_fiel\"; similar: read_file"),
+        "{results:?}"
+    );
+    assert!(
+        results[2].starts_with("ERROR: the arguments of read_file do not fit"),
+        "{results:?}"
+    );
+    assert!(results[3].contains("text of a"), "{results:?}");
+}
+
+#[test]
+fn a_hostile_tool_fails_alone() {
+    for guest in ["trap", "return_100_mb", "allocate_forever"] {
+        let calls = [
+            (guest, json!({})),
+            ("read_file", json!({ "file_path": "a.txt" })),
+        ];
+        let provider = Provider::play([Response::calls(calls), Response::reply("Done.")]);
+        let environment = environment(&provider);
+        environment.project_file("a.txt", "text of a");
+        let output = environment.command(["ask", "work"]).guests(&[guest]).run();
+        assert_eq!(
+            (output.status, output.stdout.as_str()),
+            (Some(0), "Done.\n"),
+            "{output}"
+        );
+        let request = provider.wait_for_request(1);
+        assert!(request.results()[1].contains("text of a"), "{guest}");
+        let line = format!("✗ {guest} · failed");
+        assert!(output.stderr.contains(&line), "{guest}: {output}");
+    }
+}
+
+#[test]
+fn in_a_terminal_the_user_is_asked() {
+    for (answer, status) in [("y", 0), ("n", 3)] {
+        let mut script = vec![outside()];
+        script.extend((answer == "y").then(|| Response::reply("Read.")));
+        let provider = Provider::play(script);
+        let environment = environment(&provider);
+        environment.outside_file("b.txt", "text of b");
+        let mut terminal = environment.terminal(["ask", "read"]);
+        terminal.wait_for("allow?");
+        terminal.type_line(answer);
+        assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
+    }
+}

@@ -1,0 +1,245 @@
+//! The other commands, with their exit statuses.
+
+use dunlin_tests::{Provider, Response};
+
+use crate::stage::environment;
+
+#[test]
+fn tools() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "one\ntwo\n");
+    environment.outside_file("b.txt", "outside");
+    let check = |arguments: &[&str], status: i32, expected: &str| {
+        let output = environment.command(arguments).guests(&["trap"]).run();
+        assert_eq!(output.status, Some(status), "{arguments:?}: {output}");
+        let text = if status == 0 {
+            &output.stdout
+        } else {
+            &output.stderr
+        };
+        assert!(text.contains(expected), "{arguments:?}: {output}");
+    };
+    check(&["tools", "list"], 0, "read_file        Reads a text file");
+    check(&["tools", "show", "read_file"], 0, "\"file_path\"");
+    check(&["tools", "show", "read_fiel"], 2, "similar: read_file");
+    check(&["tools"], 2, "Usage: ");
+    let call = |arguments| ["tools", "call", "read_file", "--args", arguments];
+    check(&call(r#"{"file_path":"a.txt"}"#), 0, "two");
+    check(
+        &call(r#"{"file_path":"../outside/b.txt"}"#),
+        3,
+        "Permission denied: Read file '../outside/b.txt'?",
+    );
+    check(&call(r#"{"file_path":"none.txt"}"#), 1, "none.txt");
+    check(
+        &call(r#"{"file":"a.txt"}"#),
+        2,
+        "the arguments of read_file do not fit",
+    );
+    check(&call("[1]"), 2, "--args is no JSON object");
+    check(&call("{"), 2, "--args is no JSON object");
+    check(
+        &["tools", "call", "nothing"],
+        2,
+        "there is no tool named \"nothing\"",
+    );
+    check(&["tools", "call", "trap"], 1, "trap");
+}
+
+#[test]
+fn a_call_by_hand_can_be_approved() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.outside_file("b.txt", "the text outside");
+    let arguments = r#"{"file_path":"../outside/b.txt"}"#;
+    for (answer, status) in [("y", 0), ("n", 3), ("\x03", 3)] {
+        let mut terminal =
+            environment.terminal(["tools", "call", "read_file", "--args", arguments]);
+        terminal.wait_for("allow?");
+        terminal.type_line(answer);
+        assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
+        assert_eq!(terminal.screen().contains("the text outside"), status == 0);
+    }
+}
+
+#[test]
+fn permissions() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let file = environment.outside_file("b.txt", "outside");
+    let file = file.display().to_string();
+    let check = |arguments: &[&str], status: i32, stdout: &str, stderr: &str| {
+        let output = environment.run(arguments);
+        assert_eq!(output.status, Some(status), "{arguments:?}: {output}");
+        assert_eq!(output.stdout, stdout, "{arguments:?}: {output}");
+        assert!(output.stderr.contains(stderr), "{arguments:?}: {output}");
+    };
+    check(&["permissions", "list"], 0, "", "Nothing is stored");
+    check(
+        &["permissions", "set", &file, "r-?"],
+        0,
+        "r-?  [ROOT]/outside/b.txt\n",
+        "",
+    );
+    check(
+        &["permissions", "set", "../outside/", "---"],
+        0,
+        "---  [ROOT]/outside/\n",
+        "",
+    );
+    check(
+        &["permissions", "list"],
+        0,
+        "---  [ROOT]/outside/\nr-?  [ROOT]/outside/b.txt\n",
+        "",
+    );
+    let explained = environment.run(["permissions", "explain", &file]);
+    let verdicts: Vec<&str> = explained
+        .stdout
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
+    assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
+    check(
+        &["permissions", "unset", &file],
+        0,
+        "",
+        "Removed what was stored for",
+    );
+    check(
+        &["permissions", "unset", &file],
+        1,
+        "",
+        "nothing is stored for",
+    );
+    check(&["permissions", "set", &file, "rwxx"], 2, "", "error: ");
+    check(&["permissions", "set", &file, "yes"], 2, "", "error: ");
+    check(
+        &["permissions", "set", "../home/config/dunlin/", "r--"],
+        2,
+        "",
+        "error: ",
+    );
+    let arguments = r#"{"file_path":"../outside/b.txt"}"#;
+    let refused = environment.run(["tools", "call", "read_file", "--args", arguments]);
+    assert_eq!(refused.status, Some(3), "{refused}");
+}
+
+#[test]
+fn config() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let output = environment.run(["config", "path"]);
+    assert_eq!(
+        output.to_string(),
+        "status: 0\n----- stdout\n[HOME]/config/dunlin/config.toml\n"
+    );
+    let output = environment.run(["config", "check"]);
+    assert_eq!(
+        output.to_string(),
+        "status: 0\n----- stdout\n~/config/dunlin/config.toml is valid\n"
+    );
+    let command = environment.command(["config", "show", "--model", "other"]);
+    let output = command.variable("DUNLIN_AGENT", "assistant").run();
+    assert_eq!(output.status, Some(0), "{output}");
+    for (name, origin) in [
+        ("default_agent", "$DUNLIN_AGENT"),
+        ("model ", "--model"),
+        ("on_denial", "default"),
+        ("agents.assistant.model", "config.toml:"),
+        ("keys.test.env", "config.toml:"),
+    ] {
+        let mut lines = output.stdout.lines();
+        let line = lines
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default();
+        assert!(line.contains(origin), "{name}: {output}");
+    }
+    assert!(!output.to_string().contains(dunlin_tests::API_KEY));
+    let output = environment.run(["config", "check", "--agent", "asistant"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(
+        output.stderr.contains("configured agents: assistant"),
+        "{output}"
+    );
+}
+
+#[test]
+fn doctor() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let output = environment.run(["doctor"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(
+        output
+            .stdout
+            .contains("✓ agent         assistant · scripted at http://127.0.0.1:[PORT]/v1\n"),
+        "{output}"
+    );
+    assert!(
+        output.stdout.contains("✓ tools         read_file\n"),
+        "{output}"
+    );
+    assert!(!output.stdout.contains('✗'), "{output}");
+    assert!(!output.to_string().contains(dunlin_tests::API_KEY));
+
+    let output = environment.run(["doctor", "--model", "scriptd"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(output.stdout.contains("models there: scripted"), "{output}");
+
+    environment.configure("modle = 1\n");
+    let output = environment.run(["doctor"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(
+        output
+            .stdout
+            .contains("config.toml:1: unknown key \"modle\""),
+        "{output}"
+    );
+}
+
+#[test]
+fn completions_and_wrong_usage() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    for shell in ["bash", "zsh", "fish"] {
+        let output = environment.run(["completions", shell]);
+        assert_eq!(output.status, Some(0));
+        assert!(output.stdout.contains("permissions"), "{output}");
+    }
+    for arguments in [
+        &["chatt"][..],
+        &["ask", "--jso", "x"],
+        &["--fresh", "tools", "list"],
+        &["completions", "csh"],
+    ] {
+        let output = environment.run(arguments);
+        assert_eq!(
+            (output.status, output.stdout.as_str()),
+            (Some(2), ""),
+            "{output}"
+        );
+        assert!(output.stderr.starts_with("error: "), "{output}");
+    }
+}
+
+#[test]
+fn a_project_may_narrow_but_not_widen() {
+    let provider = Provider::play([Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    environment.project_file(
+        ".dunlin/config.toml",
+        "on_denial = \"continue\"\n[limits]\nmax_tool_rounds = 1\n\
+         [agents.assistant]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"theirs\"\n",
+    );
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "Yes.\n"),
+        "{output}"
+    );
+    assert!(output.stderr.contains("warning: "), "{output}");
+    assert_eq!(provider.requests()[0].body["model"], "scripted");
+}

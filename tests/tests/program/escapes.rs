@@ -1,0 +1,176 @@
+//! Foreign text, wherever it comes from, is shown and does nothing else to the terminal.
+
+use dunlin_tests::{Gate, Provider, Response, Terminal};
+use serde_json::json;
+
+use crate::stage::{Chat, environment, read};
+
+/// Clears the screen, sets the title and the clipboard, rings, links, goes back over the line and turns
+/// the text around.
+const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;pwned\u{7}\u{1b}]52;c;cHduZWQ=\u{7}\u{7}\u{1b}]8;;http://evil\u{1b}\\\
+    \u{9b}31m\rover\u{202e}txt\u{200b}.\u{8}end";
+
+/// Nothing happened but writing, and nothing raw got through.
+#[track_caller]
+fn assert_harmless(terminal: &Terminal) {
+    assert_eq!(terminal.effects(), Vec::<String>::new(), "{terminal:?}");
+    let bytes = terminal.bytes();
+    let text = String::from_utf8_lossy(&bytes);
+    for raw in [
+        "\u{1b}[2J",
+        "\u{1b}]",
+        "\u{9b}",
+        "\u{202e}",
+        "\u{200b}",
+        "\u{2066}",
+        "\u{8}",
+        "\u{7}",
+    ] {
+        assert!(!text.contains(raw), "{raw:?}: {terminal:?}");
+    }
+}
+
+#[test]
+fn in_a_reply() {
+    let provider = Provider::play([Response::reply(&format!("before {HOSTILE} after"))]);
+    let mut chat = Chat::open(&environment(&provider));
+    let screen = chat.turn("hello");
+    assert!(
+        screen.contains("before \\u{7}\nover\\u{202e}txt\\u{200b}.\\u{8}end after"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_harmless(&chat.terminal);
+    chat.leave();
+}
+
+#[test]
+fn in_a_sequence_that_comes_in_two_pieces() {
+    let gate = Gate::new();
+    let reply = Response::stream().text("before \u{1b}]0;pw").wait(&gate);
+    let provider = Provider::play([reply.text("ned\u{7}after").finish("stop")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("hello");
+    chat.terminal.wait_for("before");
+    gate.open();
+    assert!(
+        chat.prompt().contains("before after"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_harmless(&chat.terminal);
+    chat.leave();
+}
+
+#[test]
+fn in_the_reasoning() {
+    let reply = Response::stream()
+        .reasoning(HOSTILE)
+        .text("done")
+        .finish("stop");
+    let provider = Provider::play([reply]);
+    let environment = environment(&provider);
+    let mut chat = Chat::of(environment.terminal(["--verbose"]));
+    chat.turn("hello");
+    assert_harmless(&chat.terminal);
+    chat.leave();
+}
+
+#[test]
+fn in_a_call() {
+    let hostile_name = format!("read{HOSTILE}");
+    let hostile_path = format!("../outside/{HOSTILE}");
+    let calls = [
+        (hostile_name.as_str(), json!({ HOSTILE: HOSTILE })),
+        (
+            "read_file",
+            json!({ "file_path": "src/a.txt", HOSTILE: HOSTILE }),
+        ),
+        ("read_file", json!({ "file_path": hostile_path })),
+    ];
+    let provider = Provider::play([Response::calls(calls), Response::reply("Sorry.")]);
+    let environment = environment(&provider);
+    environment.project_file("src/a.txt", HOSTILE);
+    environment.outside_file("a", "");
+    let mut chat = Chat::open(&environment);
+    chat.say("hello");
+    chat.question();
+    chat.answer("v");
+    chat.question();
+    chat.answer("y");
+    chat.prompt();
+    assert_harmless(&chat.terminal);
+    chat.leave();
+}
+
+#[test]
+fn in_file_names_and_in_what_is_stored_of_them() {
+    const NAME: &str = "a\u{1b}[2J\u{202e}b.txt";
+    let provider = Provider::play([read(format!("../outside/{NAME}")), Response::reply("Read.")]);
+    let environment = environment(&provider);
+    environment.outside_file(NAME, "text");
+    let mut chat = Chat::open(&environment);
+    chat.say("hello");
+    let question = chat.question();
+    assert!(
+        question.contains("a\\u{1b}[2J\\u{202e}b.txt"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.answer("always");
+    chat.prompt();
+    chat.say("/permissions");
+    chat.prompt();
+    assert_harmless(&chat.terminal);
+    chat.leave();
+    assert!(provider.requests()[1].results()[0].contains("text"));
+    let terminal = environment.terminal(["permissions", "list"]);
+    assert_eq!(terminal.wait_end(), Some(0));
+    assert!(terminal.screen().contains("a\\u{1b}[2J\\u{202e}b.txt"));
+    assert_harmless(&terminal);
+}
+
+#[test]
+fn in_everything_that_a_plugin_says() {
+    let call = |fail| ("escapes_everywhere", json!({ "fail": fail }));
+    let calls = Response::calls([call(false), call(true)]);
+    let provider = Provider::play([calls, Response::reply("Sorry.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::with_guests(&environment, &["escapes_everywhere"]);
+    chat.say("hello");
+    for _ in 0..2 {
+        chat.question();
+        chat.answer("v");
+        chat.question();
+        chat.answer("y");
+    }
+    chat.prompt();
+    chat.say("/tools");
+    chat.prompt();
+    assert_harmless(&chat.terminal);
+    chat.leave();
+    for arguments in [
+        &["tools", "list"][..],
+        &["tools", "show", "escapes_everywhere"],
+    ] {
+        let command = environment
+            .command(arguments)
+            .guests(&["escapes_everywhere"]);
+        let terminal = command.terminal();
+        assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+        assert!(terminal.screen().contains("A description"), "{terminal:?}");
+        assert_harmless(&terminal);
+    }
+}
+
+#[test]
+fn in_the_names_of_models() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let terminal = environment.terminal(["--model", HOSTILE]);
+    let mut chat = Chat::of(terminal);
+    chat.say("/x\u{202e}y");
+    chat.prompt();
+    assert_eq!(chat.terminal.effects(), Vec::<String>::new());
+    chat.leave();
+}

@@ -1,0 +1,165 @@
+//! What a provider can do wrong: one clear message with the way out, and the chat goes on.
+
+use dunlin_tests::{API_KEY, Environment, Provider, Response, program};
+use serde_json::json;
+
+use crate::stage::{Chat, assert_in_no_file, environment};
+
+/// One failure: `ask` ends with status 4 and this on stderr, and in the chat the next message is answered.
+#[track_caller]
+fn check(keys: &str, response: Response, stdout: &str, stderr: &str) {
+    let script = [response.clone(), response, Response::reply("Back again.")];
+    let provider = Provider::play(script);
+    let environment = environment(&provider);
+    environment.configure_more("", keys);
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.trim_end()
+        ),
+        (Some(4), stdout, stderr),
+        "{output}"
+    );
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("hello");
+    let first = stderr.lines().next().unwrap_or_default();
+    let kind = first.split("[PORT]").last().unwrap_or_default();
+    assert!(screen.contains(kind), "{:?}", chat.terminal);
+    assert!(chat.turn("hello?").contains("Back again."));
+    chat.terminal.assert_absent(API_KEY);
+    chat.leave();
+    assert!(!output.to_string().contains(API_KEY));
+    assert_in_no_file(&environment, API_KEY);
+}
+
+#[test]
+fn a_refused_connection() {
+    let base_url = Provider::play([]).base_url();
+    let provider = Provider::play([]);
+    let environment = Environment::with_provider(program!(), &provider);
+    let text = std::fs::read_to_string(environment.config_file()).unwrap();
+    environment.configure(&text.replace(&provider.base_url(), &base_url));
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(
+        output.to_string(),
+        "status: 4\n----- stderr\n\
+         error: cannot connect to http://127.0.0.1:[PORT]/v1/chat/completions\n  \
+         because: Connection refused (os error 111)\n\
+         hint: is the server running? `dunlin doctor` looks for one\n"
+    );
+    let mut chat = Chat::open(&environment);
+    assert!(chat.turn("hello").contains("is the server running?"));
+    chat.leave();
+}
+
+#[test]
+fn a_refused_key_is_named_and_never_shown() {
+    let message = format!("Incorrect API key provided: {API_KEY}.");
+    check(
+        "",
+        Response::json(401, &json!({ "error": { "message": message } })),
+        "",
+        "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 401: Incorrect API key provided: ****\n\
+         hint: check the API key \"OPENAI_API_KEY\"",
+    );
+}
+
+#[test]
+fn statuses() {
+    check(
+        "",
+        Response::json(404, &json!({ "error": { "message": "no such model" } })),
+        "",
+        "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 404: no such model\n\
+         hint: check that the model \"scripted\" exists there, and the agent's base_url: it usually ends with /v1",
+    );
+    check(
+        "",
+        Response::json(429, &json!({ "error": "slow down" })).header("retry-after", "2"),
+        "",
+        "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 429: slow down\n\
+         hint: wait a moment and ask again",
+    );
+    check(
+        "",
+        Response::status(
+            500,
+            "<html><head><title>Bad\u{1b}[2J day</title></head><body>x</body></html>",
+        ),
+        "",
+        "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 500: Bad\\u{1b}[2J day\n\
+         hint: the fault is on the server's side; ask again later",
+    );
+}
+
+#[test]
+fn silence() {
+    let one_second = "[limits]\nrequest_timeout_secs = 1";
+    let hint = "hint: a slow model may need a larger request_timeout_secs under [limits]";
+    check(
+        one_second,
+        Response::silence(),
+        "",
+        &format!(
+            "error: http://127.0.0.1:[PORT]/v1/chat/completions did not answer within 1 s\n{hint}"
+        ),
+    );
+    check(
+        one_second,
+        Response::stream().text("Wait").stall(),
+        "Wait\n",
+        &format!(
+            "error: http://127.0.0.1:[PORT]/v1/chat/completions did not continue its reply within 1 s\n{hint}"
+        ),
+    );
+}
+
+#[test]
+fn a_reply_that_breaks_off() {
+    let hint = "hint: what came so far is kept; ask again to go on";
+    check(
+        "",
+        Response::stream().text("Half a").cut(),
+        "Half a\n",
+        &format!(
+            "error: the reply of http://127.0.0.1:[PORT]/v1/chat/completions ended in the middle\n  because: unexpected EOF during chunk size line\n{hint}"
+        ),
+    );
+    check(
+        "",
+        Response::stream()
+            .text("Half a")
+            .event(&json!({ "error": { "message": "out of memory", "code": 500 } })),
+        "Half a\n",
+        &format!(
+            "error: http://127.0.0.1:[PORT]/v1/chat/completions broke off its reply: out of memory\n{hint}"
+        ),
+    );
+}
+
+#[test]
+fn something_else_than_a_reply() {
+    check(
+        "",
+        Response::status(200, "<html>welcome to the router</html>")
+            .header("content-type", "text/html"),
+        "",
+        "error: http://127.0.0.1:[PORT]/v1/chat/completions did not answer with a reply\n  \
+         because: it sent <html>welcome to the router</html>\n\
+         hint: check the agent's base_url: it usually ends with /v1",
+    );
+}
+
+#[test]
+fn what_came_before_a_failure_is_sent_again() {
+    let cut = Response::stream().text("Half a").cut();
+    let provider = Provider::play([cut, Response::reply("sentence.")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.turn("hello");
+    chat.turn("go on");
+    chat.leave();
+    let request = provider.wait_for_request(1);
+    assert_eq!(request.messages()[1]["content"], "Half a");
+}

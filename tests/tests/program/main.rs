@@ -1,0 +1,17 @@
+//! The whole program against a scripted provider: what a person sees and what a server receives.
+//!
+//! One binary for all subjects: linking it is most of what a test run waits for.
+
+mod approval;
+mod ask;
+mod commands;
+mod escapes;
+mod failures;
+mod first_run;
+mod hardship;
+mod interruption;
+mod piped;
+mod prompt;
+mod stage;
+mod startup;
+mod type_ahead;

@@ -1,0 +1,179 @@
+//! A chat in the terminal, as a person has it: say something, answer a question, wait for the prompt.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dunlin_tests::{Environment, Key, Provider, Response, Screen, Terminal, program};
+use serde_json::json;
+
+/// What stands where a message is typed.
+const PROMPT: &str = "›";
+
+/// What stands where an approval is answered.
+const QUESTION: &str = "  allow?";
+
+/// The program with an open chat.
+pub struct Chat {
+    pub terminal: Terminal,
+    /// How many prompts and questions were waited for.
+    prompts: usize,
+    questions: usize,
+}
+
+/// Folders whose only agent talks to `provider`.
+pub fn environment(provider: &Provider) -> Environment {
+    Environment::with_provider(program!(), provider)
+}
+
+/// A call of `read_file`.
+pub fn read(path: impl AsRef<Path>) -> Response {
+    Response::call("read_file", json!({ "file_path": path.as_ref() }))
+}
+
+impl Chat {
+    /// Opens the chat and waits for its prompt.
+    pub fn open(environment: &Environment) -> Chat {
+        Chat::of(environment.terminal::<&str>([]))
+    }
+
+    /// The same with hostile plugins.
+    pub fn with_guests(environment: &Environment, guests: &[&str]) -> Chat {
+        Chat::of(environment.command::<&str>([]).guests(guests).terminal())
+    }
+
+    /// Waits for the prompt of a chat that is being opened.
+    pub fn of(terminal: Terminal) -> Chat {
+        let mut chat = Chat {
+            terminal,
+            prompts: 0,
+            questions: 0,
+        };
+        chat.prompt();
+        chat
+    }
+
+    /// Types a message and Enter.
+    pub fn say(&mut self, message: &str) {
+        self.terminal.type_line(message);
+    }
+
+    /// Says something and waits until the turn is over.
+    pub fn turn(&mut self, message: &str) -> Screen {
+        self.say(message);
+        self.prompt()
+    }
+
+    /// Waits for the next empty prompt.
+    pub fn prompt(&mut self) -> Screen {
+        self.prompt_with("")
+    }
+
+    /// Waits for the next prompt, in which `text` stands already.
+    pub fn prompt_with(&mut self, text: &str) -> Screen {
+        let before = self.prompts;
+        let expected = match text.rsplit_once('\n') {
+            Some((_, last)) => last.to_owned(),
+            None => format!("{PROMPT} {text}"),
+        };
+        let screen =
+            self.terminal
+                .wait_until(&format!("prompt {before} with {text:?}"), |screen| {
+                    is_next(screen, PROMPT, before)
+                        && screen.cursor_line.trim_end() == expected.trim()
+                });
+        self.prompts = lines(&screen, PROMPT);
+        screen
+    }
+
+    /// Waits until the line that was typed at the prompt is gone.
+    pub fn prompt_cleared(&mut self) {
+        let cleared = |screen: &Screen| screen.cursor_line.trim_end() == PROMPT;
+        self.terminal.wait_until("an empty line", cleared);
+    }
+
+    /// Waits for the next question.
+    pub fn question(&mut self) -> Screen {
+        let before = self.questions;
+        let screen = self
+            .terminal
+            .wait_until(&format!("question {before}"), |screen| {
+                is_next(screen, QUESTION, before) && screen.cursor_line.trim_end() == QUESTION
+            });
+        self.questions = lines(&screen, QUESTION);
+        screen
+    }
+
+    /// Answers the question that is being asked.
+    pub fn answer(&mut self, word: &str) {
+        self.terminal.type_line(word);
+    }
+
+    /// Presses Ctrl-C and measures how long it takes until the prompt is back.
+    #[expect(clippy::print_stdout, reason = "the figure is worth a look")]
+    pub fn interrupt(&mut self, what: &str) {
+        let before = self.prompts;
+        let took = self.terminal.measure(Key::CtrlC, "the prompt", |screen| {
+            is_next(screen, PROMPT, before) && screen.cursor_line.trim_end() == PROMPT
+        });
+        self.prompts += 1;
+        println!("{what}: the prompt is back after {took:?}");
+        assert!(
+            took < MAX_INTERRUPTION,
+            "{what}: {took:?}\n{:?}",
+            self.terminal
+        );
+        assert!(
+            self.terminal.screen().contains("(interrupted)"),
+            "{what}: {:?}",
+            self.terminal
+        );
+    }
+
+    /// Leaves with Ctrl-D and asserts that the terminal is as it was before.
+    pub fn leave(mut self) {
+        self.terminal.press(Key::CtrlD);
+        assert_eq!(self.terminal.wait_end(), Some(0), "{:?}", self.terminal);
+    }
+}
+
+/// How long a person may wait after Ctrl-C. A tenth of it is the aim; the rest is for a loaded machine.
+const MAX_INTERRUPTION: std::time::Duration = std::time::Duration::from_secs(1);
+
+fn is_next(screen: &Screen, start: &str, before: usize) -> bool {
+    lines(screen, start) > before
+}
+
+fn lines(screen: &Screen, start: &str) -> usize {
+    let lines = screen.text.lines();
+    lines.filter(|line| line.starts_with(start)).count()
+}
+
+/// All files below a folder, in order.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        // A folder that was never made has no files.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Asserts that no file that the program wrote holds `text`.
+pub fn assert_in_no_file(environment: &Environment, text: &str) {
+    for path in files_below(environment.root()) {
+        let bytes = fs::read(&path).expect("a file of the test");
+        let found = bytes
+            .windows(text.len())
+            .any(|window| window == text.as_bytes());
+        assert!(!found, "{text:?} is in {}", path.display());
+    }
+}

@@ -1,0 +1,97 @@
+//! Opening the chat costs nothing: no thread, no connection, no file of the cache, no compiled code.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use dunlin_tests::{Environment, Provider, Response, Terminal};
+
+use crate::stage::{Chat, environment, files_below, read};
+
+fn of_process(terminal: &Terminal, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/{name}", terminal.id().as_raw_nonzero()))
+}
+
+/// What is true of the program at its first prompt.
+#[track_caller]
+fn assert_idle(terminal: &Terminal) {
+    let threads = fs::read_dir(of_process(terminal, "task"))
+        .expect("the threads")
+        .count();
+    assert_eq!(threads, 1);
+    let maps = fs::read_to_string(of_process(terminal, "maps")).expect("the maps");
+    assert!(
+        !maps.contains("/cache/dunlin/") && !maps.contains("cwasm"),
+        "{maps}"
+    );
+    let open = open_files(terminal);
+    assert!(
+        !open.iter().any(|file| file.contains("/dunlin/")),
+        "{open:?}"
+    );
+    // Each line of these tables holds the number of a socket, for all programs of the machine.
+    for protocol in ["net/tcp", "net/tcp6"] {
+        let table = fs::read_to_string(of_process(terminal, protocol)).unwrap_or_default();
+        let own = table.lines().filter(|line| {
+            let number = line.split_whitespace().nth(9).unwrap_or_default();
+            open.contains(&format!("socket:[{number}]"))
+        });
+        assert_eq!(own.count(), 0, "{protocol}");
+    }
+}
+
+/// What the program has open: paths, and names such as `socket:[4711]`.
+fn open_files(terminal: &Terminal) -> Vec<String> {
+    let files = fs::read_dir(of_process(terminal, "fd")).expect("the open files");
+    files
+        .filter_map(|file| fs::read_link(file.ok()?.path()).ok())
+        .map(|target| target.display().to_string())
+        .collect()
+}
+
+/// All files of the cache with their last access and change.
+fn cache(environment: &Environment) -> Vec<(PathBuf, SystemTime, SystemTime)> {
+    let files = files_below(&environment.cache()).into_iter();
+    files
+        .map(|path| {
+            let metadata = fs::metadata(&path).expect("a file of the cache");
+            let accessed = metadata.accessed().expect("a time");
+            (path, accessed, metadata.modified().expect("a time"))
+        })
+        .collect()
+}
+
+#[test]
+fn the_first_prompt_touches_nothing() {
+    let provider = Provider::play([read("a.txt"), Response::reply("Read.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text");
+    let mut chat = Chat::open(&environment);
+    assert_idle(&chat.terminal);
+    assert!(!environment.cache().exists());
+    assert!(!environment.data().exists());
+    assert!(chat.turn("read it").contains("✓ read_file"));
+    chat.leave();
+
+    let before = cache(&environment);
+    assert!(!before.is_empty());
+    let chat = Chat::open(&environment);
+    assert_idle(&chat.terminal);
+    assert_eq!(cache(&environment), before);
+    chat.leave();
+}
+
+#[test]
+fn a_second_session_compiles_nothing() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text");
+    assert_eq!(environment.run(["ask", "hello"]).status, Some(0));
+    let written = |environment: &Environment| -> Vec<(PathBuf, SystemTime)> {
+        let files = cache(environment).into_iter();
+        files.map(|(path, _, modified)| (path, modified)).collect()
+    };
+    let before = written(&environment);
+    assert_eq!(environment.run(["ask", "hello"]).status, Some(0));
+    assert_eq!(written(&environment), before);
+}

@@ -1,0 +1,112 @@
+//! What is typed before there is a question never answers it, and is not lost.
+
+use dunlin_tests::{Environment, Gate, Key, Provider, Response, program};
+use serde_json::json;
+
+use crate::stage::{Chat, environment};
+
+/// A call of a file outside that comes when the gate opens.
+fn late_call(gate: &Gate) -> Response {
+    Response::stream()
+        .text("Let me see.")
+        .wait(gate)
+        .call_start(0, "call_0", "read_file")
+        .call_arguments(
+            0,
+            &json!({ "file_path": "../outside/notes.txt" }).to_string(),
+        )
+        .finish("tool_calls")
+}
+
+/// Types `typed` before the question comes; it is answered with no, and `kept` stands at the prompt.
+#[track_caller]
+fn check(typed: &str, kept: &str) {
+    let gate = Gate::new();
+    let provider = Provider::play([late_call(&gate), Response::reply("Understood.")]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.terminal.wait_for("Let me see.");
+    chat.terminal.type_text(typed);
+    gate.open();
+    chat.question();
+    chat.answer("n");
+    let screen = chat.prompt_with(kept);
+    assert!(screen.contains("· denied"), "{:?}", chat.terminal);
+    chat.say(" indeed");
+    assert!(chat.prompt().contains("Understood."));
+    chat.leave();
+    let requests = provider.requests();
+    let said = requests[1].messages().last().expect("a message")["content"].clone();
+    assert_eq!(said, format!("{kept} indeed"));
+}
+
+#[test]
+fn keys_before_the_question_are_text_of_the_next_message() {
+    check("y\r", "y");
+    check("y\ralways\r", "y\nalways");
+}
+
+#[test]
+fn keys_that_erase_have_erased() {
+    check("nothinf\x7fg", "nothing");
+}
+
+#[test]
+fn keys_during_an_answer_are_not_shown_in_it() {
+    let gate = Gate::new();
+    let answer = Response::stream()
+        .text("One")
+        .wait(&gate)
+        .text(", two.")
+        .finish("stop");
+    let provider = Provider::play([answer, Response::reply("Three.")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    chat.terminal.type_text("and then?");
+    gate.open();
+    let screen = chat.prompt_with("and then?");
+    assert!(screen.contains("One, two.\n"), "{:?}", chat.terminal);
+    chat.terminal.press(Key::Enter);
+    assert!(chat.prompt().contains("Three."));
+    chat.leave();
+}
+
+/// What comes in one burst with an answer is dropped with the line editor that read it: a pity for a fast
+/// typist, and still better than an answer to a question that nobody has seen.
+#[test]
+fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
+    let call = ("read_file", json!({ "file_path": "../outside/notes.txt" }));
+    let calls = Response::calls([call.clone(), call]);
+    let provider = Provider::play([calls]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.question();
+    chat.terminal.type_text("y\ry\ralways\r");
+    chat.question();
+    chat.answer("n");
+    let screen = chat.prompt();
+    assert!(screen.contains("✓ read_file"), "{:?}", chat.terminal);
+    assert!(screen.contains("· denied"), "{:?}", chat.terminal);
+    chat.leave();
+    assert!(environment.permissions().is_null());
+}
+
+#[test]
+fn elsewhere_than_in_the_chat_keys_are_left_to_the_shell() {
+    let gate = Gate::new();
+    let answer = Response::stream().text("One").wait(&gate).finish("stop");
+    let provider = Provider::play([answer]);
+    let environment = Environment::with_provider("/bin/sh", &provider);
+    let script = "\"$0\" ask hello; read line; echo \"the shell got $line\"";
+    let mut terminal = environment.terminal(["-c", script, program!()]);
+    terminal.wait_for("One");
+    terminal.type_text("an early line\n");
+    gate.open();
+    terminal.wait_for("the shell got an early line");
+    assert_eq!(terminal.wait_end(), Some(0));
+}
