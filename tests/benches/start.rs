@@ -48,9 +48,8 @@ impl Contender {
 #[expect(clippy::print_stdout, reason = "the result")]
 fn main() -> ExitCode {
     let environment = Environment::new(program!());
-    environment.configure(
-        "[agents.assistant]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"none\"\n",
-    );
+    environment
+        .configure("[agents.assistant]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"none\"\n");
     // Compiles the tools, so that the caches are warm.
     let warm = environment.run(["tools", "list"]);
     assert_eq!(warm.status, Some(0), "{}", warm.stderr);
@@ -125,11 +124,7 @@ fn version(environment: &Environment, command: &str) -> Duration {
 }
 
 /// The time until the prompt is on the screen, and the resident memory there in KiB.
-fn first_prompt(
-    environment: &Environment,
-    command: &str,
-    prompt: &str,
-) -> Option<(Duration, u64)> {
+fn first_prompt(environment: &Environment, command: &str, prompt: &str) -> Option<(Duration, u64)> {
     let pair = native_pty_system()
         .openpty(PtySize {
             rows: 40,
@@ -182,7 +177,9 @@ fn first_prompt(
 }
 
 fn occurrences(text: &[u8], part: &[u8]) -> usize {
-    text.windows(part.len()).filter(|window| *window == part).count()
+    text.windows(part.len())
+        .filter(|window| *window == part)
+        .count()
 }
 
 fn resident_kib(process: u32) -> u64 {
