@@ -70,7 +70,7 @@ pub(crate) const MAX_COPY_BYTES: usize = 8 * MIB;
 /// Bytes that one read gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_READ_BYTES: usize = MIB;
 
-/// Bytes of one line that a scan looks at before it gives up on the line.
+/// Entries of one folder that one listing gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 
 /// Log messages of one call that are kept.

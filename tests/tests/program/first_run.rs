@@ -82,9 +82,9 @@ fn of_several_one_is_chosen_and_a_key_stays_where_it_is() {
 #[test]
 fn with_nothing_found_three_lines_say_what_to_do() {
     let advice = "No agent is configured: ~/config/dunlin/config.toml does not exist. \
-        Nothing was found that could answer. Either\n  \
-        start Ollama, llama.cpp or LM Studio on this machine, with a model, or\n  \
-        set an API key, as in: export OPENAI_API_KEY=…   Then run dunlin again.\n";
+        Nothing here could answer.\n\
+        Start Ollama, llama.cpp or LM Studio with a model, or set an API key\n\
+        (export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.\n";
     let environment = Environment::new(program!());
     let output = first(&environment, "").stdin("hello\n").run();
     assert_eq!(
