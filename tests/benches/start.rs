@@ -16,10 +16,11 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 const ROUNDS: usize = 15;
 
 /// A program that shows no prompt until then is given up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks a terminal where its cursor is; some wait for the answer before they show anything.
-const WHERE_IS_THE_CURSOR: &[u8] = b"\x1b[6n";
+/// What programs ask a terminal, and what a usual one answers: where its cursor is, and what it can do.
+/// Some wait for the answer before they show anything.
+const QUESTIONS: [(&[u8], &[u8]); 2] = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;c")];
 
 struct Contender {
     name: String,
@@ -29,6 +30,8 @@ struct Contender {
     versions: Vec<Duration>,
     prompts: Vec<Duration>,
     resident_kib: Vec<u64>,
+    /// It showed no prompt.
+    given_up: bool,
 }
 
 impl Contender {
@@ -41,6 +44,7 @@ impl Contender {
             versions: Vec::new(),
             prompts: Vec::new(),
             resident_kib: Vec::new(),
+            given_up: false,
         }
     }
 }
@@ -75,11 +79,15 @@ fn main() -> ExitCode {
             contender
                 .versions
                 .push(version(&environment, &contender.version));
-            if let Some((spent, resident)) =
-                first_prompt(&environment, &contender.chat, &contender.prompt)
-            {
-                contender.prompts.push(spent);
-                contender.resident_kib.push(resident);
+            if contender.given_up {
+                continue;
+            }
+            match first_prompt(&environment, &contender.chat, &contender.prompt) {
+                Some((spent, resident)) => {
+                    contender.prompts.push(spent);
+                    contender.resident_kib.push(resident);
+                }
+                None => contender.given_up = true,
             }
         }
     }
@@ -150,15 +158,16 @@ fn first_prompt(environment: &Environment, command: &str, prompt: &str) -> Optio
     let reader = std::thread::spawn(move || {
         let mut text = Vec::new();
         let mut buffer = [0; 16 * 1024];
-        let mut answered = 0;
+        let mut answered = [0; QUESTIONS.len()];
         while let Ok(count @ 1..) = output.read(&mut buffer) {
             text.extend_from_slice(&buffer[..count]);
-            let questions = occurrences(&text, WHERE_IS_THE_CURSOR);
-            for _ in answered..questions {
-                // The first column of the first row.
-                let _ = keyboard.write_all(b"\x1b[1;1R");
+            for (answered, (question, answer)) in answered.iter_mut().zip(QUESTIONS) {
+                let asked = occurrences(&text, question);
+                for _ in *answered..asked {
+                    let _ = keyboard.write_all(answer);
+                }
+                *answered = asked;
             }
-            answered = questions;
             if occurrences(&text, &wanted) > 0 {
                 let _ = seen.send(Instant::now());
             }
