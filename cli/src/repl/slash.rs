@@ -152,7 +152,7 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
     let store = workshop.host()?.permissions();
     let (stored, session) = (store.list()?, store.session_answers());
     if stored.is_empty() && session.is_empty() {
-        ui.status("Nothing was granted or denied yet: reading in the project is allowed, all else is asked.");
+        ui.status("Nothing was decided yet: reading in the project is allowed, all else asks.");
     }
     permissions::show(ui, &stored);
     if !session.is_empty() {

@@ -236,9 +236,7 @@ fn help(always: bool) -> String {
         "  ns      no, until the session ends",
     ];
     if always {
-        lines.push(
-            "  always  yes, and remember it (dunlin permissions list shows what is remembered)",
-        );
+        lines.push("  always  yes, and remember it (see dunlin permissions list)");
     }
     lines.extend([
         "  never   no, and remember it",

@@ -12,6 +12,7 @@ mod hardship;
 mod interruption;
 mod piped;
 mod prompt;
+mod readme;
 mod stage;
 mod startup;
 mod type_ahead;

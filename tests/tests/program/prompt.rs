@@ -79,7 +79,7 @@ fn slash_commands() {
     };
     check("/help", "/permissions   list what was granted and denied");
     check("/tools", "read_file");
-    check("/permissions", "Nothing was granted or denied yet");
+    check("/permissions", "Nothing was decided yet");
     check(
         "/permisions",
         "There is no /permisions. Did you mean /permissions?",

@@ -1,0 +1,53 @@
+//! What the README shows is what there is.
+
+use std::fs;
+use std::path::Path;
+
+use dunlin_tests::{API_KEY, Environment, program};
+
+fn readme() -> String {
+    fs::read_to_string(repository().join("README.md")).expect("the README")
+}
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// The first block of this language.
+fn block<'a>(readme: &'a str, language: &str) -> &'a str {
+    let (_, from) = readme
+        .split_once(&format!("```{language}\n"))
+        .expect("a block of this language");
+    from.split_once("```").expect("its end").0
+}
+
+#[test]
+fn its_configuration_is_right() {
+    let environment = Environment::new(program!());
+    environment.configure(block(&readme(), "toml"));
+    let output = environment
+        .command(["config", "check"])
+        .variable("OPENAI_API_KEY", API_KEY)
+        .run();
+    assert_eq!(output.status, Some(0), "{output}");
+}
+
+#[test]
+fn its_tool_is_the_example_of_the_sdk() {
+    let example = repository().join("plugins/sdk/examples/count_lines.rs");
+    let example = fs::read_to_string(example).unwrap();
+    assert_eq!(block(&readme(), "rust"), example);
+}
+
+#[test]
+fn its_permissions_are_read() {
+    let environment = Environment::new(program!());
+    let file = environment
+        .config_file()
+        .with_file_name("tool.permissions.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, block(&readme(), "json")).unwrap();
+    let output = environment.run(["permissions", "list"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(output.stdout.contains("/home/ada/docs/diary.txt"));
+}
