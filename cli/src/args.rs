@@ -220,7 +220,7 @@ pub enum PermissionsCommand {
 pub enum ConfigCommand {
     /// Print the path of the configuration file
     Path,
-    /// Print every setting and where it comes from
+    /// Print what is set and where it comes from
     Show,
     /// Check the configuration files
     Check,

@@ -125,6 +125,23 @@ impl CliError {
     }
 }
 
+impl CliError {
+    /// The error with its causes in one line, not escaped, without its hints.
+    pub fn in_one_line(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        let mut next = self.cause.as_deref().map(|cause| cause as &dyn Error);
+        while let Some(level) = next {
+            let message = level.to_string();
+            // Some libraries repeat their cause in their own message.
+            if parts.last().is_none_or(|said| !said.contains(&message)) {
+                parts.push(message);
+            }
+            next = level.source();
+        }
+        parts.join(": ")
+    }
+}
+
 /// Messages may quote a server or a file: nothing of them acts on the terminal.
 fn one_line(message: &str) -> String {
     dunlin_host::display::escape(message).into_owned()

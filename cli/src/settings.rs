@@ -284,6 +284,15 @@ impl Settings {
         Ok((agent, warning))
     }
 
+    /// The files that hold keys.
+    pub fn key_files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = self
+            .keys
+            .values()
+            .filter_map(|key| key.value.file.as_deref());
+        files.map(|file| self.folders.resolve(file, &self.folders.config))
+    }
+
     /// Reads a key of the configuration.
     fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
         let entry = self.keys.get(name).map(|key| &key.value);
@@ -348,20 +357,11 @@ impl Settings {
     /// Takes over what narrows, and says what was left out.
     fn apply_project(&mut self, loaded: Loaded) {
         let file = &loaded.file;
-        let mut ignored = project::ignored(&loaded);
-        match loaded.sourced(&file.default_agent) {
-            Some(agent) if self.agents.contains_key(&agent.value) => self.default_agent = agent,
-            Some(_) => ignored.push("default_agent (not one of yours)"),
-            None => {}
-        }
+        let ignored = project::ignored(&loaded);
         let denial = loaded.sourced(&file.on_denial);
         set(
             &mut self.on_denial,
             denial.filter(|denial| denial.value == OnDenial::Stop),
-        );
-        set(
-            &mut self.show_intermediate_steps,
-            loaded.sourced(&file.show_intermediate_steps),
         );
         let rounds = loaded.sourced(&file.limits.max_tool_rounds);
         let most_rounds = self.max_tool_rounds.value;
@@ -469,7 +469,7 @@ fn project_folder(
 
 /// The first line of a key file, and whether others than the user can read it.
 fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
-    let file = std::fs::File::open(path)?;
+    let file = crate::config::file::open_regular(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));

@@ -31,6 +31,8 @@ pub struct Workshop {
     asks: bool,
     /// What joins the built-in plugins.
     plugins: Vec<Plugin>,
+    /// Names this run in the audit log.
+    session: String,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
@@ -44,6 +46,7 @@ impl Workshop {
             settings,
             asks,
             plugins,
+            session: session_id(),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -92,7 +95,7 @@ impl Workshop {
                 }
                 let mut plugins = built_in_plugins();
                 plugins.extend(self.plugins.iter().cloned());
-                let host = Host::new(host_options(&self.settings), plugins)?;
+                let host = Host::new(host_options(&self.settings, &self.session), plugins)?;
                 Ok(self.host.get_or_init(|| host))
             }
         }
@@ -100,7 +103,10 @@ impl Workshop {
 
     /// The permission store alone, for what needs no tools.
     pub fn permissions(&self) -> Result<Permissions, CliError> {
-        Ok(Permissions::open(&host_options(&self.settings))?)
+        Ok(Permissions::open(&host_options(
+            &self.settings,
+            &self.session,
+        ))?)
     }
 }
 
@@ -124,7 +130,7 @@ pub fn runtime() -> Result<Runtime, CliError> {
 }
 
 /// What the host is told.
-pub fn host_options(settings: &Settings) -> HostOptions {
+pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
     let folders = &settings.folders;
     HostOptions {
         project: settings.project.clone(),
@@ -134,13 +140,16 @@ pub fn host_options(settings: &Settings) -> HostOptions {
         audit_file: folders.audit_file(),
         log_file: folders.plugin_log_file(),
         cache_dir: folders.cache.clone(),
-        protected: vec![
+        protected: [
             folders.config.clone(),
             folders.data.clone(),
             folders.cache.clone(),
             settings.project.join(".dunlin"),
-        ],
-        session: session_id(),
+        ]
+        .into_iter()
+        .chain(settings.key_files())
+        .collect(),
+        session: session.to_owned(),
         limits: Limits::standard(),
     }
 }

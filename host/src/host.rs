@@ -226,21 +226,9 @@ impl Host {
         }
     }
 
-    /// Writes into the audit log that a call was dropped, and forgets its answers.
+    /// Forgets what was answered for one call, after it was dropped or will not be run.
     pub fn cancelled(&self, call: &Call) {
         self.permissions().forget_call(&call.id);
-        if let Some(plugin) = self
-            .0
-            .plugins
-            .iter()
-            .find(|plugin| holds(plugin, &call.tool))
-        {
-            let clock = Clock::start(Duration::ZERO);
-            // The call is over either way; nothing more happens that would have to be logged.
-            let _ = self
-                .state(Phase::Run, &call.id, &call.tool, plugin, &clock)
-                .close(Some("cancelled"));
-        }
     }
 
     /// Marks a file as attached by the user: tools may read it whole. A path that leads nowhere is an
@@ -268,7 +256,7 @@ impl Host {
             tool: call.tool.clone(),
             arguments,
         };
-        let (result, state) = self
+        let (result, mut state) = self
             .guest(
                 &plugin,
                 state,
@@ -287,7 +275,13 @@ impl Host {
             Ok(Err(failure)) => Err(declared(&call.tool, failure)),
             Ok(Ok(content)) => success(&call.tool, content, self.0.limits.result_bytes),
         };
-        if let Some(state) = state {
+        // Whatever the guest made of it: a refusal of the user ends the call as one.
+        let refused = state.as_mut().and_then(|state| state.refused.take());
+        let result = match refused {
+            Some(question) => Err(Failure::Denied { question }),
+            None => result,
+        };
+        if let Some(state) = &mut state {
             state.write_messages();
             let error = result.as_ref().err().map(ToString::to_string);
             // What was done is done; that the log has a gap must still be known.
@@ -631,20 +625,20 @@ impl std::fmt::Debug for Host {
     }
 }
 
-fn holds(plugin: &Registered, tool: &str) -> bool {
-    plugin
-        .described
-        .get()
-        .and_then(|described| described.as_ref().ok())
-        .is_some_and(|described| described.tools.iter().any(|d| d.tool.name == tool))
-}
-
 /// The arguments as the guest gets them, once they fit the schema.
 fn checked_arguments(tool: &DescribedTool, arguments: &Value) -> Result<String, Failure> {
     let bad = |problem: String| Failure::Arguments {
         tool: tool.tool.name.clone(),
         problem,
     };
+    // First: checking takes time with the size.
+    let bytes = arguments.to_string().len();
+    if bytes > limits::MAX_ARGUMENT_BYTES {
+        return Err(bad(format!(
+            "{bytes} bytes; at most {} are allowed",
+            limits::MAX_ARGUMENT_BYTES
+        )));
+    }
     let mended = arguments::mend(arguments, &tool.tool.parameters);
     let text = if tool.check_arguments(&mended).is_ok() {
         mended.to_string()
@@ -656,13 +650,6 @@ fn checked_arguments(tool: &DescribedTool, arguments: &Value) -> Result<String, 
         })?;
         arguments.to_string()
     };
-    if text.len() > limits::MAX_ARGUMENT_BYTES {
-        return Err(bad(format!(
-            "{} bytes; at most {} are allowed",
-            text.len(),
-            limits::MAX_ARGUMENT_BYTES
-        )));
-    }
     Ok(text)
 }
 

@@ -70,6 +70,10 @@ pub(crate) const MAX_COPY_BYTES: usize = 8 * MIB;
 /// Bytes that one read gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_READ_BYTES: usize = MIB;
 
+/// Lines that one read gives to a guest: an empty line has no bytes and still takes room. What the
+/// contract says of `files`.
+pub(crate) const MAX_READ_LINES: u32 = 65_536;
+
 /// Entries of one folder that one listing gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 

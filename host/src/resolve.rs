@@ -142,7 +142,7 @@ impl Places {
     }
 }
 
-/// Resolves an address: `http` becomes `https`, query, fragment and credentials go, the port stays,
+/// Resolves an address: `http` becomes `https`, query and fragment go, credentials are refused, the port stays,
 /// an empty path becomes `/`.
 ///
 /// Dot segments and the host's case are normalised by the URL standard's own rules.

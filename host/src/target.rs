@@ -15,7 +15,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All operations in the order of their characters in [`Bits`].
+    /// All operations in the order of their characters in the three characters of a grant.
     pub const ALL: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Execute];
 
     /// The verb for messages: `read`, `write`, `execute`.
@@ -27,7 +27,7 @@ impl Operation {
         }
     }
 
-    /// The character that stands for it in [`Bits`].
+    /// The character that stands for it in the three characters of a grant.
     pub fn letter(self) -> char {
         match self {
             Operation::Read => 'r',

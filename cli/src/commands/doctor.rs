@@ -221,14 +221,7 @@ fn permissions(report: &mut Report<'_>, workshop: &Workshop) {
             );
         }
         (Err(error), _) => {
-            let text = error
-                .render(crate::ui::style::Styles::plain())
-                .unwrap_or_default();
-            report.line(
-                Verdict::Bad,
-                "permissions",
-                text.trim_start_matches("error: "),
-            );
+            report.line(Verdict::Bad, "permissions", &error.in_one_line());
             report.way_out(&format!("correct {short}, or move it away to begin anew"));
         }
     }
@@ -322,10 +315,7 @@ fn tools(report: &mut Report<'_>, workshop: &Workshop) {
             }
         }
         Err(error) => {
-            let text = error
-                .render(crate::ui::style::Styles::plain())
-                .unwrap_or_default();
-            report.line(Verdict::Bad, "tools", text.trim_start_matches("error: "));
+            report.line(Verdict::Bad, "tools", &error.in_one_line());
         }
     }
 }

@@ -11,6 +11,9 @@ use url::Url;
 
 use super::schema;
 
+/// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
+const MAX_TIMEOUT_SECS: u64 = 86_400;
+
 /// The largest configuration file in bytes. Real ones have a few kilobytes; this only keeps a mistake
 /// such as a device or a data file under that name from filling the memory.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -217,6 +220,10 @@ impl Loaded {
         if let Some(seconds) = seconds.filter(|value| *value.get_ref() == 0) {
             return Err(self.error_of(seconds, "request_timeout_secs must be at least 1"));
         }
+        if let Some(seconds) = seconds.filter(|value| *value.get_ref() > MAX_TIMEOUT_SECS) {
+            let problem = format!("request_timeout_secs must be at most {MAX_TIMEOUT_SECS}, a day");
+            return Err(self.error_of(seconds, problem));
+        }
         for (name, key) in &self.file.keys {
             if key.get_ref().env.is_some() == key.get_ref().file.is_some() {
                 return Err(self.error_of(key, format!("[keys.{name}] needs one of env and file")));
@@ -283,8 +290,17 @@ fn problem_of(agent: &AgentEntry, keys: &BTreeMap<String, Spanned<KeyEntry>>) ->
     })
 }
 
+/// Opens a file that is expected to be regular: a pipe in its place must not hold the program up.
+pub fn open_regular(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+}
+
 fn read_bounded(path: &Path) -> io::Result<String> {
-    let file = std::fs::File::open(path)?;
+    let file = open_regular(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }

@@ -1,7 +1,7 @@
 //! The folders: where configuration, data and cache are, and which folder is the project.
 
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::env::{self, Environment};
@@ -118,12 +118,19 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
 /// The home folder and `/` are no projects, whatever they hold: reading inside a project is allowed
 /// without a question, and these hold everything. Then it is the folder itself.
 pub fn find_project(current: &Path, home: Option<&Path>) -> PathBuf {
+    const SUPERUSER: u32 = 0;
+    let user = rustix::process::geteuid().as_raw();
     let is_project = |folder: &Path| {
         Some(folder) != home
             && folder.parent().is_some()
-            && PROJECT_MARKS
-                .iter()
-                .any(|mark| folder.join(mark).symlink_metadata().is_ok())
+            && PROJECT_MARKS.iter().any(|mark| {
+                // Somebody else's mark in a shared folder must not open all of it to tools.
+                let owner = folder
+                    .join(mark)
+                    .symlink_metadata()
+                    .map(|found| found.uid());
+                owner.is_ok_and(|owner| owner == user || owner == SUPERUSER)
+            })
     };
     let found = current.ancestors().find(|folder| is_project(folder));
     found.unwrap_or(current).to_path_buf()

@@ -231,10 +231,7 @@ fn status_hint(status: u16, key: Option<&str>, model: &str) -> Option<String> {
                 "check that the model {model:?} exists there, and the agent's base_url: it usually ends with /v1"
             )
         }
-        (413, _) => {
-            "the request is too large; start afresh with /clear or lower max_history_tokens"
-                .to_owned()
-        }
+        (413, _) => "the request is too large; start afresh with /clear".to_owned(),
         (429, _) => "wait a moment and ask again".to_owned(),
         (500..=599, _) => "the fault is on the server's side; ask again later".to_owned(),
         _ => return None,

@@ -115,13 +115,13 @@ fn a_project_only_narrows() {
     );
     check(
         "default_agent = \"remote\"",
-        ("remote", Continue, 20, 60),
-        "",
+        ("local", Continue, 20, 60),
+        "default_agent",
     );
     check(
-        "default_agent = \"evil\"",
+        "show_intermediate_steps = false",
         ("local", Continue, 20, 60),
-        "default_agent (not one of yours)",
+        "show_intermediate_steps",
     );
     check(
         "on_denial = \"continue\"\n[keys.main]\nenv = \"HOME\"\n[agents.local]\nbase_url = \"http://evil/v1\"\nmodel = \"m\"",

@@ -18,6 +18,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -33,6 +34,13 @@ use crate::turn::CallView;
 use stream::Filter;
 use style::{Label, Styles};
 use terminal::Streams;
+
+/// How long nobody may have typed before an answer is read. Longer than the pauses within a paste over a
+/// slow line and within a word; shorter than reading the question takes.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// Whoever types for so long before the prompt is no person: the question counts as interrupted.
+const LONGEST_TYPING: Duration = Duration::from_secs(20);
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -279,7 +287,9 @@ impl Ui {
             self.write(&mut screen, Sink::Out, &format!("{above}\n"));
             live
         };
-        self.put_early_typing_aside();
+        if self.streams.input && !self.wait_for_silence() {
+            return Typed::Interrupted;
+        }
         let lines = self.dumb.then(terminal::TurnMode::lines);
         let typed = read_line(prompt, self.styles);
         drop(lines);
@@ -309,6 +319,19 @@ impl Ui {
         if self.streams.input {
             lock(&self.early).extend(terminal::take_typed());
         }
+    }
+
+    /// Puts typing aside until it pauses, so that neither the middle of a paste nor a word begun too early
+    /// becomes an answer. `false`: it does not pause.
+    fn wait_for_silence(&self) -> bool {
+        let begin = Instant::now();
+        while begin.elapsed() < LONGEST_TYPING {
+            self.put_early_typing_aside();
+            if !terminal::is_typed_within(SILENCE) {
+                return true;
+            }
+        }
+        false
     }
 
     /// What was typed too early, as text for the next line; it is given once.

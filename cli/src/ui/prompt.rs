@@ -19,6 +19,9 @@ use super::{Typed, Ui};
 /// How many needs are listed before the rest is only counted. `v` lists them all.
 const MAX_NEEDS_SHOWN: usize = 8;
 
+/// Characters of a wrong answer that are repeated.
+const MAX_ECHO_CHARS: usize = 40;
+
 /// The longest wording in characters before its middle is left out. `v` shows it whole.
 const MAX_WORDING_CHARS: usize = 300;
 
@@ -88,6 +91,7 @@ fn converse(ui: &Ui, question: &Question) -> Answer {
     let (columns, rows) = super::terminal::size();
     let shown = Shown::new(question, ui.styles(), columns, rows);
     let mut next = Some(shown.text.clone());
+    let mut seen = shown.whole;
     loop {
         let above = next
             .take()
@@ -105,10 +109,25 @@ fn converse(ui: &Ui, question: &Question) -> Answer {
                     "the target does not fit on the screen, so it cannot be allowed for always";
                 next = Some(format!("  {why}\n  {}", shown.key(ui.styles())));
             }
+            Reply::Answer(Answer { allow: true, .. }) if !seen => {
+                let why = "there is more than the screen shows: v shows all of it first";
+                next = Some(format!("  {why}\n  {}", shown.key(ui.styles())));
+            }
             Reply::Answer(answer) => return answer,
-            Reply::View => next = Some(format!("{}\n  {}", view(question), shown.key(ui.styles()))),
+            Reply::View => {
+                seen = true;
+                next = Some(format!("{}\n  {}", view(question), shown.key(ui.styles())));
+            }
             Reply::Help => next = Some(help(shown.whole)),
-            Reply::Unknown => {}
+            Reply::Unknown if line.trim().is_empty() => {}
+            Reply::Unknown => {
+                let typed = escape(line.trim());
+                let typed = display::shorten(&typed, MAX_ECHO_CHARS);
+                next = Some(format!(
+                    "  \"{typed}\" is no answer\n  {}",
+                    shown.key(ui.styles())
+                ));
+            }
         }
     }
 }
@@ -125,7 +144,7 @@ struct Shown {
 
 impl Shown {
     fn new(question: &Question, styles: Styles, columns: usize, rows: usize) -> Shown {
-        let wording = escape(&question.wording);
+        let wording = calm(&question.wording);
         let short_wording = display::shorten(&wording, MAX_WORDING_CHARS);
         let mut lines = vec![match question.origin {
             Origin::Declared => styles.paint(Label::Name, &escape(&question.tool)) + " asks",
@@ -200,6 +219,16 @@ impl Shown {
     }
 }
 
+/// Escaped, and with single spaces: many in a row could push text to where the host's own lines stand.
+fn calm(text: &str) -> String {
+    let text = escape(text);
+    let words = text.split(|c: char| c.is_whitespace() || c == '\u{2800}');
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// Everything about the question, nothing shortened that a person could read.
 fn view(question: &Question) -> String {
     let wording = escape(&question.wording);
@@ -219,6 +248,9 @@ fn view(question: &Question) -> String {
             "    and {} more",
             question.needs.len() - MAX_VIEW_NEEDS
         ));
+    }
+    for notice in &question.notices {
+        lines.push(format!("  ! {}", escape(notice)));
     }
     let arguments = escape(&question.arguments.to_string());
     lines.push(format!(

@@ -6,7 +6,9 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -153,6 +155,21 @@ pub fn take_typed() -> Vec<u8> {
     }
 }
 
+/// Waits until something is typed, `true`, or the time is over.
+pub fn is_typed_within(time: Duration) -> bool {
+    let stdin = io::stdin();
+    let Ok(time) = Timespec::try_from(time) else {
+        return false;
+    };
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    // A closed terminal is always ready and never typed on; an interrupted wait begins anew.
+    match poll(&mut waiting, Some(&time)) {
+        Ok(0) => false,
+        Ok(_) => waiting[0].revents().contains(PollFlags::IN),
+        Err(error) => error == rustix::io::Errno::INTR,
+    }
+}
+
 /// What early typing amounts to as text on a line: keys that erase have erased, keys that move are
 /// left out, and the last Enter does not count, so that nothing is sent unseen.
 pub fn typed_text(typed: &[u8]) -> String {
@@ -170,6 +187,8 @@ pub fn typed_text(typed: &[u8]) -> String {
     for (key, stand_in) in keys {
         rest = rest.replace(key, stand_in.encode_utf8(&mut [0; 4]));
     }
+    // Keys with Ctrl would act on the line editor that was not there: Ctrl-D, Ctrl-L.
+    rest.retain(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x1b'));
     for c in Filter::default().piece(&rest).chars() {
         match c {
             '\u{e008}' => drop(text.pop()),
@@ -195,5 +214,6 @@ mod tests {
         check(b"\x1b[A\x1b[200~one\rtwo\x1b[201~", "one\ntwo");
         check("größe".as_bytes(), "größe");
         check(b"\x7f\x7f", "");
+        check(b"\x04\x0cab", "ab");
     }
 }

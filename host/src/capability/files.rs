@@ -18,7 +18,7 @@ use super::{CallState, Refusal, UseId, open, shown};
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
-use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES};
+use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
 use crate::target::{Need, Operation, Target};
 
 /// Names of a folder that are looked at before it counts as too large to list.
@@ -141,7 +141,7 @@ impl files::HostFile for CallState {
         let max_bytes = (max_bytes as usize).min(MAX_READ_BYTES);
         let wanted = Wanted {
             first: first - 1,
-            count,
+            count: count.min(MAX_READ_LINES),
             max_bytes,
             max_line_bytes: (max_line_bytes as usize).min(max_bytes),
         };
@@ -247,9 +247,8 @@ fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
         if entries.len() == MAX_NAMES_LOOKED_AT {
             return Ok(None);
         }
-        // What a link leads to may lie outside of what was granted: its kind is told, its size is not.
-        let link = entry.file_type() == FileType::Symlink;
-        let stat = rustix::fs::statat(folder, name, AtFlags::empty()).ok();
+        // What a link leads to may lie outside of what was granted, so it is not looked at.
+        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let kind = match stat
             .as_ref()
             .map(|stat| FileType::from_raw_mode(stat.st_mode))
@@ -259,7 +258,7 @@ fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
             _ => Kind::Other,
         };
         let size_bytes = match stat {
-            Some(stat) if kind == Kind::File && !link => u64::try_from(stat.st_size).unwrap_or(0),
+            Some(stat) if kind == Kind::File => u64::try_from(stat.st_size).unwrap_or(0),
             _ => 0,
         };
         entries.push(Entry {

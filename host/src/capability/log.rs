@@ -14,7 +14,7 @@ pub(crate) struct Messages {
 }
 
 impl log::Host for CallState {
-    fn log(&mut self, level: log::Level, mut message: String) -> wasmtime::Result<()> {
+    fn log(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         if self.phase == Phase::Describe {
             return Err(UsedInDescribe.into());
         }
@@ -22,8 +22,9 @@ impl log::Host for CallState {
             self.messages.dropped += 1;
             return Ok(());
         }
-        message.truncate(message.floor_char_boundary(MAX_LOG_MESSAGE_BYTES));
-        self.messages.kept.push((level, message));
+        // A copy: the guest's own text may be a thousand times as large, and would stay so.
+        let kept = &message[..message.floor_char_boundary(MAX_LOG_MESSAGE_BYTES)];
+        self.messages.kept.push((level, kept.to_owned()));
         Ok(())
     }
 }

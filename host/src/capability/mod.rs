@@ -91,6 +91,10 @@ pub(crate) struct CallState {
     uses: Vec<Use>,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
+    /// The question that the user answered with no, of several the last.
+    pub(crate) refused: Option<String>,
+    /// Whether the end stands in the audit log.
+    closed: bool,
 }
 
 /// Ends a plugin that wants to learn something in `describe`: what it says there has to be the same
@@ -117,6 +121,15 @@ struct Noted {
 /// The number of a [`Use`], kept by whoever acts under it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UseId(usize);
+
+impl Drop for CallState {
+    fn drop(&mut self) {
+        if self.phase == Phase::Run && !self.closed {
+            // The call is over either way; nothing more happens that would have to be logged.
+            let _ = self.close(Some("cancelled"));
+        }
+    }
+}
 
 impl CallState {
     pub(crate) fn new(
@@ -147,6 +160,8 @@ impl CallState {
             questions: 0,
             uses: Vec::new(),
             decided: HashMap::new(),
+            refused: None,
+            closed: false,
         }
     }
 
@@ -240,8 +255,9 @@ impl CallState {
         }
     }
 
-    /// Writes what was used and how the call ended.
-    pub(crate) fn close(&self, error: Option<&str>) -> Result<(), audit::AuditError> {
+    /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
+    pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), audit::AuditError> {
+        self.closed = true;
         let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
         let mut records: Vec<Record<'_>> = self
             .uses
@@ -269,6 +285,10 @@ impl CallState {
         let Some(ask) = self.ask.clone() else {
             return Ok((false, format!("{rule}; there was nobody to ask")));
         };
+        // The call ends as refused, whatever it does now: nobody needs to be asked again.
+        if self.refused.is_some() {
+            return Ok((false, format!("{rule}; refused in this call before")));
+        }
         if self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
             return Ok((
                 false,
@@ -293,10 +313,14 @@ impl CallState {
             notices: notices(rule).into_iter().collect(),
             origin: Origin::Undeclared,
         };
+        let wording = question.wording.clone();
         let answer = {
             let _standing = self.clock.pause();
             ask.ask(question).await
         };
+        if !answer.allow {
+            self.refused = Some(wording);
+        }
         self.shared.permissions.remember(
             &self.call,
             &self.plugin,

@@ -138,6 +138,9 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // A key that ends with `/` means all below; these targets end with one themselves.
+            Key::Exact(path) if path == Path::new("/") => f.write_str("/."),
+            Key::Url(url) if url.ends_with('/') => write!(f, "{url}."),
             Key::Exact(path) => f.write_str(&path_to_key(path)),
             Key::Below(folder) if folder == Path::new("/") => f.write_str("/"),
             Key::Below(folder) => write!(f, "{}/", path_to_key(folder)),
@@ -196,7 +199,7 @@ mod tests {
         );
         assert_eq!(
             keys(Target::Url("https://h/".into())),
-            ["https://h/", "https://h/"]
+            ["https://h/.", "https://h/"]
         );
     }
 }

@@ -10,7 +10,7 @@
 //! 5. defaults: reading inside the project is allowed, except files that look like secrets.
 //! 6. the user.
 //!
-//! This module decides and remembers; it neither asks nor opens anything. [`crate::capability`] does,
+//! This module decides and remembers; it neither asks nor opens anything. `crate::capability` does,
 //! at the moment of use. The file is read again whenever it changed, so an answer given in another
 //! Dunlin counts here at the next use. When it cannot be read nothing is allowed: a deny might stand
 //! in it.

@@ -63,6 +63,7 @@ const PREFIXES: &[&str] = &[
 
 /// Endings of names, in lower case.
 const SUFFIXES: &[&str] = &[
+    ".env",
     ".jks",
     ".kdbx",
     ".key",
@@ -106,6 +107,15 @@ pub fn looks_secret(path: &Path) -> bool {
         {
             return true;
         }
+        // Submodules keep theirs deeper.
+        if name == "config"
+            && path
+                .ancestors()
+                .skip(2)
+                .any(|folder| folder.ends_with(".git/modules"))
+        {
+            return true;
+        }
         if FOLDERS.contains(&parent.as_str()) {
             return true;
         }
@@ -137,6 +147,9 @@ mod tests {
             ("/p/.ssh/sub/file", true),
             ("/p/.git/config", true),
             ("/p/.git/HEAD", false),
+            ("/p/.git/modules/a/b/config", true),
+            ("/p/.git/modules/a/HEAD", false),
+            ("/p/prod.env", true),
             ("/p/config", false),
             ("/p/.aws/config", true),
             ("/p/credentials.json", true),

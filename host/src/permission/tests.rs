@@ -554,3 +554,42 @@ proptest! {
         }
     }
 }
+
+/// What is stored for one target means that target when it is read again, whatever it is.
+#[test]
+fn a_stored_key_means_what_was_answered() {
+    for target in [
+        Target::Path("/".into()),
+        Target::Path("/a".into()),
+        Target::Path("/a b/\u{e9}".into()),
+        Target::Url("https://h/".into()),
+        Target::Url("https://h/a/".into()),
+        Target::Url("https://h/a".into()),
+    ] {
+        let key = Key::exact(&target);
+        assert_eq!(resolved_key(&key.to_string()), key, "{target}");
+    }
+}
+
+/// The root folder is one folder; `always` for it says nothing of what it holds.
+#[test]
+fn always_for_the_root_folder_opens_nothing_below() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let root = Need {
+        target: Target::Path("/".into()),
+        operation: Operation::Read,
+    };
+    let who = plugin("p", "d", false);
+    permissions
+        .remember(CALL, &who, &[root.clone()], answer(true, Scope::Always))
+        .unwrap();
+    permissions.forget_call(CALL);
+    let permissions = fixture.open();
+    let verdict = |need: &Need| permissions.decide(CALL, &who, need).unwrap().verdict;
+    assert_eq!(verdict(&root), Verdict::Allow);
+    assert_eq!(
+        verdict(&fixture.need("outside/1", Operation::Read)),
+        Verdict::Ask
+    );
+}

@@ -46,7 +46,7 @@ pub struct Facts {
 pub struct Entry {
     /// The last part of the path.
     pub name: String,
-    /// A symbolic link counts as what it leads to.
+    /// A symbolic link is `other`; `stat` says what it leads to, where that may be known.
     pub kind: Kind,
     /// In bytes; 0 for anything but a file.
     pub size_bytes: u64,
