@@ -70,6 +70,11 @@ pub struct Question {
 pub trait Ask: Send + Sync {
     /// Asks one question.
     async fn ask(&self, question: Question) -> Answer;
+
+    /// Whether anybody is there to answer. Where nobody is, a question is a denial that no user gave.
+    fn is_attended(&self) -> bool {
+        true
+    }
 }
 
 /// Denies everything: for tests, and wherever nobody can be asked.
@@ -80,5 +85,9 @@ pub struct DenyAll;
 impl Ask for DenyAll {
     async fn ask(&self, _question: Question) -> Answer {
         Answer::DENY
+    }
+
+    fn is_attended(&self) -> bool {
+        false
     }
 }

@@ -179,7 +179,7 @@ impl CallState {
         let operation = need.operation;
         let refusal = || {
             Refusal::Guest(types::Error::Denied(types::Need {
-                target: written,
+                target: written.clone(),
                 operation: operation.into(),
             }))
         };
@@ -193,7 +193,7 @@ impl CallState {
             Verdict::Allow => (true, decision.rule.to_string()),
             Verdict::Deny => (false, decision.rule.to_string()),
             Verdict::Ask => self
-                .ask_undeclared(&need, &decision.rule)
+                .ask_undeclared(&need, &written, &decision.rule)
                 .await
                 .map_err(|e| host_failed(&e))?,
         };
@@ -280,9 +280,10 @@ impl CallState {
     async fn ask_undeclared(
         &mut self,
         need: &Need,
+        written: &types::Target,
         rule: &Rule,
     ) -> Result<(bool, String), crate::permission::PermissionError> {
-        let Some(ask) = self.ask.clone() else {
+        let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
             return Ok((false, format!("{rule}; there was nobody to ask")));
         };
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
@@ -313,13 +314,18 @@ impl CallState {
             notices: notices(rule).into_iter().collect(),
             origin: Origin::Undeclared,
         };
-        let wording = question.wording.clone();
         let answer = {
             let _standing = self.clock.pause();
             ask.ask(question).await
         };
         if !answer.allow {
-            self.refused = Some(wording);
+            // In the guest's own words: the model hears no more than the guest knew.
+            self.refused = Some(format!(
+                "{} wanted to {} '{}'",
+                self.tool,
+                need.operation.verb(),
+                crate::display::escape(written_text(written))
+            ));
         }
         self.shared.permissions.remember(
             &self.call,
@@ -431,4 +437,11 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 /// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
 pub(crate) fn shown(path: &Path) -> String {
     display::escape(&path.to_string_lossy()).into_owned()
+}
+
+/// A target as the guest wrote it.
+fn written_text(target: &types::Target) -> &str {
+    match target {
+        types::Target::Path(text) | types::Target::Url(text) | types::Target::Program(text) => text,
+    }
 }

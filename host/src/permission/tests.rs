@@ -582,7 +582,12 @@ fn always_for_the_root_folder_opens_nothing_below() {
     };
     let who = plugin("p", "d", false);
     permissions
-        .remember(CALL, &who, &[root.clone()], answer(true, Scope::Always))
+        .remember(
+            CALL,
+            &who,
+            std::slice::from_ref(&root),
+            answer(true, Scope::Always),
+        )
         .unwrap();
     permissions.forget_call(CALL);
     let permissions = fixture.open();
