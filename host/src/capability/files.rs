@@ -79,6 +79,11 @@ impl files::Host for CallState {
         Ok(entries)
     }
 
+    async fn edit(&mut self, _path: String, _edits: Vec<files::LineEdit>) -> Answer<files::Edited> {
+        self.only_in_run()?;
+        Err(Error::Unsupported("files cannot be edited yet".into()).into())
+    }
+
     async fn stat(&mut self, path: String) -> Answer<Facts> {
         let (path, _) = self.authorise_path(path, Operation::Read).await?;
         let fd = open::for_facts(&path).map_err(|e| open_error(&path, &e))?;
