@@ -134,6 +134,7 @@ pub fn host_options(settings: &Settings) -> HostOptions {
         audit_file: folders.audit_file(),
         log_file: folders.plugin_log_file(),
         cache_dir: folders.cache.clone(),
+        undo_dir: folders.undo(),
         protected: vec![
             folders.config.clone(),
             folders.data.clone(),

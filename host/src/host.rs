@@ -1,6 +1,7 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,8 +14,11 @@ use crate::ask::{Answer, Ask};
 use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
-use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
+use crate::capability::edit::LookError;
 use crate::capability::{self, CallState, Phase, Shared, UsedInDescribe, chain};
+use crate::edit::LineEdit;
+use crate::edit::prepare::hash_of;
 use crate::engine::Ticking;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
@@ -25,7 +29,8 @@ use crate::plugin::{
     Described, DescribedTool, LoadError, Loaded, Plugin, Registered, Tool, one_line,
 };
 use crate::resolve;
-use crate::target::{Need, Target};
+use crate::target::{Need, Operation, Target};
+use crate::undo::{Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, arguments, display};
 
 /// Why the host, rather than a tool, failed.
@@ -76,6 +81,8 @@ impl Host {
                 log: JsonLines::new(&options.log_file),
                 session: options.session,
                 history: HistoryBook::default(),
+                undo: Journal::new(&options.undo_dir),
+                turn: AtomicU64::new(0),
             }),
             limits: options.limits,
             cache: Cache::new(&options.cache_dir),
@@ -158,17 +165,23 @@ impl Host {
         let plan = result
             .map_err(|problem| fault(&call.tool, problem))?
             .map_err(|failure| declared(&call.tool, failure))?;
-        if plan.needs.len() > limits::MAX_NEEDS {
+        let wanted = plan.needs.len() + plan.actions.len();
+        if wanted > limits::MAX_NEEDS {
             let problem = format!(
-                "wants {} files, addresses and programs at once; at most {} can be judged",
-                plan.needs.len(),
+                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
                 limits::MAX_NEEDS
             );
             return Err(fault(&call.tool, problem));
         }
-        let mut needs: Vec<Need> = Vec::with_capacity(plan.needs.len());
+        let mut needs: Vec<Need> = Vec::with_capacity(wanted);
         for need in plan.needs {
             let need = self.resolve(&call.tool, need)?;
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let (actions, more) = self.look_at_actions(call, &plugin, plan.actions).await?;
+        for need in more {
             if !needs.contains(&need) {
                 needs.push(need);
             }
@@ -185,6 +198,7 @@ impl Host {
         Ok(Plan {
             question,
             needs,
+            actions,
             standing,
         })
     }
@@ -206,19 +220,20 @@ impl Host {
             .map_err(|e| Failure::Host(chain(&e)))
     }
 
-    /// Runs a call. Every use is checked again; `ask` is for uses that the plan did not declare and
-    /// nothing decides about, and the clock of the call stands meanwhile.
+    /// Runs a call as it was planned. Every use is checked again; `ask` is for uses that the plan did not
+    /// declare and nothing decides about, and the clock of the call stands meanwhile.
     ///
     /// Dropping the future stops the guest at its next epoch, within some milliseconds, and drops
     /// everything it held. Call [`Host::cancelled`] then, so that the audit log says so.
     pub async fn run(
         &self,
         call: &Call,
+        plan: &Plan,
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
         let clock = Clock::start(self.0.limits.run_time);
-        let result = self.run_on(call, ask, progress, &clock).await;
+        let result = self.run_on(call, plan, ask, progress, &clock).await;
         self.permissions().forget_call(&call.id);
         Outcome {
             result,
@@ -247,13 +262,60 @@ impl Host {
     /// error.
     pub fn mark_attached(&self, path: &Path) -> Result<(), PermissionError> {
         let path = resolve::real_path(&self.permissions().project().join(path))?;
-        self.0.shared.history.mark(&path, History::ATTACHED);
+        // One that cannot be read was not attached with its content: it has to be read before it is edited.
+        let content = capability::open::for_reading(&path).and_then(|file| hash_of(&file));
+        let content = content.ok().flatten();
+        self.0
+            .shared
+            .history
+            .mark(&path, History::ATTACHED, content);
         Ok(())
+    }
+
+    /// A turn begins: what is edited from now on is taken back together.
+    pub fn begin_turn(&self) {
+        self.0.shared.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes back the edits of the last turn in this project that made any, whole or not at all. `None`:
+    /// there is none, or it is too long ago.
+    ///
+    /// Files that changed since are an error that names them. Blocks until the disk has it.
+    pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
+        let shared = &self.0.shared;
+        let undone = shared.undo.undo_last(self.permissions().project())?;
+        let targets: Vec<String> = undone
+            .iter()
+            .flat_map(|undone| &undone.files)
+            .map(|(path, _)| path.display().to_string())
+            .collect();
+        let records: Vec<Record<'_>> = targets
+            .iter()
+            .map(|target| Record {
+                time: audit::now(),
+                session: &shared.session,
+                call: "",
+                tool: "/undo",
+                plugin: "",
+                digest: "",
+                event: Event::Used,
+                target: Some(target),
+                operation: Some(Operation::Write.verb()),
+                rule: Some("the user took the last edits back"),
+                times: None,
+                bytes: None,
+                duration_us: None,
+                error: None,
+            })
+            .collect();
+        shared.audit.append(&records)?;
+        Ok(undone)
     }
 
     async fn run_on(
         &self,
         call: &Call,
+        plan: &Plan,
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
         clock: &Clock,
@@ -262,6 +324,7 @@ impl Host {
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
         state.arguments = call.arguments.clone();
+        state.actions = plan.actions.clone();
         state.ask = Some(ask);
         state.progress = Some(progress);
         let wire_call = wire::Call {
@@ -545,6 +608,65 @@ impl Host {
         })
     }
 
+    /// Works out what the actions of a plan come to, and what they need. Gives way between them: each may
+    /// take some tenths of a second.
+    async fn look_at_actions(
+        &self,
+        call: &Call,
+        plugin: &Registered,
+        planned: Vec<wire::Action>,
+    ) -> Result<(Vec<Action>, Vec<Need>), Failure> {
+        let mut actions: Vec<Action> = Vec::with_capacity(planned.len());
+        let mut needs = Vec::new();
+        let mut bytes = 0;
+        for action in planned {
+            let edit = match action {
+                wire::Action::Edit(edit) => edit,
+                wire::Action::Command(_) => {
+                    return Err(fault(
+                        &call.tool,
+                        "wants to run a command, which this version does not offer".into(),
+                    ));
+                }
+            };
+            tokio::task::yield_now().await;
+            let target = self.resolve(&call.tool, edit_need(edit.path))?.target;
+            let Some(path) = target.path() else { continue };
+            if actions.iter().any(|Action::Edit(other)| other.path == path) {
+                let problem = format!("wants to edit {} twice at once", capability::shown(path));
+                return Err(fault(&call.tool, problem));
+            }
+            let edits: Vec<LineEdit> = edit.edits.into_iter().map(LineEdit::from).collect();
+            match self
+                .0
+                .shared
+                .look_at_edit(&call.id, &plugin.id, path, &edits)
+            {
+                Ok(prepared) => {
+                    bytes += prepared.new.len() + prepared.base.map_or(0, |base| base.len());
+                    needs.extend(prepared.edit.needs());
+                    actions.push(Action::Edit(prepared.edit));
+                }
+                // That is what the plan will say.
+                Err(LookError::Denied(need)) => needs.push(need),
+                Err(LookError::Permission(error)) => return Err(Failure::Host(chain(&error))),
+                Err(LookError::Prepare(error)) => {
+                    return Err(Failure::Action {
+                        message: chain(&error),
+                    });
+                }
+            }
+            if bytes > limits::MAX_EDITED_BYTES {
+                let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
+                let message = format!(
+                    "the files to edit have more than {most} MiB together; edit fewer at once"
+                );
+                return Err(Failure::Action { message });
+            }
+        }
+        Ok((actions, needs))
+    }
+
     fn standing(&self, call: &str, plugin: &PluginId, needs: &[Need]) -> Result<Standing, Failure> {
         let mut open = Vec::new();
         let mut notices = Vec::new();
@@ -628,6 +750,14 @@ impl std::fmt::Debug for Host {
         f.debug_struct("Host")
             .field("plugins", &plugins)
             .finish_non_exhaustive()
+    }
+}
+
+/// The need of an edit, as a tool would write it.
+fn edit_need(path: String) -> types::Need {
+    types::Need {
+        target: types::Target::Path(path),
+        operation: types::Operation::Write,
     }
 }
 

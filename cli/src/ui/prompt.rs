@@ -270,6 +270,7 @@ mod tests {
             arguments: serde_json::json!({"file_path": targets.first()}),
             wording: wording.to_owned(),
             needs: targets.iter().map(need).collect(),
+            actions: Vec::new(),
             notices: vec!["outside the project".to_owned()],
             origin: Origin::Declared,
         }
