@@ -14,10 +14,8 @@ use crate::ask::{Answer, Ask};
 use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
-use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::edit::LookError;
+use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::{self, CallState, Phase, Shared, UsedInDescribe, chain};
-use crate::edit::LineEdit;
 use crate::edit::prepare::hash_of;
 use crate::engine::Ticking;
 use crate::engine::cache::Cache;
@@ -31,7 +29,7 @@ use crate::plugin::{
 use crate::resolve;
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Journal, UndoError, Undone};
-use crate::{AuditError, History, HistoryBook, HostOptions, Progress, arguments, display};
+use crate::{AuditError, History, HistoryBook, HostOptions, Progress, actions, arguments, display};
 
 /// Why the host, rather than a tool, failed.
 #[derive(Debug, thiserror::Error)]
@@ -180,8 +178,8 @@ impl Host {
                 needs.push(need);
             }
         }
-        let (actions, more) = self.look_at_actions(call, &plugin, plan.actions).await?;
-        for need in more {
+        let looked = actions::look(&self.0.shared, call, &plugin.id, plan.actions).await?;
+        for need in looked.needs {
             if !needs.contains(&need) {
                 needs.push(need);
             }
@@ -189,7 +187,7 @@ impl Host {
         let mut question = plan.question;
         question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
         if question.trim().is_empty() {
-            question = format!("Run {}?", call.tool);
+            question = looked.wording;
         }
         let standing = self.standing(&call.id, &plugin.id, &needs)?;
         if let Standing::Denied { need, rule } = &standing {
@@ -198,7 +196,7 @@ impl Host {
         Ok(Plan {
             question,
             needs,
-            actions,
+            actions: looked.actions,
             standing,
         })
     }
@@ -608,65 +606,6 @@ impl Host {
         })
     }
 
-    /// Works out what the actions of a plan come to, and what they need. Gives way between them: each may
-    /// take some tenths of a second.
-    async fn look_at_actions(
-        &self,
-        call: &Call,
-        plugin: &Registered,
-        planned: Vec<wire::Action>,
-    ) -> Result<(Vec<Action>, Vec<Need>), Failure> {
-        let mut actions: Vec<Action> = Vec::with_capacity(planned.len());
-        let mut needs = Vec::new();
-        let mut bytes = 0;
-        for action in planned {
-            let edit = match action {
-                wire::Action::Edit(edit) => edit,
-                wire::Action::Command(_) => {
-                    return Err(fault(
-                        &call.tool,
-                        "wants to run a command, which this version does not offer".into(),
-                    ));
-                }
-            };
-            tokio::task::yield_now().await;
-            let target = self.resolve(&call.tool, edit_need(edit.path))?.target;
-            let Some(path) = target.path() else { continue };
-            if actions.iter().any(|Action::Edit(other)| other.path == path) {
-                let problem = format!("wants to edit {} twice at once", capability::shown(path));
-                return Err(fault(&call.tool, problem));
-            }
-            let edits: Vec<LineEdit> = edit.edits.into_iter().map(LineEdit::from).collect();
-            match self
-                .0
-                .shared
-                .look_at_edit(&call.id, &plugin.id, path, &edits)
-            {
-                Ok(prepared) => {
-                    bytes += prepared.new.len() + prepared.base.map_or(0, |base| base.len());
-                    needs.extend(prepared.edit.needs());
-                    actions.push(Action::Edit(prepared.edit));
-                }
-                // That is what the plan will say.
-                Err(LookError::Denied(need)) => needs.push(need),
-                Err(LookError::Permission(error)) => return Err(Failure::Host(chain(&error))),
-                Err(LookError::Prepare(error)) => {
-                    return Err(Failure::Action {
-                        message: chain(&error),
-                    });
-                }
-            }
-            if bytes > limits::MAX_EDITED_BYTES {
-                let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
-                let message = format!(
-                    "the files to edit have more than {most} MiB together; edit fewer at once"
-                );
-                return Err(Failure::Action { message });
-            }
-        }
-        Ok((actions, needs))
-    }
-
     fn standing(&self, call: &str, plugin: &PluginId, needs: &[Need]) -> Result<Standing, Failure> {
         let mut open = Vec::new();
         let mut notices = Vec::new();
@@ -750,14 +689,6 @@ impl std::fmt::Debug for Host {
         f.debug_struct("Host")
             .field("plugins", &plugins)
             .finish_non_exhaustive()
-    }
-}
-
-/// The need of an edit, as a tool would write it.
-fn edit_need(path: String) -> types::Need {
-    types::Need {
-        target: types::Target::Path(path),
-        operation: types::Operation::Write,
     }
 }
 

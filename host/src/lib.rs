@@ -16,6 +16,7 @@
 //! 2. [`Host::answer`] remembers what the user said to the needs that were open.
 //! 3. [`Host::run`] runs it in a fresh store within its limits. Dropping the future cancels it.
 
+mod actions;
 mod arguments;
 pub mod ask;
 mod audit;

@@ -202,6 +202,12 @@ impl Plan {
         }
     }
 
+    /// A plan whose actions say it all: the host words the question from them, and knows what the tool
+    /// cannot know yet, such as whether a file exists.
+    pub fn of_actions() -> Self {
+        Self::ask("")
+    }
+
     /// Adds reading a file, or listing a folder.
     pub fn reads(self, path: impl Into<String>) -> Self {
         self.needs(Target::Path(path.into()), Operation::Read)
