@@ -94,6 +94,8 @@ pub enum Command {
     /// List, set, remove and explain permissions
     #[command(subcommand, arg_required_else_help = true)]
     Permissions(PermissionsCommand),
+    /// Show what tools were allowed, what they did, what was refused
+    Audit(AuditArgs),
     /// Show and check the configuration
     #[command(subcommand, arg_required_else_help = true)]
     Config(ConfigCommand),
@@ -213,6 +215,35 @@ pub enum PermissionsCommand {
         /// A file, `folder/`, a program, `https://host/`
         target: String,
     },
+}
+
+/// Arguments of `audit`: which lines of the audit log.
+#[derive(Debug, Default, Args)]
+pub struct AuditArgs {
+    /// Only this tool
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Only targets that contain this
+    #[arg(long, value_name = "TEXT")]
+    pub target: Option<String>,
+    /// Only sessions whose id starts with this
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only from this time on, UTC: 2026-01-31, 2026-01-31T12:00
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only what was refused
+    #[arg(long)]
+    pub denied: bool,
+    /// Print at most so many of the newest lines; 0 prints all
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 50)]
+    pub lines: usize,
+    /// Go on and print what comes
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Print the lines as they are stored: JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What can be done with the configuration.

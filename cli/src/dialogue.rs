@@ -93,6 +93,7 @@ impl Dialogue {
         };
         let interrupt = interrupted(workshop)?;
         let _hands_off = HandsOff::begin(workshop);
+        host.begin_turn();
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let report = workshop.runtime()?.block_on(turn);
         workshop.ui.end_reply();

@@ -140,6 +140,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         audit_file: folders.audit_file(),
         log_file: folders.plugin_log_file(),
         cache_dir: folders.cache.clone(),
+        undo_dir: folders.undo(),
         protected: [
             folders.config.clone(),
             folders.data.clone(),

@@ -150,6 +150,7 @@ fn main() -> Result<()> {
             audit_file: root.join("data/audit.jsonl"),
             log_file: root.join("data/plugins.jsonl"),
             cache_dir: root.join("cache"),
+            undo_dir: root.join("undo"),
             protected: Vec::new(),
             session: "bench".into(),
             limits: Limits::standard(),
@@ -226,9 +227,10 @@ fn main() -> Result<()> {
                 texts.0 = text;
             }
 
+            let plan = host.prepare(&call).await.expect("a plan");
             let start = Instant::now();
             let outcome = host
-                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
                 .await;
             run_times.push(start.elapsed());
             texts.1 = outcome.result.expect("a result").text;
@@ -237,7 +239,7 @@ fn main() -> Result<()> {
             let plan = host.prepare(&call).await.expect("a plan");
             assert_eq!(plan.standing, Standing::Allowed);
             let outcome = host
-                .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+                .run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
                 .await;
             call_times.push(start.elapsed());
             outcome.result.expect("a result");

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::call::Action;
 use crate::target::Need;
 
 /// How long an answer holds.
@@ -55,6 +56,8 @@ pub struct Question {
     pub wording: String,
     /// What would be granted, resolved; only what is not decided yet.
     pub needs: Vec<Need>,
+    /// What would happen: the answer holds for exactly that.
+    pub actions: Vec<Action>,
     /// Things the user should know before answering, each one short sentence: outside the project,
     /// looks like a secret, the plugin changed since the grant.
     pub notices: Vec<String>,

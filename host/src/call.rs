@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::ask::{Origin, Question};
+use crate::edit::FileEdit;
 use crate::target::Need;
 
 /// What the model proposed.
@@ -21,10 +22,20 @@ pub struct Call {
 pub struct Plan {
     /// The tool's question in one line. Written by the plugin: escape before showing.
     pub question: String,
-    /// Everything it declared, resolved.
+    /// Everything it declared, resolved, and what its actions need.
     pub needs: Vec<Need>,
+    /// What is going to happen beyond what needs can say. It happens like this or is asked about again.
+    pub actions: Vec<Action>,
     /// What the permission store says of it.
     pub standing: Standing,
+}
+
+/// Something a call is going to do, worked out by the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// A file is changed or created.
+    Edit(FileEdit),
 }
 
 impl Plan {
@@ -39,6 +50,7 @@ impl Plan {
             arguments: call.arguments.clone(),
             wording: self.question.clone(),
             needs: needs.clone(),
+            actions: self.actions.clone(),
             notices: notices.clone(),
             origin: Origin::Declared,
         })
@@ -116,6 +128,13 @@ pub enum Failure {
         /// The tool.
         tool: String,
         /// What the tool said.
+        message: String,
+    },
+    /// What the call is going to do cannot be done as things are: the file changed since it was read, the
+    /// edits do not fit into it.
+    #[error("{message}")]
+    Action {
+        /// What is in the way, and the way out.
         message: String,
     },
     /// The tool broke: a trap, a limit, a result that is no result.

@@ -1,8 +1,10 @@
-//! Remembers what happened to files in this session.
+//! Remembers what happened to files in this session, and what was seen of them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::edit::ContentHash;
 
 /// A set of things that happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,25 +24,52 @@ impl History {
     }
 }
 
+/// What a tool saw at a path when it last looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// There was nothing.
+    Nothing,
+    /// A file with this content.
+    Content(ContentHash),
+}
+
 /// What happened to which file, by resolved path. Grows with the files that are touched.
 #[derive(Debug, Default)]
-pub(crate) struct HistoryBook(Mutex<HashMap<PathBuf, History>>);
+pub(crate) struct HistoryBook(Mutex<HashMap<PathBuf, Entry>>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Entry {
+    happened: History,
+    seen: Option<Seen>,
+}
 
 impl HistoryBook {
-    pub(crate) fn mark(&self, path: &Path, what: History) {
-        let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match book.get_mut(path) {
-            Some(history) => history.0 |= what.0,
-            None => drop(book.insert(path.to_owned(), what)),
-        }
+    /// Notes that something happened to a file, and what it holds since or was seen to hold. A file that is
+    /// too large to be edited is not seen as a whole: `None`.
+    pub(crate) fn mark(&self, path: &Path, what: History, content: Option<ContentHash>) {
+        let mut book = self.book();
+        let entry = book.entry(path.to_owned()).or_default();
+        entry.happened.0 |= what.0;
+        entry.seen = content.map(Seen::Content);
+    }
+
+    /// Notes that a tool looked and found nothing.
+    pub(crate) fn mark_absent(&self, path: &Path) {
+        self.book().entry(path.to_owned()).or_default().seen = Some(Seen::Nothing);
     }
 
     pub(crate) fn of(&self, path: &Path) -> History {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.book()
             .get(path)
-            .copied()
+            .map(|entry| entry.happened)
             .unwrap_or_default()
+    }
+
+    pub(crate) fn seen(&self, path: &Path) -> Option<Seen> {
+        self.book().get(path)?.seen
+    }
+
+    fn book(&self) -> MutexGuard<'_, HashMap<PathBuf, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

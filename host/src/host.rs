@@ -1,6 +1,7 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::{self, CallState, Phase, Shared, UsedInDescribe, chain};
+use crate::edit::prepare::hash_of;
 use crate::engine::Ticking;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
@@ -25,8 +27,9 @@ use crate::plugin::{
     Described, DescribedTool, LoadError, Loaded, Plugin, Registered, Tool, one_line,
 };
 use crate::resolve;
-use crate::target::{Need, Target};
-use crate::{AuditError, History, HistoryBook, HostOptions, Progress, arguments, display};
+use crate::target::{Need, Operation, Target};
+use crate::undo::{Journal, UndoError, Undone};
+use crate::{AuditError, History, HistoryBook, HostOptions, Progress, actions, arguments, display};
 
 /// Why the host, rather than a tool, failed.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +79,8 @@ impl Host {
                 log: JsonLines::new(&options.log_file),
                 session: options.session,
                 history: HistoryBook::default(),
+                undo: Journal::new(&options.undo_dir),
+                turn: AtomicU64::new(0),
             }),
             limits: options.limits,
             cache: Cache::new(&options.cache_dir),
@@ -158,17 +163,23 @@ impl Host {
         let plan = result
             .map_err(|problem| fault(&call.tool, problem))?
             .map_err(|failure| declared(&call.tool, failure))?;
-        if plan.needs.len() > limits::MAX_NEEDS {
+        let wanted = plan.needs.len() + plan.actions.len();
+        if wanted > limits::MAX_NEEDS {
             let problem = format!(
-                "wants {} files, addresses and programs at once; at most {} can be judged",
-                plan.needs.len(),
+                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
                 limits::MAX_NEEDS
             );
             return Err(fault(&call.tool, problem));
         }
-        let mut needs: Vec<Need> = Vec::with_capacity(plan.needs.len());
+        let mut needs: Vec<Need> = Vec::with_capacity(wanted);
         for need in plan.needs {
             let need = self.resolve(&call.tool, need)?;
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let looked = actions::look(&self.0.shared, call, &plugin.id, plan.actions).await?;
+        for need in looked.needs {
             if !needs.contains(&need) {
                 needs.push(need);
             }
@@ -176,7 +187,7 @@ impl Host {
         let mut question = plan.question;
         question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
         if question.trim().is_empty() {
-            question = format!("Run {}?", call.tool);
+            question = looked.wording;
         }
         let standing = self.standing(&call.id, &plugin.id, &needs)?;
         if let Standing::Denied { need, rule } = &standing {
@@ -185,6 +196,7 @@ impl Host {
         Ok(Plan {
             question,
             needs,
+            actions: looked.actions,
             standing,
         })
     }
@@ -206,19 +218,20 @@ impl Host {
             .map_err(|e| Failure::Host(chain(&e)))
     }
 
-    /// Runs a call. Every use is checked again; `ask` is for uses that the plan did not declare and
-    /// nothing decides about, and the clock of the call stands meanwhile.
+    /// Runs a call as it was planned. Every use is checked again; `ask` is for uses that the plan did not
+    /// declare and nothing decides about, and the clock of the call stands meanwhile.
     ///
     /// Dropping the future stops the guest at its next epoch, within some milliseconds, and drops
     /// everything it held. Call [`Host::cancelled`] then, so that the audit log says so.
     pub async fn run(
         &self,
         call: &Call,
+        plan: &Plan,
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
         let clock = Clock::start(self.0.limits.run_time);
-        let result = self.run_on(call, ask, progress, &clock).await;
+        let result = self.run_on(call, plan, ask, progress, &clock).await;
         self.permissions().forget_call(&call.id);
         Outcome {
             result,
@@ -235,13 +248,60 @@ impl Host {
     /// error.
     pub fn mark_attached(&self, path: &Path) -> Result<(), PermissionError> {
         let path = resolve::real_path(&self.permissions().project().join(path))?;
-        self.0.shared.history.mark(&path, History::ATTACHED);
+        // One that cannot be read was not attached with its content: it has to be read before it is edited.
+        let content = capability::open::for_reading(&path).and_then(|file| hash_of(&file));
+        let content = content.ok().flatten();
+        self.0
+            .shared
+            .history
+            .mark(&path, History::ATTACHED, content);
         Ok(())
+    }
+
+    /// A turn begins: what is edited from now on is taken back together.
+    pub fn begin_turn(&self) {
+        self.0.shared.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes back the edits of the last turn in this project that made any, whole or not at all. `None`:
+    /// there is none, or it is too long ago.
+    ///
+    /// Files that changed since are an error that names them. Blocks until the disk has it.
+    pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
+        let shared = &self.0.shared;
+        let undone = shared.undo.undo_last(self.permissions().project())?;
+        let targets: Vec<String> = undone
+            .iter()
+            .flat_map(|undone| &undone.files)
+            .map(|(path, _)| path.display().to_string())
+            .collect();
+        let records: Vec<Record<'_>> = targets
+            .iter()
+            .map(|target| Record {
+                time: audit::now(),
+                session: &shared.session,
+                call: "",
+                tool: "/undo",
+                plugin: "",
+                digest: "",
+                event: Event::Used,
+                target: Some(target),
+                operation: Some(Operation::Write.verb()),
+                rule: Some("the user took the last edits back"),
+                times: None,
+                bytes: None,
+                duration_us: None,
+                error: None,
+            })
+            .collect();
+        shared.audit.append(&records)?;
+        Ok(undone)
     }
 
     async fn run_on(
         &self,
         call: &Call,
+        plan: &Plan,
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
         clock: &Clock,
@@ -250,6 +310,7 @@ impl Host {
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
         state.arguments = call.arguments.clone();
+        state.actions = plan.actions.clone();
         state.ask = Some(ask);
         state.progress = Some(progress);
         let wire_call = wire::Call {

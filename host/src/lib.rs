@@ -16,6 +16,7 @@
 //! 2. [`Host::answer`] remembers what the user said to the needs that were open.
 //! 3. [`Host::run`] runs it in a fresh store within its limits. Dropping the future cancels it.
 
+mod actions;
 mod arguments;
 pub mod ask;
 mod audit;
@@ -23,6 +24,7 @@ mod bindings;
 pub mod call;
 mod capability;
 pub mod display;
+pub mod edit;
 mod engine;
 mod history;
 mod host;
@@ -32,6 +34,7 @@ mod plugin;
 mod resolve;
 mod schema;
 pub mod target;
+pub mod undo;
 
 use std::path::PathBuf;
 
@@ -62,7 +65,9 @@ pub struct HostOptions {
     pub log_file: PathBuf,
     /// Where compiled components and tool lists are kept; need not exist.
     pub cache_dir: PathBuf,
-    /// Folders and files that are never granted to a tool: Dunlin's own. The files and the folder
+    /// Where the content of edited files is kept, to take edits back; need not exist.
+    pub undo_dir: PathBuf,
+    /// Folders and files that are never granted to a tool: Dunlin's own. The files and the folders
     /// above are added by themselves.
     pub protected: Vec<PathBuf>,
     /// The id of the session, for the audit log.

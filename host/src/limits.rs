@@ -102,6 +102,10 @@ pub(crate) const MAX_TARGETS: usize = 50_000;
 /// Needs that one call may declare. More cannot be judged by anybody.
 pub(crate) const MAX_NEEDS: usize = 64;
 
+/// Bytes of the files that one call may declare to edit, before and after together. Their differences are kept
+/// until the user has answered.
+pub(crate) const MAX_EDITED_BYTES: usize = 64 * MIB;
+
 /// Questions that one call may cause on top of its declared needs. Against wearing the user down.
 pub(crate) const MAX_UNDECLARED_QUESTIONS: usize = 8;
 

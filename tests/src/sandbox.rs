@@ -103,6 +103,11 @@ impl Sandbox {
         self.root.join("cache")
     }
 
+    /// What edited files held before.
+    pub fn undo(&self) -> PathBuf {
+        self.root.join("data/undo")
+    }
+
     /// A host with these guests and, last, the well-behaved `echo`.
     pub fn host(&self, guests: &[&str], limits: Limits) -> Host {
         let guests = guests.iter().chain(&["echo"]);
@@ -124,6 +129,7 @@ impl Sandbox {
             audit_file: self.audit_file(),
             log_file: self.log_file(),
             cache_dir: self.cache(),
+            undo_dir: self.undo(),
             protected: vec![self.root.join("config"), self.root.join("data")],
             session: "a session".to_owned(),
             limits,
@@ -171,6 +177,16 @@ pub fn call(tool: &str, arguments: Value) -> Call {
     }
 }
 
+/// A plan that declares nothing, for calls that are run without being prepared.
+pub fn unplanned() -> Plan {
+    Plan {
+        question: String::new(),
+        needs: Vec::new(),
+        actions: Vec::new(),
+        standing: Standing::Allowed,
+    }
+}
+
 /// Leads a call through its three steps, as the chat does: declared needs are asked of `ask`, too.
 pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome, Failure> {
     let plan = host.prepare(call).await?;
@@ -184,7 +200,7 @@ pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome
             return Err(denied(&plan));
         }
     }
-    Ok(host.run(call, ask, Arc::new(NoProgress)).await)
+    Ok(host.run(call, &plan, ask, Arc::new(NoProgress)).await)
 }
 
 /// Calls `echo`: whatever happened before, the host goes on.
@@ -197,7 +213,7 @@ pub async fn assert_alive(host: &Host) {
     let plan = host.prepare(&call).await.expect("the plan of echo");
     assert_eq!(plan.standing, Standing::Allowed);
     let outcome = host
-        .run(&call, Arc::new(Asker::no()), Arc::new(NoProgress))
+        .run(&call, &plan, Arc::new(Asker::no()), Arc::new(NoProgress))
         .await;
     assert_eq!(
         outcome.result.expect("the result of echo").text,

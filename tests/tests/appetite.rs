@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_host::NoProgress;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Host, Limits};
-use dunlin_tests::sandbox::{PATIENT, Sandbox, assert_alive, call};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -48,7 +48,7 @@ async fn run(host: &Host, guest: &str) {
     let call = call(guest, arguments);
     // How they end is tested elsewhere; here it matters what they take.
     if host.prepare(&call).await.is_ok() {
-        host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+        host.run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress))
             .await;
     }
 }
@@ -142,7 +142,8 @@ async fn open_files_are_closed() {
     }
     let call = call("many_handles", json!({ "path": "README.md" }));
     for polls in 1..20 {
-        let run = host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress));
+        let plan = unplanned();
+        let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
         let mut run = std::pin::pin!(run);
         let mut left = polls;
         std::future::poll_fn(|context| {

@@ -1,6 +1,7 @@
 //! The commands: one module, one argument struct and one function each.
 
 pub mod ask;
+pub mod audit;
 pub mod chat;
 pub mod completions;
 pub mod config;
@@ -54,6 +55,7 @@ fn dispatch(
         None | Some(Command::Chat(_)) => chat::run(&mut workshop(environment)?, global),
         Some(Command::Ask(args)) => ask::run(&mut workshop(environment)?, args),
         Some(Command::Tools(args)) => tools::run(&workshop(environment)?, args),
+        Some(Command::Audit(args)) => audit::run(&workshop(environment)?, &args),
         Some(Command::Permissions(args)) => permissions::run(&workshop(environment)?, args),
     }
 }

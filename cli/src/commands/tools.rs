@@ -165,7 +165,9 @@ async fn perform(
     };
     let presenter = Arc::new(Presenter::new(Arc::clone(&workshop.ui)));
     presenter.call(&view);
-    let outcome = host.run(call, workshop.asker(), presenter.clone()).await;
+    let outcome = host
+        .run(call, &plan, workshop.asker(), presenter.clone())
+        .await;
     view.duration = Some(outcome.duration);
     view.state = match &outcome.result {
         Ok(_) => CallState::Completed,

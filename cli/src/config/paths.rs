@@ -78,6 +78,11 @@ impl Folders {
         self.data.join("audit.jsonl")
     }
 
+    /// What edited files held before.
+    pub fn undo(&self) -> PathBuf {
+        self.data.join("undo")
+    }
+
     /// What plugins log.
     pub fn plugin_log_file(&self) -> PathBuf {
         self.data.join("plugins.jsonl")

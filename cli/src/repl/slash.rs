@@ -1,6 +1,7 @@
 //! Slash commands: what can be typed at the prompt beside messages.
 
 use dunlin_host::display::escape;
+use dunlin_host::undo::Fate;
 
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
@@ -19,6 +20,8 @@ pub enum Slash {
     Tools,
     /// Lists what is stored and what was answered for the session.
     Permissions,
+    /// Takes back the edits of the last turn.
+    Undo,
     /// Forgets the conversation.
     Clear,
     /// Leaves.
@@ -34,6 +37,11 @@ pub const COMMANDS: &[(&str, &str, Slash)] = &[
         "/permissions",
         "list what was granted and denied",
         Slash::Permissions,
+    ),
+    (
+        "/undo",
+        "take back the last turn's edits of files; again for the turn before",
+        Slash::Undo,
     ),
     ("/clear", "forget the conversation", Slash::Clear),
     ("/exit", "leave, as Ctrl-D does", Slash::Exit),
@@ -103,6 +111,7 @@ pub fn run(
         Slash::Help => help(ui),
         Slash::Tools => drop(tools::list(workshop)?),
         Slash::Permissions => show_permissions(workshop)?,
+        Slash::Undo => undo(workshop)?,
         Slash::Clear => {
             if workshop.asks() && !confirmed(ui) {
                 return Ok(Next::Prompt);
@@ -161,6 +170,30 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
                 .paint(Label::Quiet, "until the session ends:"),
         );
         permissions::show(ui, &session);
+    }
+    Ok(())
+}
+
+/// Takes back edits and says which files it was.
+fn undo(workshop: &Workshop) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let Some(undone) = workshop.host()?.undo_last().map_err(CliError::failed)? else {
+        ui.status("There is no edit to take back in this project.");
+        return Ok(());
+    };
+    let project = &workshop.settings.project;
+    for (path, fate) in &undone.files {
+        let (label, word) = match fate {
+            Fate::Restored => (Label::Good, "restored"),
+            Fate::Removed => (Label::Good, "removed"),
+            Fate::WasSo => (Label::Quiet, "was so already"),
+        };
+        let path = path.strip_prefix(project).unwrap_or(path);
+        ui.status(&format!(
+            "  {} {}",
+            ui.status_styles().paint(label, word),
+            escape(&path.to_string_lossy())
+        ));
     }
     Ok(())
 }

@@ -35,9 +35,15 @@ pub trait Tools: Send + Sync {
     /// The answer could not be kept; the call must not run then.
     async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure>;
 
-    /// Runs a call; what it is about to touch is checked again by then, whatever was answered.
+    /// Runs a call as it was planned; what it is about to touch is checked again by then, whatever was answered.
     /// Dropping the future stops it.
-    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome;
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome;
 
     /// Notes that a call was dropped while it ran.
     fn cancelled(&self, call: &Call);
@@ -53,8 +59,14 @@ impl Tools for Host {
         Host::answer(self, call, plan, answer).await
     }
 
-    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome {
-        Host::run(self, call, ask, progress).await
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        Host::run(self, call, plan, ask, progress).await
     }
 
     fn cancelled(&self, call: &Call) {
@@ -172,9 +184,10 @@ pub async fn run_turn(
                 }
                 None => Some(Event::Interrupted),
             },
-            Effect::Run(number) => match turn.call(number) {
-                Some(call) => {
-                    let outcome = unless(interrupt.as_mut(), context.run(&call.call)).await;
+            Effect::Run(number) => match planned(&turn, number) {
+                Some((call, plan)) => {
+                    let run = context.run(&call.call, plan);
+                    let outcome = unless(interrupt.as_mut(), run).await;
                     Some(outcome.map_or(Event::Interrupted, |outcome| {
                         Event::Finished(number, outcome)
                     }))
@@ -285,14 +298,14 @@ impl TurnContext<'_> {
     }
 
     /// Runs a call. The host hears of it when this is dropped before the call has ended.
-    async fn run(&self, call: &Call) -> Outcome {
+    async fn run(&self, call: &Call, plan: &Plan) -> Outcome {
         let mut running = Running {
             tools: self.tools,
             call: Some(call),
         };
         let outcome = self
             .tools
-            .run(call, self.ask.clone(), self.frontend.clone())
+            .run(call, plan, self.ask.clone(), self.frontend.clone())
             .await;
         running.call = None;
         outcome

@@ -100,6 +100,7 @@ impl Tools for FakeTools {
         Ok(Plan {
             question: format!("Read file '{path}'?"),
             needs: Vec::new(),
+            actions: Vec::new(),
             standing,
         })
     }
@@ -113,7 +114,13 @@ impl Tools for FakeTools {
         note(&self.log, format!("cancelled {}", call.id));
     }
 
-    async fn run(&self, call: &Call, ask: Arc<dyn Ask>, progress: Arc<dyn Progress>) -> Outcome {
+    async fn run(
+        &self,
+        call: &Call,
+        _plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
         let path = call.arguments["path"].as_str().unwrap_or_default();
         note(&self.log, format!("run {} {path}", call.id));
         progress.progress(&call.id, "half", Some(50));
@@ -132,6 +139,7 @@ impl Tools for FakeTools {
                 arguments: call.arguments.clone(),
                 wording: "Read '/etc/passwd'?".to_owned(),
                 needs: Vec::new(),
+                actions: Vec::new(),
                 notices: Vec::new(),
                 origin: Origin::Undeclared,
             };

@@ -45,6 +45,7 @@ pub(super) fn plan(standing: Standing) -> Plan {
     Plan {
         question: "Read file 'a'?".to_owned(),
         needs: vec![need()],
+        actions: Vec::new(),
         standing,
     }
 }

@@ -14,7 +14,7 @@ use dunlin_host::target::{Operation, Target};
 use unicode_width::UnicodeWidthStr;
 
 use super::style::{Label, Styles};
-use super::{Typed, Ui};
+use super::{Typed, Ui, diff};
 
 /// How many needs are listed before the rest is only counted. `v` lists them all.
 const MAX_NEEDS_SHOWN: usize = 8;
@@ -32,6 +32,12 @@ const KEY_COLUMNS: usize = 66;
 /// be able to scroll for minutes.
 const MAX_VIEW_CHARS: usize = 10_000;
 const MAX_VIEW_NEEDS: usize = 200;
+
+/// The longest difference under `v`, in lines: longer ones are read in an editor.
+const MAX_VIEW_DIFF_LINES: usize = 5_000;
+
+/// How many lines of a difference are shown on however small a screen.
+const MIN_DIFF_LINES: usize = 6;
 
 /// What was typed at an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +122,12 @@ fn converse(ui: &Ui, question: &Question) -> Answer {
             Reply::Answer(answer) => return answer,
             Reply::View => {
                 seen = true;
-                next = Some(format!("{}\n  {}", view(question), shown.key(ui.styles())));
+                let styles = ui.styles();
+                next = Some(format!(
+                    "{}\n  {}",
+                    view(question, styles),
+                    shown.key(styles)
+                ));
             }
             Reply::Help => next = Some(help(shown.whole)),
             Reply::Unknown if line.trim().is_empty() => {}
@@ -187,6 +198,14 @@ impl Shown {
         {
             lines.push(format!("  and {more} more: v shows them"));
         }
+        // With a line to answer in, and what the wording has more than one.
+        let above = needed + others + 1 + wording.width() / columns.max(1);
+        lines.extend(difference(
+            question,
+            styles,
+            columns,
+            rows.saturating_sub(above),
+        ));
         for notice in &question.notices {
             lines.push(styles.paint(Label::Warning, &format!("! {}", escape(notice))));
         }
@@ -229,8 +248,20 @@ fn calm(text: &str) -> String {
         .join(" ")
 }
 
+/// What the edits would change, as much of it as fits.
+fn difference(question: &Question, styles: Styles, columns: usize, rows: usize) -> Vec<String> {
+    let mut lines = diff::lines(&question.actions, styles, Some(columns.saturating_sub(5)));
+    let room = rows.max(MIN_DIFF_LINES);
+    if lines.len() > room {
+        let more = lines.len() - (room - 1);
+        lines.truncate(room - 1);
+        lines.push(styles.paint(Label::Quiet, &format!("… {more} more lines: v shows all")));
+    }
+    lines.iter().map(|line| format!("  {line}")).collect()
+}
+
 /// Everything about the question, nothing shortened that a person could read.
-fn view(question: &Question) -> String {
+fn view(question: &Question, styles: Styles) -> String {
     let wording = escape(&question.wording);
     let mut lines = vec![
         String::new(),
@@ -251,6 +282,17 @@ fn view(question: &Question) -> String {
     }
     for notice in &question.notices {
         lines.push(format!("  ! {}", escape(notice)));
+    }
+    let changes = diff::lines(&question.actions, styles, None);
+    let more = changes.len().saturating_sub(MAX_VIEW_DIFF_LINES);
+    lines.extend(
+        changes
+            .iter()
+            .take(MAX_VIEW_DIFF_LINES)
+            .map(|line| format!("    {line}")),
+    );
+    if more > 0 {
+        lines.push(format!("    … {more} more lines, too many to show"));
     }
     let arguments = escape(&question.arguments.to_string());
     lines.push(format!(
@@ -302,6 +344,7 @@ mod tests {
             arguments: serde_json::json!({"file_path": targets.first()}),
             wording: wording.to_owned(),
             needs: targets.iter().map(need).collect(),
+            actions: Vec::new(),
             notices: vec!["outside the project".to_owned()],
             origin: Origin::Declared,
         }
@@ -345,9 +388,42 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_is_shown_as_far_as_the_screen_goes() {
+        let old: String = (0..100).map(|n| format!("old {n}\n")).collect();
+        let diff = dunlin_host::edit::Diff::between(&old, &old.replace("old", "new"));
+        let hash = dunlin_host::edit::ContentHash::of(b"");
+        let edit = dunlin_host::edit::FileEdit {
+            path: "/p/a".into(),
+            base: Some(hash),
+            new: hash,
+            new_folder: None,
+            diff,
+        };
+        let mut question = question("Edit file 'a' with 1 edit?", &["/p/a"]);
+        question.actions = vec![dunlin_host::call::Action::Edit(edit)];
+        for rows in [5, 24, 50] {
+            let shown = Shown::new(&question, Styles::plain(), 80, rows);
+            let shown = shown.text;
+            assert!(
+                shown.contains("\n    @@ -1,100 +1,100 @@\n    -old 0\n"),
+                "{shown}"
+            );
+            assert!(shown.contains("more lines: v shows all"), "{shown}");
+            assert!(shown.lines().count() < rows.max(14), "{shown}");
+            assert!(rows < 24 || shown.lines().count() > rows - 4, "{shown}");
+        }
+        let whole = view(&question, Styles::plain());
+        assert!(
+            whole.contains("-old 99\n") && whole.contains("+new 99\n"),
+            "{whole}"
+        );
+    }
+
+    #[test]
     fn foreign_text_neither_acts_nor_hides() {
         let question = question("ok?\x1b[1A\ny yes\u{202e}", &["/tmp/a\x1b[2K\nb"]);
-        let shown = Shown::new(&question, Styles::plain(), 80, 24).text + &view(&question);
+        let shown =
+            Shown::new(&question, Styles::plain(), 80, 24).text + &view(&question, Styles::plain());
         assert!(shown.contains("ok?\\u{1b}[1A\\ny yes\\u{202e}"), "{shown}");
         assert!(shown.contains("/tmp/a\\u{1b}[2K\\nb"), "{shown}");
         assert!(!shown.contains('\x1b'), "{shown}");

@@ -22,6 +22,12 @@ pub enum Label {
     Error,
     /// The way out.
     Hint,
+    /// A line that comes.
+    Added,
+    /// A line that goes.
+    Removed,
+    /// Where in a file.
+    Place,
     /// What can be typed.
     Key,
     /// Where something is typed.
@@ -38,6 +44,9 @@ const LOOKS: &[(Label, &str)] = &[
     (Label::Warning, "33"),
     (Label::Error, "1;31"),
     (Label::Hint, "36"),
+    (Label::Added, "32"),
+    (Label::Removed, "31"),
+    (Label::Place, "36"),
     (Label::Key, "1"),
     (Label::Prompt, "1;36"),
 ];

@@ -18,6 +18,7 @@ use super::{CallState, Refusal, UseId, open, shown};
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
 use crate::target::{Need, Operation, Target};
 
@@ -38,11 +39,17 @@ type Answer<T> = Result<T, Refusal>;
 impl files::Host for CallState {
     async fn open_read(&mut self, path: String) -> Answer<Resource<OpenFile>> {
         let (path, under) = self.authorise_path(path, Operation::Read).await?;
-        let file = open::for_reading(&path).map_err(|e| open_error(&path, &e))?;
+        let file = open::for_reading(&path).map_err(|e| {
+            if e.kind() == io::ErrorKind::NotFound {
+                self.shared.history.mark_absent(&path);
+            }
+            open_error(&path, &e)
+        })?;
         let meta = file.metadata().map_err(|e| open_error(&path, &e))?;
         if !meta.is_file() {
             return Err(wrong_kind(&path, &meta).into());
         }
+        let content = hash_of(&file).map_err(|e| read_error(&path, &e))?;
         let entry = OpenFile {
             file,
             path,
@@ -55,7 +62,7 @@ impl files::Host for CallState {
                 "more than {MAX_HANDLES} files are open; close some"
             ))
         })?;
-        self.shared.history.mark(&path, History::READ);
+        self.shared.history.mark(&path, History::READ, content);
         Ok(handle)
     }
 
@@ -86,6 +93,11 @@ impl files::Host for CallState {
             .metadata()
             .map_err(|e| open_error(&path, &e))?;
         Ok(self.facts_of(&path, &meta))
+    }
+
+    async fn edit(&mut self, path: String, edits: Vec<files::LineEdit>) -> Answer<files::Edited> {
+        self.only_in_run()?;
+        self.edit_file(path, edits).await
     }
 }
 

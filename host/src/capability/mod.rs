@@ -5,6 +5,7 @@
 //! acts, on exactly what was authorised: there is no other way to a file, an address or a program.
 
 pub(crate) mod chat;
+pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
@@ -13,6 +14,7 @@ pub(crate) mod open;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use serde_json::Value;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
@@ -22,13 +24,15 @@ use crate::Progress;
 use crate::ask::{Ask, Origin, Question};
 use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
+use crate::call::Action;
 use crate::display;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
-use crate::permission::{Permissions, PluginId, Rule, Verdict};
+use crate::permission::{Decision, Permissions, PluginId, Rule, Verdict};
 use crate::resolve::ResolveError;
 use crate::target::{Need, Operation};
+use crate::undo::Journal;
 
 /// What a host function answers instead of a value.
 #[derive(Debug)]
@@ -69,6 +73,9 @@ pub(crate) struct Shared {
     pub(crate) log: JsonLines,
     pub(crate) session: String,
     pub(crate) history: HistoryBook,
+    pub(crate) undo: Journal,
+    /// Which turn it is, counted from 1; 0 before the first.
+    pub(crate) turn: AtomicU64,
 }
 
 /// Everything that belongs to one call. Lives in the store and goes with it.
@@ -79,6 +86,8 @@ pub(crate) struct CallState {
     pub(crate) tool: String,
     /// As the model wrote them, for questions.
     pub(crate) arguments: Value,
+    /// What the plan declared and the user agreed to.
+    pub(crate) actions: Vec<Action>,
     pub(crate) plugin: Arc<PluginId>,
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
@@ -103,7 +112,7 @@ pub(crate) struct CallState {
 #[error("used an import in describe")]
 pub(crate) struct UsedInDescribe;
 
-/// What was done with one target under one rule.
+/// What was done with one target under one rule and does not stand in the audit log yet.
 struct Use {
     target: String,
     operation: Operation,
@@ -149,6 +158,7 @@ impl CallState {
             call: call.to_owned(),
             tool: tool.to_owned(),
             arguments: Value::Null,
+            actions: Vec::new(),
             plugin,
             ask: None,
             progress: None,
@@ -176,26 +186,43 @@ impl CallState {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
+        let decision = self.decide(&need)?;
+        let (allowed, rule) = match decision.verdict {
+            Verdict::Allow => (true, decision.rule.to_string()),
+            Verdict::Deny => (false, decision.rule.to_string()),
+            Verdict::Ask => {
+                let what = format!("{} '{}'", need.operation.verb(), need.target);
+                let needs = vec![need.clone()];
+                self.ask_undeclared(&what, &written, needs, Vec::new(), &decision.rule)
+                    .await?
+            }
+        };
+        self.note(need, written, allowed, rule)
+    }
+
+    /// What holds for a need of this call.
+    pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
+        self.shared
+            .permissions
+            .decide(&self.call, &self.plugin, need)
+            .map_err(|e| host_failed(&e))
+    }
+
+    /// Writes a decision into the audit log, once as long as it stays the same. Returns only when the use
+    /// is allowed.
+    fn note(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        allowed: bool,
+        rule: String,
+    ) -> Result<UseId, Refusal> {
         let operation = need.operation;
         let refusal = || {
             Refusal::Guest(types::Error::Denied(types::Need {
                 target: written.clone(),
                 operation: operation.into(),
             }))
-        };
-        let host_failed = |e: &dyn std::error::Error| types::Error::Failed(chain(e));
-        let decision = self
-            .shared
-            .permissions
-            .decide(&self.call, &self.plugin, &need)
-            .map_err(|e| host_failed(&e))?;
-        let (allowed, rule) = match decision.verdict {
-            Verdict::Allow => (true, decision.rule.to_string()),
-            Verdict::Deny => (false, decision.rule.to_string()),
-            Verdict::Ask => self
-                .ask_undeclared(&need, &written, &decision.rule)
-                .await
-                .map_err(|e| host_failed(&e))?,
         };
         if let Some(noted) = self.decided.get(&need)
             && noted.rule == rule
@@ -243,6 +270,24 @@ impl CallState {
         }
     }
 
+    /// Writes a use into the audit log at once: it has changed something, and must be known even if the
+    /// call is dropped in the next moment.
+    fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
+        let Some(entry) = self.uses.get_mut(of.0) else {
+            return Ok(());
+        };
+        let used = Use {
+            target: entry.target.clone(),
+            operation: entry.operation,
+            times: std::mem::take(&mut entry.times),
+            bytes: std::mem::take(&mut entry.bytes),
+        };
+        self.shared
+            .audit
+            .append(&[self.used(&used)])
+            .map_err(|e| host_failed(&e))
+    }
+
     /// Fails unless this is a run: `describe` and `prepare` touch nothing.
     pub(crate) fn only_in_run(&self) -> Result<(), Refusal> {
         match self.phase {
@@ -262,11 +307,8 @@ impl CallState {
         let mut records: Vec<Record<'_>> = self
             .uses
             .iter()
-            .map(|entry| Record {
-                times: (entry.times > 1).then_some(entry.times),
-                bytes: Some(entry.bytes),
-                ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
-            })
+            .filter(|entry| entry.times > 0)
+            .map(|entry| self.used(entry))
             .collect();
         records.push(Record {
             duration_us,
@@ -276,13 +318,15 @@ impl CallState {
         self.shared.audit.append(&records)
     }
 
-    /// Asks in the host's own words about something that the tool did not declare.
+    /// Asks in the host's own words about something that the tool did not declare, and remembers the answer.
     async fn ask_undeclared(
         &mut self,
-        need: &Need,
+        what: &str,
         written: &types::Target,
+        needs: Vec<Need>,
+        actions: Vec<Action>,
         rule: &Rule,
-    ) -> Result<(bool, String), crate::permission::PermissionError> {
+    ) -> Result<(bool, String), Refusal> {
         let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
             return Ok((false, format!("{rule}; there was nobody to ask")));
         };
@@ -305,12 +349,11 @@ impl CallState {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             wording: format!(
-                "{} now wants to {} '{}', which it did not say before. Allow?",
-                self.tool,
-                need.operation.verb(),
-                need.target
+                "{} now wants to {what}, which it did not say before. Allow?",
+                self.tool
             ),
-            needs: vec![need.clone()],
+            needs: needs.clone(),
+            actions,
             notices: notices(rule).into_iter().collect(),
             origin: Origin::Undeclared,
         };
@@ -320,20 +363,26 @@ impl CallState {
         };
         if !answer.allow {
             // In the guest's own words: the model hears no more than the guest knew.
+            let verb = needs.first().map_or("use", |need| need.operation.verb());
             self.refused = Some(format!(
-                "{} wanted to {} '{}'",
+                "{} wanted to {verb} '{}'",
                 self.tool,
-                need.operation.verb(),
                 crate::display::escape(written_text(written))
             ));
         }
-        self.shared.permissions.remember(
-            &self.call,
-            &self.plugin,
-            std::slice::from_ref(need),
-            answer,
-        )?;
+        self.shared
+            .permissions
+            .remember(&self.call, &self.plugin, &needs, answer)
+            .map_err(|e| host_failed(&e))?;
         Ok((answer.allow, crate::describe_answer(answer)))
+    }
+
+    fn used<'a>(&'a self, entry: &'a Use) -> Record<'a> {
+        Record {
+            times: (entry.times > 1).then_some(entry.times),
+            bytes: Some(entry.bytes),
+            ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
+        }
     }
 
     fn record<'a>(
@@ -420,6 +469,11 @@ impl From<ResolveError> for Refusal {
             _ => types::Error::Invalid(text),
         })
     }
+}
+
+/// The host's own trouble, as the guest is told.
+fn host_failed(error: &dyn std::error::Error) -> Refusal {
+    types::Error::Failed(chain(error)).into()
 }
 
 /// An error and its causes in one line, for places that take one string.

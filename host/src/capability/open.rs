@@ -18,6 +18,11 @@ pub(crate) fn for_reading(path: &Path) -> io::Result<File> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
 }
 
+/// Opens a folder, for what is done in it by name.
+pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
+    open(path, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
 /// Opens a resolved path only to look at it.
 pub(crate) fn for_facts(path: &Path) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]

@@ -232,6 +232,7 @@ impl Permissions {
             &options.audit_file,
             &options.log_file,
             &options.cache_dir,
+            &options.undo_dir,
         ]) {
             protected.push(resolve::real_path(path)?);
         }

@@ -43,6 +43,7 @@ impl Fixture {
             audit_file: self.root.join("data/audit.jsonl"),
             log_file: self.root.join("data/plugins.jsonl"),
             cache_dir: self.root.join("cache"),
+            undo_dir: self.root.join("undo"),
             protected: vec![self.root.join("config")],
             session: "s".into(),
             limits: Limits::standard(),

@@ -2,11 +2,13 @@
 
 use std::marker::PhantomData;
 
+use crate::bindings::dunlin::tool::files::LineEdit as WireLineEdit;
 use crate::bindings::dunlin::tool::types as wire_types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::error::{Error, Failure, FailureKind};
 use crate::plugin::{
-    Call, Content, Life, Need, Operation, Parameters, Plan, Plugin, PluginInfo, Target, ToolInfo,
+    Action, Call, Content, Life, Need, Operation, Parameters, Plan, Plugin, PluginInfo, Target,
+    ToolInfo,
 };
 
 /// Makes a plugin of one or more [`Tool`](crate::Tool)s. Once in a crate.
@@ -131,6 +133,19 @@ impl From<Plan> for wire::Plan {
         Self {
             question: plan.question,
             needs: plan.needs.into_iter().map(wire_types::Need::from).collect(),
+            actions: plan.actions.into_iter().map(wire::Action::from).collect(),
+        }
+    }
+}
+
+impl From<Action> for wire::Action {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Edit { path, edits } => Self::Edit(wire::FileEdit {
+                path,
+                edits: edits.into_iter().map(WireLineEdit::from).collect(),
+            }),
+            Action::Command(line) => Self::Command(line),
         }
     }
 }

@@ -70,6 +70,32 @@ pub struct Lines {
     pub at_end: bool,
 }
 
+/// One change to the lines of a file: `first..end` is replaced.
+///
+/// Lines count from 1. `first == end` inserts before that line, one behind the last line appends, and
+/// an empty replacement removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineEdit {
+    /// The first line that goes.
+    pub first: u64,
+    /// The first line that stays.
+    pub end: u64,
+    /// Whole lines. The newline behind the last of them may be left out; LF and CRLF both become what
+    /// the file uses.
+    pub replacement: String,
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edited {
+    /// Whether there was no such file before.
+    pub created: bool,
+    /// How many lines it had.
+    pub lines_before: u64,
+    /// How many it has now.
+    pub lines_after: u64,
+}
+
 /// A regular file, open for reading. Dropping it closes it.
 ///
 /// It stays bound to the file that was checked when it was opened, whatever happens to its name.
@@ -159,6 +185,27 @@ pub fn stat(path: &str) -> Result<Facts, Error> {
     Ok(host::stat(path)?.into())
 }
 
+/// Changes lines of a UTF-8 file, or creates it and the folders above it. The edits are in order and
+/// do not overlap; all line numbers are those before the edit. The file is replaced as a whole or not
+/// at all.
+///
+/// Declare the same with [`Plan::edits`](crate::Plan::edits): an edit that was not is asked about in
+/// the host's own words, whatever was granted.
+///
+/// Fails with `Invalid` when the edits do not fit together or into the file, with `Conflict` when the
+/// file was not read in this session or has changed since, with `WrongKind` when it is not UTF-8 or no
+/// regular file, with `TooLarge` above 8 MiB.
+pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
+    on_host()?;
+    let edits: Vec<host::LineEdit> = edits.into_iter().map(host::LineEdit::from).collect();
+    let edited = host::edit(path, &edits)?;
+    Ok(Edited {
+        created: edited.created,
+        lines_before: edited.lines_before,
+        lines_after: edited.lines_after,
+    })
+}
+
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
 fn on_host() -> Result<(), Error> {
     if cfg!(target_arch = "wasm32") {
@@ -174,6 +221,16 @@ impl From<host::Kind> for Kind {
             host::Kind::File => Self::File,
             host::Kind::Folder => Self::Folder,
             host::Kind::Other => Self::Other,
+        }
+    }
+}
+
+impl From<LineEdit> for host::LineEdit {
+    fn from(edit: LineEdit) -> Self {
+        Self {
+            first: edit.first,
+            end: edit.end,
+            replacement: edit.replacement,
         }
     }
 }

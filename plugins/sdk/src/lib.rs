@@ -29,8 +29,8 @@ mod tool;
 
 pub use error::{Error, Failure, FailureKind};
 pub use plugin::{
-    CONTRACT, Call, Content, Life, Need, Operation, Output, Parameters, Plan, Plugin, PluginInfo,
-    Target, ToolInfo,
+    Action, CONTRACT, Call, Content, Life, Need, Operation, Output, Parameters, Plan, Plugin,
+    PluginInfo, Target, ToolInfo,
 };
 pub use tool::{Tool, parse_arguments};
 

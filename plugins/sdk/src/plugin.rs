@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Failure;
+use crate::files::LineEdit;
 
 /// The version of the contract this crate was written for.
 pub const CONTRACT: &str = "0.1.0";
@@ -157,6 +158,21 @@ pub struct Need {
     pub operation: Operation,
 }
 
+/// Something a call is going to do that a target and an operation cannot describe. The host works out
+/// what it needs, shows it, and binds the user's answer to exactly that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// [`files::edit`](crate::files::edit) with exactly this; shown as a diff.
+    Edit {
+        /// Which file.
+        path: String,
+        /// In order, without overlaps.
+        edits: Vec<LineEdit>,
+    },
+    /// A command line for a shell, run as it is written; shown whole.
+    Command(String),
+}
+
 /// What a tool says of a call before it runs: a question for the user, and everything it will touch.
 ///
 /// ```
@@ -172,6 +188,8 @@ pub struct Plan {
     pub question: String,
     /// What is missing here is asked about later, in the host's own words.
     pub needs: Vec<Need>,
+    /// What the host has to work out the needs of. They do not stand in `needs` as well.
+    pub actions: Vec<Action>,
 }
 
 impl Plan {
@@ -180,7 +198,14 @@ impl Plan {
         Self {
             question: question.into(),
             needs: Vec::new(),
+            actions: Vec::new(),
         }
+    }
+
+    /// A plan whose actions say it all: the host words the question from them, and knows what the tool
+    /// cannot know yet, such as whether a file exists.
+    pub fn of_actions() -> Self {
+        Self::ask("")
     }
 
     /// Adds reading a file, or listing a folder.
@@ -206,6 +231,19 @@ impl Plan {
     /// Adds sending to an address.
     pub fn writes_url(self, url: impl Into<String>) -> Self {
         self.needs(Target::Url(url.into()), Operation::Write)
+    }
+
+    /// Adds changing lines of a file, or creating it. The user is shown the difference.
+    pub fn edits(mut self, path: impl Into<String>, edits: Vec<LineEdit>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::Edit { path, edits });
+        self
+    }
+
+    /// Adds a command line. The user is shown all of it.
+    pub fn command(mut self, line: impl Into<String>) -> Self {
+        self.actions.push(Action::Command(line.into()));
+        self
     }
 
     /// Adds any need.

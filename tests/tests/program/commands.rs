@@ -243,3 +243,34 @@ fn a_project_may_narrow_but_not_widen() {
     assert!(output.stderr.contains("warning: "), "{output}");
     assert_eq!(provider.requests()[0].body["model"], "scripted");
 }
+
+#[test]
+fn the_audit_log_is_shown() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let nothing = environment.run(["audit"]);
+    assert_eq!(nothing.status, Some(0), "{nothing}");
+    assert_eq!(nothing.stdout, "");
+    environment.project_file("a.txt", "one\n");
+    environment.outside_file("b.txt", "two\n");
+    for path in ["a.txt", "../outside/b.txt"] {
+        let arguments = format!("{{\"file_path\":\"{path}\"}}");
+        let _ = environment.run(["tools", "call", "read_file", "--args", &arguments]);
+    }
+    let lines = |arguments: &[&str]| {
+        let output = environment.run([&["audit"], arguments].concat());
+        assert_eq!(output.status, Some(0), "{output}");
+        output.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = lines(&[]);
+    assert!(all[0].contains("read_file  allowed  read  "), "{all:?}");
+    assert!(all[0].contains("a.txt"), "{all:?}");
+    assert_eq!(lines(&["-n", "1"]), all[all.len() - 1..]);
+    assert_eq!(lines(&["--target", "nowhere"]), [""; 0]);
+    assert!(lines(&["--json"])[0].starts_with('{'));
+    let denied = lines(&["--denied"]);
+    assert!(
+        denied.iter().all(|line| line.contains("b.txt")),
+        "{denied:?}"
+    );
+}

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use dunlin_host::call::Failure;
 use dunlin_host::{Limits, NoProgress, Progress};
-use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, leaks, play};
+use dunlin_tests::sandbox::{
+    Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, leaks, play, unplanned,
+};
 use serde_json::json;
 
 use crate::assert_one_clear_line;
@@ -129,7 +131,9 @@ async fn progress_is_thinned_out() {
     let host = sandbox.host(&["progress_flood"], PATIENT);
     let count = Arc::new(Count::default());
     let call = call("progress_flood", json!({}));
-    let outcome = host.run(&call, Arc::new(Asker::no()), count.clone()).await;
+    let outcome = host
+        .run(&call, &unplanned(), Arc::new(Asker::no()), count.clone())
+        .await;
     assert_eq!(outcome.result.unwrap().text, "done");
     let shown = u128::from(count.0.load(std::sync::atomic::Ordering::Relaxed));
     let periods = outcome.duration.as_millis() / 100;
@@ -157,8 +161,13 @@ async fn faults_side_by_side() {
             tokio::spawn(async move {
                 let mut call = call(guest, json!({}));
                 call.id = format!("call {number}");
-                host.run(&call, Arc::new(Asker::no()), Arc::new(NoProgress))
-                    .await
+                host.run(
+                    &call,
+                    &unplanned(),
+                    Arc::new(Asker::no()),
+                    Arc::new(NoProgress),
+                )
+                .await
             })
         })
         .collect();

@@ -11,7 +11,7 @@ use dunlin_host::ask::{Answer, DenyAll, Origin, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::target::{Need, Operation, Target};
 use dunlin_tests::sandbox::{
-    Asker, LIMITS, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play,
+    Asker, LIMITS, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play, unplanned,
 };
 use serde_json::json;
 
@@ -157,7 +157,10 @@ async fn a_refusal_cannot_be_hidden() {
     let host = sandbox.host(&["nag"], PATIENT);
     let asker = Arc::new(Asker::no());
     let call = call("nag", json!({}));
-    let outcome = host.run(&call, asker.clone(), Arc::new(NoProgress)).await;
+    let plan = host.prepare(&call).await.unwrap();
+    let outcome = host
+        .run(&call, &plan, asker.clone(), Arc::new(NoProgress))
+        .await;
     let failure = outcome.result.unwrap_err();
     assert!(matches!(failure, Failure::Denied { .. }), "{failure:?}");
     assert_eq!(asker.questions().len(), 1);
@@ -178,7 +181,9 @@ async fn a_lie_in_prepare_gains_nothing() {
             .await
             .unwrap();
         let asker = Arc::new(Asker::no());
-        let outcome = host.run(&call, asker.clone(), Arc::new(NoProgress)).await;
+        let outcome = host
+            .run(&call, &unplanned(), asker.clone(), Arc::new(NoProgress))
+            .await;
         let failure = outcome.result.unwrap_err();
         assert!(matches!(failure, Failure::Denied { .. }), "{failure:?}");
         assert_eq!(leaks(&failure.to_string()), [""; 0]);
@@ -231,7 +236,7 @@ async fn a_swapped_link_leads_nowhere() {
             })
         };
         let outcome = host
-            .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+            .run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress))
             .await;
         stop.store(true, Ordering::Relaxed);
         let swaps = swap.join().expect("the swapping thread");
@@ -311,7 +316,9 @@ async fn own_files_are_closed() {
                 scope: Scope::Once,
             };
             let _ = host.answer(&call, &plan, allow).await;
-            let outcome = host.run(&call, asker.clone(), Arc::new(NoProgress)).await;
+            let outcome = host
+                .run(&call, &unplanned(), asker.clone(), Arc::new(NoProgress))
+                .await;
             // What was read is not shown: it may be the environment of whoever runs the tests.
             let refused = !matches!(outcome.result, Ok(_) | Err(Failure::Tool { .. }));
             assert!(refused, "{path} was opened");

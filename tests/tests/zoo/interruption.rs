@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dunlin_host::ask::{Answer, Ask, DenyAll, Question, Scope};
 use dunlin_host::call::Failure;
 use dunlin_host::{Host, Limits, NoProgress};
-use dunlin_tests::sandbox::{LIMITS, SECRET, Sandbox, assert_alive, call};
+use dunlin_tests::sandbox::{LIMITS, SECRET, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
@@ -128,7 +128,8 @@ fn interruptions_are_felt_at_once() {
             let spent = if guest == "loop_in_prepare" {
                 interrupt(host.prepare(&call)).await
             } else {
-                interrupt(host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress))).await
+                interrupt(host.run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress)))
+                    .await
             };
             host.cancelled(&call);
             assert!(spent < AT_ONCE, "{guest} on {runtime}: {spent:?}");
@@ -152,7 +153,7 @@ fn limits_of_time_are_kept() {
         warm(&host, "loop_forever").await;
         let call = call("loop_forever", json!({}));
         let outcome = host
-            .run(&call, Arc::new(DenyAll), Arc::new(NoProgress))
+            .run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress))
             .await;
         assert!(
             matches!(outcome.result, Err(Failure::Fault { .. })),
@@ -184,7 +185,9 @@ async fn thinking_is_not_counted() {
     let call = call("undeclared", json!({ "path": sandbox.secret() }));
     let start = Instant::now();
     let thinker = Arc::new(Thinker(LIMITS.run_time * 2));
-    let outcome = host.run(&call, thinker, Arc::new(NoProgress)).await;
+    let outcome = host
+        .run(&call, &unplanned(), thinker, Arc::new(NoProgress))
+        .await;
     assert!(start.elapsed() >= LIMITS.run_time * 2);
     assert_eq!(outcome.result.expect("its time is not over").text, SECRET);
     assert!(outcome.duration < LIMITS.run_time, "{:?}", outcome.duration);
@@ -214,8 +217,9 @@ async fn an_interrupted_question_is_withdrawn() {
         asked: Notify::new(),
         withdrawn: Mutex::new(Some(open)),
     });
+    let plan = unplanned();
     tokio::select! {
-        outcome = host.run(&call, ask.clone(), Arc::new(NoProgress)) => panic!("{outcome:?}"),
+        outcome = host.run(&call, &plan, ask.clone(), Arc::new(NoProgress)) => panic!("{outcome:?}"),
         () = ask.asked.notified() => {}
     }
     assert_eq!(withdrawn.try_recv(), Err(mpsc::TryRecvError::Disconnected));
@@ -231,7 +235,8 @@ fn others_get_their_turn() {
         let host = sandbox.host(&["loop_forever"], LIMITS);
         warm(&host, "loop_forever").await;
         let call = call("loop_forever", json!({}));
-        let run = host.run(&call, Arc::new(DenyAll), Arc::new(NoProgress));
+        let plan = unplanned();
+        let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
         let mut longest = Duration::ZERO;
         {
             let beat = async {

@@ -8,6 +8,7 @@
 mod cache;
 mod components;
 mod describe;
+mod edits;
 mod faults;
 mod files;
 mod interruption;
@@ -19,6 +20,7 @@ const TESTS: &[&str] = &[
     include_str!("cache.rs"),
     include_str!("components.rs"),
     include_str!("describe.rs"),
+    include_str!("edits.rs"),
     include_str!("faults.rs"),
     include_str!("files.rs"),
     include_str!("interruption.rs"),

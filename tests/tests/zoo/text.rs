@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::{Progress, display};
-use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call};
+use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
 
 use crate::assert_one_clear_line;
@@ -36,7 +36,7 @@ async fn escapes_stay_text() {
 
     let messages = Arc::new(Messages::default());
     let outcome = host
-        .run(&call, Arc::new(Asker::no()), messages.clone())
+        .run(&call, &unplanned(), Arc::new(Asker::no()), messages.clone())
         .await;
     let failure = outcome.result.unwrap_err();
     assert!(matches!(failure, Failure::Tool { .. }), "{failure:?}");
@@ -56,6 +56,7 @@ async fn escapes_stay_text() {
     let outcome = host
         .run(
             &call,
+            &unplanned(),
             Arc::new(Asker::no()),
             Arc::new(dunlin_host::NoProgress),
         )

@@ -1,0 +1,117 @@
+//! From the actions of a plan, as a tool declares them, to what the user is asked about.
+
+use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::call::{Action, Call, Failure};
+use crate::capability::edit::LookError;
+use crate::capability::{Shared, chain, shown};
+use crate::edit::LineEdit;
+use crate::limits;
+use crate::permission::PluginId;
+use crate::target::Need;
+
+/// What the actions of a plan come to.
+pub(crate) struct Looked {
+    pub(crate) actions: Vec<Action>,
+    /// What they need, and what of that was refused before anything was looked at.
+    pub(crate) needs: Vec<Need>,
+    /// The question in the host's own words.
+    pub(crate) wording: String,
+}
+
+/// Works out what the actions of a plan come to. Gives way between them: each may take some tenths of a
+/// second.
+pub(crate) async fn look(
+    shared: &Shared,
+    call: &Call,
+    plugin: &PluginId,
+    planned: Vec<wire::Action>,
+) -> Result<Looked, Failure> {
+    let mut looked = Looked {
+        actions: Vec::with_capacity(planned.len()),
+        needs: Vec::new(),
+        wording: match planned.len() {
+            0 => format!("Run {}?", call.tool),
+            count => format!("Edit {count} files?"),
+        },
+    };
+    let is_only = planned.len() == 1;
+    let mut bytes = 0;
+    for action in planned {
+        let edit = match action {
+            wire::Action::Edit(edit) => edit,
+            wire::Action::Command(_) => {
+                return Err(Failure::Action {
+                    message: "this version of Dunlin runs no commands".into(),
+                });
+            }
+        };
+        tokio::task::yield_now().await;
+        let wording = wording(&edit);
+        let created = format!("Create file '{}'?", edit.path);
+        bytes += look_at_edit(shared, call, plugin, edit, &mut looked)?;
+        if bytes > limits::MAX_EDITED_BYTES {
+            let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
+            return Err(Failure::Action {
+                message: format!(
+                    "the files to edit have more than {most} MiB together; edit fewer at once"
+                ),
+            });
+        }
+        if is_only {
+            looked.wording = match looked.actions.last() {
+                Some(Action::Edit(edit)) if edit.base.is_none() => created,
+                _ => wording,
+            };
+        }
+    }
+    Ok(looked)
+}
+
+/// Adds one edit. Returns how many bytes it is about.
+fn look_at_edit(
+    shared: &Shared,
+    call: &Call,
+    plugin: &PluginId,
+    edit: wire::FileEdit,
+    looked: &mut Looked,
+) -> Result<usize, Failure> {
+    let target = shared.permissions.resolve_path(&edit.path);
+    let target = target.map_err(|e| Failure::Arguments {
+        tool: call.tool.clone(),
+        problem: chain(&e),
+    })?;
+    let Some(path) = target.path() else {
+        return Ok(0);
+    };
+    let is_this = |Action::Edit(other): &Action| other.path == path;
+    if looked.actions.iter().any(is_this) {
+        return Err(Failure::Fault {
+            tool: call.tool.clone(),
+            problem: format!("wants to edit {} twice at once", shown(path)),
+        });
+    }
+    let edits: Vec<LineEdit> = edit.edits.into_iter().map(LineEdit::from).collect();
+    match shared.look_at_edit(&call.id, plugin, path, &edits) {
+        Ok(prepared) => {
+            looked.needs.extend(prepared.edit.needs());
+            looked.actions.push(Action::Edit(prepared.edit));
+            Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))
+        }
+        // A rule refuses it: so will the plan.
+        Err(LookError::Denied(need)) => {
+            looked.needs.push(need);
+            Ok(0)
+        }
+        Err(LookError::Permission(error)) => Err(Failure::Host(chain(&error))),
+        Err(LookError::Prepare(error)) => Err(Failure::Action {
+            message: chain(&error),
+        }),
+    }
+}
+
+fn wording(edit: &wire::FileEdit) -> String {
+    match edit.edits.len() {
+        1 => format!("Edit file '{}' with 1 edit?", edit.path),
+        count => format!("Edit file '{}' with {count} edits?", edit.path),
+    }
+}

@@ -1,0 +1,229 @@
+//! `files.edit`: changes lines of a file.
+//!
+//! What the user agreed to is a difference, so that is what is compared: the edit is worked out anew from
+//! the file as it is now, and has to turn the same content into the same content as the one that was shown.
+//! Whatever does not is a new question with a difference of its own, even where writing is allowed: a tool
+//! that shows one edit and makes another gains nothing by what it was granted before.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::{CallState, Refusal, Shared, UseId, chain, shown};
+use crate::History;
+use crate::bindings::dunlin::tool::files::{self, Edited};
+use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::call::Action;
+use crate::edit::prepare::{PrepareError, Prepared, prepare};
+use crate::edit::replace::{ReplaceError, replace};
+use crate::edit::{FileEdit, LineEdit};
+use crate::permission::{PermissionError, PluginId, Verdict};
+use crate::target::{Need, Operation, Target};
+use crate::undo::{Kept, UndoError};
+
+/// Why an edit cannot even be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookError {
+    /// A rule refuses it: nothing was looked at.
+    #[error("{0:?} is denied")]
+    Denied(Need),
+    /// The permission store cannot decide.
+    #[error(transparent)]
+    Permission(#[from] PermissionError),
+    /// It does not fit.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+}
+
+impl Shared {
+    /// Works out what edits would make of a file, once the rules about it were looked at.
+    pub(crate) fn look_at_edit(
+        &self,
+        call: &str,
+        plugin: &PluginId,
+        path: &Path,
+        edits: &[LineEdit],
+    ) -> Result<Prepared, LookError> {
+        let mut may_read = false;
+        for operation in [Operation::Read, Operation::Write] {
+            let need = Need {
+                target: Target::Path(path.to_owned()),
+                operation,
+            };
+            match self.permissions.decide(call, plugin, &need)?.verdict {
+                Verdict::Deny => return Err(LookError::Denied(need)),
+                Verdict::Allow if operation == Operation::Read => may_read = true,
+                Verdict::Allow | Verdict::Ask => {}
+            }
+        }
+        Ok(prepare(path, edits, self.history.seen(path), may_read)?)
+    }
+}
+
+impl CallState {
+    /// Edits a file. Once it is allowed it happens without giving way: it cannot be interrupted halfway.
+    pub(super) async fn edit_file(
+        &mut self,
+        written: String,
+        edits: Vec<files::LineEdit>,
+    ) -> Result<Edited, Refusal> {
+        let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
+            return Err(Error::Invalid(written).into());
+        };
+        let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
+        let looked = self
+            .shared
+            .look_at_edit(&self.call, &self.plugin, &path, &edits);
+        let prepared = match looked {
+            Ok(prepared) => prepared,
+            Err(LookError::Denied(need)) => {
+                // Decides the same, and writes it down.
+                self.authorise(need, Written::Path(written)).await?;
+                return Err(
+                    Error::Failed("the permissions changed meanwhile; try again".into()).into(),
+                );
+            }
+            Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
+            Err(LookError::Prepare(error)) => return Err(error.into()),
+        };
+        let under = self.authorise_edit(&prepared.edit, written).await?;
+        self.write(&path, &prepared, under)?;
+        Ok(Edited {
+            created: prepared.base.is_none(),
+            lines_before: prepared.lines_before,
+            lines_after: prepared.lines_after,
+        })
+    }
+
+    /// Decides about an edit: as it was shown it needs what it needs, otherwise it is shown now.
+    async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
+        let declared = self.actions.iter().find_map(|action| match action {
+            Action::Edit(declared) if declared.path == edit.path => Some(declared),
+            Action::Edit(_) => None,
+        });
+        let is_declared = match declared {
+            Some(declared) if declared.base != edit.base => {
+                return Err(Error::Conflict(format!(
+                    "{} changed since this edit was proposed; read it again, then edit it",
+                    shown(&edit.path)
+                ))
+                .into());
+            }
+            declared => declared.is_some_and(|declared| declared.is_same(edit)),
+        };
+        let needs = edit.needs();
+        let mut asking = None;
+        for need in &needs {
+            let decision = self.decide(need)?;
+            match decision.verdict {
+                Verdict::Deny => return self.authorise(need.clone(), Written::Path(written)).await,
+                Verdict::Allow if is_declared => {}
+                Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
+            }
+        }
+        let answer = match asking {
+            None => None,
+            Some(rule) => {
+                let what = format!("edit '{}'", edit.path.display());
+                let actions = vec![Action::Edit(edit.clone())];
+                let written = Written::Path(written.clone());
+                Some(
+                    self.ask_undeclared(&what, &written, needs.clone(), actions, &rule)
+                        .await?,
+                )
+            }
+        };
+        let mut under = None;
+        for need in needs {
+            let written = Written::Path(written.clone());
+            under = Some(match &answer {
+                None => self.authorise(need, written).await?,
+                Some((allowed, rule)) => self.note(need, written, *allowed, rule.clone())?,
+            });
+        }
+        // There is always the need of the file itself, and it is the last.
+        under.ok_or_else(|| Error::Failed("an edit without a file".into()).into())
+    }
+
+    /// Replaces the file, keeping what it held for `/undo`.
+    fn write(&mut self, path: &Path, prepared: &Prepared, under: UseId) -> Result<(), Refusal> {
+        let Prepared {
+            edit, base, new, ..
+        } = prepared;
+        let shared = &self.shared;
+        let mut entry = None;
+        let replaced = replace(path, edit.base, new, |new_folders| {
+            let kept = Kept {
+                session: &shared.session,
+                turn: shared.turn.load(Ordering::Relaxed),
+                project: shared.permissions.project(),
+                path,
+                base: edit.base,
+                new: edit.new,
+                new_folders,
+                content: base.as_deref().unwrap_or_default(),
+            };
+            entry = Some(shared.undo.keep(&kept)?);
+            Ok::<(), WriteError>(())
+        });
+        if let Err(error) = replaced {
+            if let Some(entry) = entry {
+                shared.undo.forget(&entry);
+            }
+            return Err(error.into());
+        }
+        shared.history.mark(path, History::EDITED, Some(edit.new));
+        self.count(under, new.len());
+        self.log_use(under)
+    }
+}
+
+/// Why a prepared edit did not happen.
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
+    #[error("cannot keep what /undo would need")]
+    Undo(#[from] UndoError),
+}
+
+impl From<WriteError> for Refusal {
+    fn from(error: WriteError) -> Self {
+        let text = chain(&error);
+        Refusal::Guest(match error {
+            WriteError::Replace(ReplaceError::Changed { .. } | ReplaceError::Busy { .. }) => {
+                Error::Conflict(text)
+            }
+            _ => Error::Failed(text),
+        })
+    }
+}
+
+impl From<PrepareError> for Refusal {
+    fn from(error: PrepareError) -> Self {
+        let text = chain(&error);
+        Refusal::Guest(match error {
+            PrepareError::NotRead { .. } | PrepareError::Changed { .. } => Error::Conflict(text),
+            PrepareError::Apply {
+                source: crate::edit::ApplyError::NotText { .. },
+                ..
+            }
+            | PrepareError::WrongKind { .. } => Error::WrongKind(text),
+            PrepareError::Apply {
+                source: crate::edit::ApplyError::TooLarge { .. },
+                ..
+            } => Error::TooLarge(text),
+            PrepareError::Apply { .. } => Error::Invalid(text),
+            PrepareError::Io { .. } => Error::Failed(text),
+        })
+    }
+}
+
+impl From<files::LineEdit> for LineEdit {
+    fn from(edit: files::LineEdit) -> Self {
+        LineEdit {
+            first: edit.first,
+            end: edit.end,
+            replacement: edit.replacement,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Changes to the lines of a file, from what a tool writes down to what stands on the disk.
+//!
+//! An edit is decided about by its effect: the user sees the difference, and the answer is bound to the
+//! hash of the file as it is and to the hash of what it will be. So the host applies edits itself. It
+//! does so twice, when a call is prepared and when it happens, and the second time must come to the same.
+//!
+//! [`apply()`] and [`diff`] are pure; [`prepare`] reads the file; [`replace`] is the one place that
+//! writes it; [`crate::undo`] can take it back.
+
+mod apply;
+pub mod diff;
+pub(crate) mod prepare;
+pub(crate) mod replace;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
+pub use diff::Diff;
+use sha2::{Digest as _, Sha256};
+
+use crate::target::{Need, Operation, Target};
+
+/// SHA-256 of the content of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentHash(pub(crate) [u8; 32]);
+
+impl ContentHash {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> ContentHash {
+        ContentHash(Sha256::digest(bytes).into())
+    }
+
+    /// Lower-case hexadecimal.
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
+        let digits: Option<Vec<u8>> = text
+            .chars()
+            .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+            .collect();
+        let bytes = digits.map(|digits| {
+            let pairs = digits.chunks(2);
+            pairs
+                .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+                .collect::<Vec<u8>>()
+        });
+        match bytes.map(TryInto::try_into) {
+            Some(Ok(hash)) => Ok(ContentHash(hash)),
+            _ => Err(D::Error::custom("not 64 hexadecimal digits")),
+        }
+    }
+}
+
+impl std::fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+/// What an edit does to one file: what the user is shown, and what the answer is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    /// The file, resolved.
+    pub path: PathBuf,
+    /// What it holds before; `None`: there is no such file.
+    pub base: Option<ContentHash>,
+    /// What it holds afterwards.
+    pub new: ContentHash,
+    /// The first of the folders that have to be made for it, if any.
+    pub new_folder: Option<PathBuf>,
+    /// The difference.
+    pub diff: Diff,
+}
+
+impl FileEdit {
+    /// What has to be granted for it.
+    pub fn needs(&self) -> Vec<Need> {
+        let writes = |path: &PathBuf| Need {
+            target: Target::Path(path.clone()),
+            operation: Operation::Write,
+        };
+        self.new_folder
+            .iter()
+            .chain([&self.path])
+            .map(writes)
+            .collect()
+    }
+
+    /// Whether this is the same change of the same content.
+    pub(crate) fn is_same(&self, other: &FileEdit) -> bool {
+        self.path == other.path && self.base == other.base && self.new == other.new
+    }
+}

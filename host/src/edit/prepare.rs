@@ -1,0 +1,204 @@
+//! From edits as a tool names them to a [`FileEdit`]: what the user decides about.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{ApplyError, ContentHash, Diff, FileEdit, LineEdit, MAX_FILE_BYTES, apply};
+use crate::capability::{open, shown};
+use crate::history::Seen;
+
+/// Bytes that are hashed at once: most files whole.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// An edit that can be made as things are.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) edit: FileEdit,
+    /// What the file holds before; `None`: there is none.
+    pub(crate) base: Option<Vec<u8>>,
+    /// What it will hold.
+    pub(crate) new: Vec<u8>,
+    pub(crate) lines_before: u64,
+    pub(crate) lines_after: u64,
+}
+
+/// Why an edit cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PrepareError {
+    /// The edits do not fit.
+    #[error("cannot edit {path}", path = shown(.path))]
+    Apply { path: PathBuf, source: ApplyError },
+    /// What a model does not know it must not change.
+    #[error("{path} was not read in this session; read it first, then edit it", path = shown(.path))]
+    NotRead { path: PathBuf },
+    /// The line numbers may mean something else by now.
+    #[error("{path} changed since it was read; read it again, then edit it", path = shown(.path))]
+    Changed { path: PathBuf },
+    /// A folder, a device, or a path through a file.
+    #[error("{path} {problem}", path = shown(.path))]
+    WrongKind {
+        path: PathBuf,
+        problem: &'static str,
+    },
+    /// The file system would not say.
+    #[error("cannot read {path}", path = shown(.path))]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Looks at a file and works out what edits would make of it.
+///
+/// `seen` is what was read of it in this session. Whoever `may_read` it knows anyway whether it exists;
+/// for others an edit of a file they did not look at fails in the same words whether it exists or not.
+pub(crate) fn prepare(
+    path: &Path,
+    edits: &[LineEdit],
+    seen: Option<Seen>,
+    may_read: bool,
+) -> Result<Prepared, PrepareError> {
+    let path = path.to_owned();
+    if seen.is_none() && !may_read {
+        return Err(PrepareError::NotRead { path });
+    }
+    let base = content(&path)?;
+    let hash = base.as_deref().map(ContentHash::of);
+    match (seen, hash) {
+        (None | Some(Seen::Nothing), None) => {}
+        (None, Some(_)) => return Err(PrepareError::NotRead { path }),
+        (Some(Seen::Content(seen)), Some(now)) if seen == now => {}
+        (Some(_), _) => return Err(PrepareError::Changed { path }),
+    }
+    let applied = match apply(base.as_deref(), edits) {
+        Ok(applied) => applied,
+        Err(source) => return Err(PrepareError::Apply { path, source }),
+    };
+    let old = String::from_utf8_lossy(base.as_deref().unwrap_or_default());
+    let diff = Diff::between(&old, &String::from_utf8_lossy(&applied.bytes));
+    let edit = FileEdit {
+        base: hash,
+        new: ContentHash::of(&applied.bytes),
+        new_folder: new_folder(&path)?,
+        path,
+        diff,
+    };
+    Ok(Prepared {
+        edit,
+        base,
+        new: applied.bytes,
+        lines_before: applied.lines_before,
+        lines_after: applied.lines_after,
+    })
+}
+
+/// The hash of an open file; `None` when it is too large to be edited. Reads it from its start, in
+/// constant memory, without moving its position.
+pub(crate) fn hash_of(file: &File) -> io::Result<Option<ContentHash>> {
+    if file.metadata()?.len() > MAX_FILE_BYTES as u64 {
+        return Ok(None);
+    }
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut from = FromStart { file, at: 0 };
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(Some(ContentHash(hasher.finalize().into()))),
+            read => hasher.update(&buffer[..read]),
+        }
+        // It grew meanwhile, or is one of the files of `/proc` that say they are empty.
+        if from.at > MAX_FILE_BYTES as u64 {
+            return Ok(None);
+        }
+    }
+}
+
+/// What stands at a resolved path; `None`: nothing.
+pub(crate) fn content(path: &Path) -> Result<Option<Vec<u8>>, PrepareError> {
+    let wrong_kind = |problem| PrepareError::WrongKind {
+        path: path.to_owned(),
+        problem,
+    };
+    let file = match open::for_reading(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+            return Err(wrong_kind("leads through a file that is no folder"));
+        }
+        Err(source) => {
+            return Err(PrepareError::Io {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    let io = |source| PrepareError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let meta = file.metadata().map_err(io)?;
+    if meta.is_dir() {
+        return Err(wrong_kind("is a folder, not a file"));
+    }
+    if !meta.is_file() {
+        return Err(wrong_kind("is a device, a pipe or a socket, not a file"));
+    }
+    match limited(&file).map_err(io)? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => Err(PrepareError::Apply {
+            path: path.to_owned(),
+            source: ApplyError::TooLarge {
+                bytes: usize::try_from(meta.len()).unwrap_or(usize::MAX),
+                after: false,
+            },
+        }),
+    }
+}
+
+/// The content of a file, unless it is too large.
+fn limited(file: &File) -> io::Result<Option<Vec<u8>>> {
+    let expected = file.metadata()?.len();
+    if expected > MAX_FILE_BYTES as u64 {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
+    // Files that grow, and those of `/proc`, which say that they are empty.
+    let limit = MAX_FILE_BYTES as u64 + 1;
+    FromStart { file, at: 0 }
+        .take(limit)
+        .read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= MAX_FILE_BYTES).then_some(bytes))
+}
+
+/// Reads a file without moving its position.
+struct FromStart<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// The first of the folders above a path that do not exist.
+fn new_folder(path: &Path) -> Result<Option<PathBuf>, PrepareError> {
+    let mut missing = None;
+    for folder in path.ancestors().skip(1) {
+        match std::fs::symlink_metadata(folder) {
+            Ok(_) => break,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => missing = Some(folder.to_owned()),
+            Err(source) => {
+                return Err(PrepareError::Io {
+                    path: folder.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(missing)
+}

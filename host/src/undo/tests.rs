@@ -1,0 +1,260 @@
+use std::fs;
+
+use super::*;
+use crate::edit::replace::replace;
+
+/// A project and a journal.
+struct Place {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    journal: Journal,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir(root.join("project")).unwrap();
+        Place {
+            journal: Journal::new(&root.join("undo")),
+            _folder: folder,
+            root,
+        }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.project().join(name)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.file(name)).ok()
+    }
+
+    /// Writes a file as a tool does in some turn.
+    fn edit(&self, turn: u64, name: &str, new: &str) {
+        self.keep(turn, name, new, true).unwrap();
+    }
+
+    /// Keeps an edit; it happens or the program is killed before.
+    fn keep(&self, turn: u64, name: &str, new: &str, happens: bool) -> Result<(), UndoError> {
+        let path = self.file(name);
+        let content = fs::read(&path).ok();
+        let base = content.as_deref().map(ContentHash::of);
+        let mut kept = Ok(());
+        let replaced = replace(&path, base, new.as_bytes(), |new_folders| {
+            kept = self
+                .journal
+                .keep(&Kept {
+                    session: "a session",
+                    turn,
+                    project: &self.project(),
+                    path: &path,
+                    base,
+                    new: ContentHash::of(new.as_bytes()),
+                    new_folders,
+                    content: content.as_deref().unwrap_or_default(),
+                })
+                .map(drop);
+            if happens && kept.is_ok() {
+                Ok(())
+            } else {
+                Err(ReplaceError::Changed { path: path.clone() })
+            }
+        });
+        assert_eq!(replaced.is_ok(), happens && kept.is_ok());
+        kept
+    }
+
+    /// What was taken back, or the error.
+    fn undo(&self) -> Result<Vec<(String, Fate)>, String> {
+        let undone = self.journal.undo_last(&self.project()).map_err(|error| {
+            error
+                .to_string()
+                .replace(self.project().to_str().unwrap(), "")
+        })?;
+        let files = undone.map(|undone| undone.files).unwrap_or_default();
+        Ok(files
+            .into_iter()
+            .map(|(path, fate)| {
+                let name = path.strip_prefix(self.project()).unwrap();
+                (name.display().to_string(), fate)
+            })
+            .collect())
+    }
+}
+
+fn files(files: &[(&str, Fate)]) -> Result<Vec<(String, Fate)>, String> {
+    Ok(files
+        .iter()
+        .map(|(name, fate)| ((*name).to_owned(), *fate))
+        .collect())
+}
+
+#[test]
+fn turns_are_taken_back_one_after_the_other() {
+    let place = Place::new();
+    assert_eq!(place.undo(), files(&[]));
+    fs::write(place.file("a"), "a0").unwrap();
+    place.edit(1, "a", "a1");
+    place.edit(1, "new/folder/b", "b1");
+    place.edit(1, "a", "a2");
+    place.edit(2, "a", "a3");
+
+    assert_eq!(place.undo(), files(&[("a", Fate::Restored)]));
+    assert_eq!(place.text("a").as_deref(), Some("a2"));
+    // Another Dunlin sees the same journal.
+    let again = Place {
+        journal: Journal::new(&place.root.join("undo")),
+        ..place
+    };
+    let expected = files(&[("a", Fate::Restored), ("new/folder/b", Fate::Removed)]);
+    assert_eq!(again.undo(), expected);
+    assert_eq!(again.text("a").as_deref(), Some("a0"));
+    assert!(!again.file("new").exists());
+    assert_eq!(again.undo(), files(&[]));
+}
+
+#[test]
+fn what_somebody_changed_since_is_left_alone() {
+    let place = Place::new();
+    place.edit(1, "a", "a1");
+    place.edit(1, "b", "b1");
+    fs::write(place.file("b"), "somebody's").unwrap();
+    let refused = "nothing was taken back: /b changed since Dunlin edited it";
+    assert_eq!(place.undo(), Err(refused.to_owned()));
+    assert_eq!(place.text("a").as_deref(), Some("a1"));
+    fs::remove_file(place.file("a")).unwrap();
+    fs::create_dir(place.file("a")).unwrap();
+    let refused = "nothing was taken back: /a, /b changed since Dunlin edited them";
+    assert_eq!(place.undo(), Err(refused.to_owned()));
+    // Put right again, it goes.
+    fs::remove_dir(place.file("a")).unwrap();
+    fs::write(place.file("b"), "b1").unwrap();
+    let expected = files(&[("a", Fate::WasSo), ("b", Fate::Removed)]);
+    assert_eq!(place.undo(), expected);
+}
+
+/// Between two edits of a turn somebody changed the file, and the model read it again: that change is not
+/// ours to take back.
+#[test]
+fn a_change_in_between_is_left_alone() {
+    let place = Place::new();
+    place.edit(1, "a", "a1");
+    fs::write(place.file("a"), "somebody's").unwrap();
+    place.edit(1, "a", "somebody's and ours");
+    let refused = "nothing was taken back: /a changed since Dunlin edited it";
+    assert_eq!(place.undo(), Err(refused.to_owned()));
+}
+
+#[test]
+fn an_edit_that_never_happened_is_no_obstacle() {
+    let place = Place::new();
+    fs::write(place.file("a"), "a0").unwrap();
+    place.edit(1, "a", "a1");
+    place.keep(1, "a", "a2", false).unwrap();
+    place.keep(1, "b", "b1", false).unwrap();
+    let expected = files(&[("a", Fate::Restored), ("b", Fate::WasSo)]);
+    assert_eq!(place.undo(), expected);
+    assert_eq!(place.text("a").as_deref(), Some("a0"));
+    assert_eq!(place.text("b"), None);
+}
+
+#[test]
+fn other_projects_are_not_touched() {
+    let place = Place::new();
+    place.edit(1, "a", "a1");
+    let elsewhere = place.journal.undo_last(&place.root.join("elsewhere"));
+    assert_eq!(elsewhere.unwrap(), None);
+    assert_eq!(place.text("a").as_deref(), Some("a1"));
+}
+
+#[test]
+fn when_one_file_cannot_be_restored_none_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    fs::create_dir(place.file("locked")).unwrap();
+    for name in ["a", "locked/b"] {
+        fs::write(place.file(name), "0").unwrap();
+        place.edit(1, name, "1");
+    }
+    fs::create_dir(place.file("c")).unwrap();
+    place.edit(1, "c/new", "1");
+    let lock = |mode| fs::set_permissions(place.file("locked"), fs::Permissions::from_mode(mode));
+    lock(0o500).unwrap();
+    if fs::write(place.file("locked/probe"), "").is_ok() {
+        // Whoever may do anything is not stopped by bits: a temporary file in use stands in the way as well.
+        fs::remove_file(place.file("locked/probe")).unwrap();
+        let name = crate::edit::replace::temporary_name(std::ffi::OsStr::new("b"));
+        fs::create_dir(place.file("locked").join(name)).unwrap();
+    }
+    let refused = "nothing was taken back: /locked/b cannot be restored";
+    assert_eq!(place.undo(), Err(refused.to_owned()));
+    lock(0o700).unwrap();
+    for name in ["a", "locked/b", "c/new"] {
+        assert_eq!(place.text(name).as_deref(), Some("1"), "{name}");
+    }
+}
+
+#[test]
+fn the_journal_is_private_and_bounded() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    let large = "x".repeat(MAX_BYTES_OF_A_FILE);
+    let turns = journal::MAX_BYTES as usize / MAX_BYTES_OF_A_FILE + 3;
+    for turn in 0..turns {
+        place.edit(turn as u64, "a", &format!("{turn}{large}"));
+    }
+    let mut bytes = 0;
+    for entry in fs::read_dir(place.root.join("undo")).unwrap() {
+        let meta = entry.unwrap().metadata().unwrap();
+        assert_eq!(meta.mode() & 0o777, 0o600);
+        bytes += meta.len();
+    }
+    assert!(bytes <= journal::MAX_BYTES, "{bytes}");
+    let mode = fs::metadata(place.root.join("undo")).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    // The newest are kept.
+    assert_eq!(place.undo(), files(&[("a", Fate::Restored)]));
+}
+
+#[test]
+fn a_turn_without_end_is_stopped() {
+    let place = Place::new();
+    let large = "x".repeat(MAX_BYTES_OF_A_FILE);
+    let mut turn = 0;
+    let refused = loop {
+        turn += 1;
+        assert!(turn < 20, "it never ends");
+        if let Err(error) = place.keep(1, "a", &format!("{turn}{large}"), true) {
+            break error.to_string();
+        }
+    };
+    let expected = "this turn has edited more than can be taken back (1000 files or 64 MiB); go on in a new turn";
+    assert_eq!(refused, expected);
+    assert_eq!(place.undo(), files(&[("a", Fate::Removed)]));
+}
+
+const MAX_BYTES_OF_A_FILE: usize = 7 * 1024 * 1024;
+
+#[test]
+fn a_damaged_file_is_named() {
+    let place = Place::new();
+    place.edit(1, "a", "a1");
+    let folder = place.root.join("undo");
+    let kept = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|suffix| suffix == "undo"));
+    let kept = kept.unwrap();
+    fs::write(&kept, "{}").unwrap();
+    let error = place.journal.undo_last(&place.project()).unwrap_err();
+    let expected = format!(
+        "{} is damaged; remove it to take back what lies before",
+        kept.display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
