@@ -142,7 +142,8 @@ async fn open_files_are_closed() {
     }
     let call = call("many_handles", json!({ "path": "README.md" }));
     for polls in 1..20 {
-        let run = host.run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress));
+        let plan = unplanned();
+        let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
         let mut run = std::pin::pin!(run);
         let mut left = polls;
         std::future::poll_fn(|context| {

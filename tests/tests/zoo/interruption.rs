@@ -215,8 +215,9 @@ async fn an_interrupted_question_is_withdrawn() {
         asked: Notify::new(),
         withdrawn: Mutex::new(Some(open)),
     });
+    let plan = unplanned();
     tokio::select! {
-        outcome = host.run(&call, &unplanned(), ask.clone(), Arc::new(NoProgress)) => panic!("{outcome:?}"),
+        outcome = host.run(&call, &plan, ask.clone(), Arc::new(NoProgress)) => panic!("{outcome:?}"),
         () = ask.asked.notified() => {}
     }
     assert_eq!(withdrawn.try_recv(), Err(mpsc::TryRecvError::Disconnected));
@@ -232,7 +233,8 @@ fn others_get_their_turn() {
         let host = sandbox.host(&["loop_forever"], LIMITS);
         warm(&host, "loop_forever").await;
         let call = call("loop_forever", json!({}));
-        let run = host.run(&call, &unplanned(), Arc::new(DenyAll), Arc::new(NoProgress));
+        let plan = unplanned();
+        let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
         let mut longest = Duration::ZERO;
         {
             let beat = async {
