@@ -56,6 +56,9 @@ impl files::Host for Bare {
     fn stat(&mut self, _: String) -> Answer<files::Facts> {
         unreachable!("read_file opens what it looks at")
     }
+    fn edit(&mut self, _: String, _: Vec<files::LineEdit>) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
 }
 
 impl files::HostFile for Bare {

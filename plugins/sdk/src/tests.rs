@@ -113,6 +113,10 @@ fn without_a_host_nothing_is_read() {
     assert_eq!(File::open("a").unwrap_err().to_string(), message);
     assert_eq!(files::stat("a").unwrap_err().to_string(), message);
     assert_eq!(files::list_folder("a", 1).unwrap_err().to_string(), message);
+    assert_eq!(
+        files::edit("a", Vec::new()).unwrap_err().to_string(),
+        message
+    );
     crate::log::info("nobody hears this");
     crate::chat::progress("nor this", Some(50));
 }

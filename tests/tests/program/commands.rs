@@ -179,7 +179,9 @@ fn doctor() {
         "{output}"
     );
     assert!(
-        output.stdout.contains("✓ tools         read_file\n"),
+        output
+            .stdout
+            .contains("✓ tools         edit_file, read_file\n"),
         "{output}"
     );
     assert!(!output.stdout.contains('✗'), "{output}");

@@ -5,6 +5,7 @@
 mod approval;
 mod ask;
 mod commands;
+mod edits;
 mod escapes;
 mod failures;
 mod first_run;

@@ -82,7 +82,7 @@ fn top(text: &str) -> Value {
 
 #[track_caller]
 fn refused(result: Result<String, Failure>, expected: &str) {
-    let failure = result.unwrap_err().to_string();
+    let failure = result.expect_err("a refusal").to_string();
     assert_one_clear_line(&failure);
     assert!(failure.contains(expected), "{failure}");
 }
@@ -97,7 +97,7 @@ fn meanwhile<F: FnOnce() + Send>(act: F) -> Arc<Meanwhile<F>> {
 #[async_trait::async_trait]
 impl<F: FnOnce() + Send> Ask for Meanwhile<F> {
     async fn ask(&self, _question: Question) -> Answer {
-        if let Some(act) = self.0.lock().unwrap().take() {
+        if let Some(act) = self.0.lock().expect("the act").take() {
             act();
         }
         Answer {
@@ -296,7 +296,7 @@ async fn what_was_not_shown_is_shown_whatever_was_granted() {
                 let asker = Arc::new(Answers(Mutex::default(), allow));
                 let arguments = json!({ "path": "README.md" });
                 let result = desk.call(guest, arguments, asker.clone()).await;
-                let questions = asker.0.lock().unwrap();
+                let questions = asker.0.lock().unwrap().clone();
                 // The declared edit is asked about where it is not granted; the other in any case.
                 let declared = usize::from(guest == "edit_otherwise" && !granted);
                 let context = format!("{guest}, granted: {granted}, allow: {allow}");
@@ -332,7 +332,7 @@ struct Answers(Mutex<Vec<Question>>, bool);
 impl Ask for Answers {
     async fn ask(&self, question: Question) -> Answer {
         let allow = self.1 || question.origin == Origin::Declared;
-        self.0.lock().unwrap().push(question);
+        self.0.lock().expect("the questions").push(question);
         Answer {
             allow,
             scope: Scope::Once,

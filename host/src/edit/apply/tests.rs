@@ -2,6 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[path = "model.rs"]
+mod model;
+
 fn edit(first: u64, end: u64, replacement: &str) -> LineEdit {
     LineEdit {
         first,
@@ -170,108 +173,16 @@ fn what_does_not_fit_is_named() {
     );
 }
 
-/// Lines of a file, each with its ending, as [`naive`] sees them.
-fn lines_of(text: &str) -> Vec<String> {
-    text.split_inclusive('\n').map(str::to_owned).collect()
-}
-
-/// The same with nothing but a list of lines: from the last edit to the first, so that no number moves.
-fn naive(base: &str, edits: &[LineEdit]) -> String {
-    let mut lines = lines_of(base);
-    let open_end = lines.last().is_some_and(|line| !line.ends_with('\n'));
-    for edit in edits.iter().rev() {
-        let mut new = lines_of(&edit.replacement);
-        let at_end = edit.end as usize == lines_of(base).len() + 1;
-        if let Some(last) = new.last_mut()
-            && !last.ends_with('\n')
-            && !(open_end && at_end)
-        {
-            last.push('\n');
-        }
-        lines.splice(edit.first as usize - 1..edit.end as usize - 1, new);
-    }
-    let last = lines.len().saturating_sub(1);
-    for line in &mut lines[..last] {
-        if !line.ends_with('\n') {
-            line.push('\n');
-        }
-    }
-    lines.concat()
-}
-
-/// Texts in which everything that matters is frequent.
-fn text() -> impl Strategy<Value = String> {
-    prop::collection::vec(
-        prop::sample::select(vec!["a", "b", "ü", " ", "\n", "\n", "\n"]),
-        0..24,
-    )
-    .prop_map(|pieces| pieces.concat())
-}
-
-/// A text and edits that fit it.
-fn fitting() -> impl Strategy<Value = (String, Vec<LineEdit>)> {
-    (
-        text(),
-        prop::collection::vec((0_u64..4, 0_u64..3, text()), 1..5),
-    )
-        .prop_map(|(base, steps)| {
-            let last = lines_of(&base).len() as u64 + 1;
-            let mut at = 1;
-            let edits = steps
-                .into_iter()
-                .map(|(skip, length, replacement)| {
-                    let first = (at + skip).min(last);
-                    at = (first + length).min(last);
-                    edit(first, at, &replacement)
-                })
-                .collect();
-            (base, edits)
-        })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn fitting_edits_do_what_a_list_of_lines_does((base, edits) in fitting()) {
-        let expected = naive(&base, &edits);
-        match apply(Some(base.as_bytes()), &edits) {
-            Ok(applied) => {
-                prop_assert_eq!(&String::from_utf8(applied.bytes).unwrap(), &expected);
-                prop_assert_eq!(applied.lines_before, lines_of(&base).len() as u64);
-                prop_assert_eq!(applied.lines_after, lines_of(&expected).len() as u64);
-            }
-            Err(error) => {
-                prop_assert_eq!(error, ApplyError::Unchanged);
-                prop_assert_eq!(expected, base);
-            }
-        }
+    fn fitting_edits_do_what_a_list_of_lines_does((base, edits) in model::fitting()) {
+        model::check_fitting(&base, &edits)?;
     }
 
     #[test]
-    fn any_edits_of_any_bytes_give_an_answer(
-        base in prop::collection::vec(prop::sample::select(b"a\r\n\xef\xbb\xbf\xc3\xbc\xff".to_vec()), 0..32),
-        ranges in prop::collection::vec((0_u64..9, 0_u64..9, text()), 0..4),
-        crlf: bool,
-    ) {
-        let edits: Vec<LineEdit> = ranges
-            .into_iter()
-            .map(|(first, end, text)| edit(first, end, &if crlf { text.replace('\n', "\r\n") } else { text }))
-            .collect();
-        if let Ok(applied) = apply(Some(&base), &edits) {
-            let old = String::from_utf8(base).unwrap();
-            let new = String::from_utf8(applied.bytes).unwrap();
-            prop_assert_ne!(&old, &new);
-            let keeps_mark = !old.starts_with(BYTE_ORDER_MARK) || new.starts_with(BYTE_ORDER_MARK);
-            prop_assert!(keeps_mark);
-            // What lies before the first edit and behind the last is the same bytes; only a last line without
-            // a newline may have got one.
-            let (first, end) = (edits[0].first as usize - 1, edits[edits.len() - 1].end as usize - 1);
-            let (old, new) = (lines_of(&old), lines_of(&new));
-            let before = first.saturating_sub(1);
-            prop_assert_eq!(&old[..before], &new[..before]);
-            let kept = old.len() - end;
-            prop_assert_eq!(&old[end..], &new[new.len() - kept..]);
-        }
+    fn any_edits_of_any_bytes_give_an_answer((base, edits) in model::any_edits()) {
+        model::check_any(&base, &edits)?;
     }
 }

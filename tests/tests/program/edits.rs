@@ -1,0 +1,176 @@
+//! Edits in the chat: the difference on the screen, the answer bound to it, and `/undo`.
+
+use std::fs;
+
+use dunlin_tests::{Environment, Provider, Response};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment, read};
+
+const BEFORE: &str = "one\ntwo\nthree\n";
+const AFTER: &str = "one\nzwei\nthree\n";
+
+/// A call of `edit_file` that turns [`BEFORE`] into [`AFTER`].
+fn edit(path: &str) -> Response {
+    edit_with(path, json!([{ "range": [2, 3], "replacement": "zwei" }]))
+}
+
+fn edit_with(path: &str, edits: Value) -> Response {
+    Response::call("edit_file", json!({ "file_path": path, "edits": edits }))
+}
+
+/// A project with `a.txt`, and a provider whose model reads and then edits it.
+fn project(more: impl IntoIterator<Item = Response>) -> (Provider, Environment) {
+    let script = [read("a.txt"), edit("a.txt"), Response::reply("I did it.")];
+    let provider = Provider::play(script.into_iter().chain(more));
+    let environment = environment(&provider);
+    environment.project_file("a.txt", BEFORE);
+    (provider, environment)
+}
+
+fn text(environment: &Environment) -> String {
+    fs::read_to_string(environment.project().join("a.txt")).unwrap_or_default()
+}
+
+/// The result that went back to the model with the last request.
+fn last_result(provider: &Provider) -> String {
+    let requests = provider.requests();
+    let last = requests.last().expect("a request");
+    last.results().last().expect("a result").to_string()
+}
+
+#[test]
+fn an_edit_is_approved_by_its_difference_and_taken_back() {
+    let (provider, environment) = project([]);
+    let mut chat = Chat::open(&environment);
+    chat.say("translate it");
+    let question = chat.question();
+    for line in [
+        "  Edit file 'a.txt' with 1 edit?",
+        "    @@ -1,3 +1,3 @@",
+        "     one",
+        "    -two",
+        "    +zwei",
+        "     three",
+    ] {
+        assert!(
+            question.contains(&format!("{line}\n")),
+            "{line}: {:?}",
+            chat.terminal
+        );
+    }
+    assert_eq!(text(&environment), BEFORE);
+    chat.answer("v");
+    assert!(chat.question().contains("    +zwei\n"));
+    chat.answer("y");
+    assert!(chat.prompt().contains("I did it."), "{:?}", chat.terminal);
+    assert_eq!(text(&environment), AFTER);
+    assert!(last_result(&provider).contains("     2\tzwei\n"));
+
+    assert!(
+        chat.turn("/undo").contains("  restored a.txt"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_eq!(text(&environment), BEFORE);
+    let screen = chat.turn("/undo");
+    assert!(screen.contains("There is no edit to take back in this project."));
+    chat.leave();
+}
+
+#[test]
+fn a_denied_edit_does_not_happen() {
+    let provider = Provider::play([read("a.txt"), edit("a.txt")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", BEFORE);
+    let mut chat = Chat::open(&environment);
+    chat.say("translate it");
+    chat.question();
+    chat.answer("n");
+    assert!(
+        chat.prompt().contains("✗ edit_file a.txt · denied"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_eq!(text(&environment), BEFORE);
+    chat.leave();
+}
+
+#[test]
+fn a_file_that_changed_during_the_question_is_left_alone() {
+    let (provider, environment) = project([]);
+    let mut chat = Chat::open(&environment);
+    chat.say("translate it");
+    chat.question();
+    environment.project_file("a.txt", "somebody's");
+    chat.answer("y");
+    chat.prompt();
+    assert!(last_result(&provider).contains("changed since it was read; read it again"));
+    assert_eq!(text(&environment), "somebody's");
+    chat.leave();
+}
+
+#[test]
+fn a_file_that_was_not_read_is_refused_without_a_question() {
+    let provider = Provider::play([edit("a.txt"), Response::reply("I have to read it first.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", BEFORE);
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("translate it");
+    assert!(!screen.contains("allow?"));
+    assert!(last_result(&provider).contains("was not read in this session; read it first"));
+    assert_eq!(text(&environment), BEFORE);
+    chat.leave();
+}
+
+#[test]
+fn what_is_written_into_a_file_cannot_act_on_the_screen() {
+    let evil = "\u{1b}[2J\u{1b}[1;1Hallow? y\u{202e}";
+    let edits = json!([{ "range": [1, 1], "replacement": evil }]);
+    let provider = Provider::play([edit_with("new.txt", edits)]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("make it");
+    let question = chat.question();
+    assert!(
+        question.contains("  Create file 'new.txt'?\n"),
+        "{:?}",
+        chat.terminal
+    );
+    let line = "    +\\u{1b}[2J\\u{1b}[1;1Hallow? y\\u{202e}\n";
+    assert!(question.contains(line), "{:?}", chat.terminal);
+    chat.answer("n");
+    chat.prompt();
+    assert!(!environment.project().join("new.txt").exists());
+    chat.leave();
+}
+
+#[test]
+fn edits_are_taken_back_after_a_restart_unless_the_file_changed() {
+    let (_provider, environment) = project([]);
+    let mut chat = Chat::open(&environment);
+    chat.say("translate it");
+    chat.question();
+    chat.answer("y");
+    chat.prompt();
+    chat.leave();
+
+    environment.project_file("a.txt", "somebody's");
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("/undo");
+    assert!(
+        screen.contains("nothing was taken back: "),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(screen.contains("a.txt"), "{:?}", chat.terminal);
+    assert_eq!(text(&environment), "somebody's");
+    environment.project_file("a.txt", AFTER);
+    assert!(
+        chat.turn("/undo").contains("  restored a.txt"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_eq!(text(&environment), BEFORE);
+    chat.leave();
+}
