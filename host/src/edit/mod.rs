@@ -4,7 +4,7 @@
 //! hash of the file as it is and to the hash of what it will be. So the host applies edits itself. It
 //! does so twice, when a call is prepared and when it happens, and the second time must come to the same.
 //!
-//! [`apply()`] and [`diff`] are pure; [`prepare`] reads the file; [`replace`] is the one place that
+//! [`apply()`] and [`diff`] are pure; `prepare` reads the file; `replace` is the one place that
 //! writes it; [`crate::undo`] can take it back.
 
 mod apply;
