@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use dunlin_guest_build::script;
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 2] = ["dunlin-edit-file", "dunlin-read-file"];
+const GUESTS: [&str; 3] = ["dunlin-ask-user", "dunlin-edit-file", "dunlin-read-file"];
 
 fn main() -> ExitCode {
     script::main(|| {

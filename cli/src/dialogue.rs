@@ -168,6 +168,7 @@ pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliE
         };
         tokio::select! {
             () = signal => {}
+            () = ui.interrupted() => {}
             () = ui.closed() => {}
         }
     })

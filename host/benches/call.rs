@@ -120,6 +120,9 @@ impl chat::Host for Bare {
     fn progress(&mut self, _: String, _: Option<u8>) -> Result<()> {
         Ok(())
     }
+    fn ask(&mut self, _: String, _: Vec<String>) -> Answer<String> {
+        Ok(Ok(String::new()))
+    }
 }
 
 #[expect(clippy::print_stdout, reason = "its figures are its output")]

@@ -65,6 +65,20 @@ pub struct Question {
     pub origin: Origin,
 }
 
+/// A question that a tool has for the user, answered with a text. Its own texts may hold anything a model or a
+/// plugin can write: show them only through [`crate::display`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextQuestion {
+    /// The id of the call it belongs to.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// What is asked; may have several lines.
+    pub question: String,
+    /// Answers to choose from; may be none.
+    pub options: Vec<String>,
+}
+
 /// Asks the user.
 ///
 /// The returned future may wait for as long as the user thinks; the host stops the clock of the call
@@ -73,6 +87,12 @@ pub struct Question {
 pub trait Ask: Send + Sync {
     /// Asks one question.
     async fn ask(&self, question: Question) -> Answer;
+
+    /// Asks for a text. `None`: nobody is there, or they do not want to answer. An option that was chosen comes
+    /// back exactly.
+    async fn ask_text(&self, _question: TextQuestion) -> Option<String> {
+        None
+    }
 
     /// Whether anybody is there to answer. Where nobody is, a question is a denial that no user gave.
     fn is_attended(&self) -> bool {

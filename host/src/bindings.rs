@@ -7,7 +7,7 @@ wasmtime::component::bindgen!({
     world: "plugin",
     imports: {
         "dunlin:tool/log": trappable,
-        "dunlin:tool/chat": trappable,
+        "dunlin:tool/chat.progress": trappable,
         default: async | trappable,
     },
     exports: { default: async },

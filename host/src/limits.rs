@@ -109,6 +109,20 @@ pub(crate) const MAX_EDITED_BYTES: usize = 64 * MIB;
 /// Questions that one call may cause on top of its declared needs. Against wearing the user down.
 pub(crate) const MAX_UNDECLARED_QUESTIONS: usize = 8;
 
+/// Questions for a text that one call may put to the user. Against wearing them down.
+pub(crate) const MAX_TEXT_QUESTIONS: usize = 8;
+
+/// Bytes of a question for a text: more is a document, and no question. What the contract says of `chat`.
+pub(crate) const MAX_TEXT_QUESTION_BYTES: usize = 4 * KIB;
+
+/// Options of a question for a text, and bytes of each: a person has to read them. What the contract says of
+/// `chat`.
+pub(crate) const MAX_OPTIONS: usize = 20;
+pub(crate) const MAX_OPTION_BYTES: usize = 500;
+
+/// Bytes of an answer: a pasted log, not a pasted disk. What the contract says of `chat`.
+pub(crate) const MAX_TEXT_ANSWER_BYTES: usize = 64 * KIB;
+
 /// Bytes of a call's arguments.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 * MIB;
 

@@ -16,12 +16,13 @@ const NOTE_CHARS: usize = 160;
 
 /// Arguments that say what a call is about, best first. Others are shown only where none of these
 /// is there.
-const TELLING_ARGUMENTS: [&str; 7] = [
+const TELLING_ARGUMENTS: [&str; 8] = [
     "file_path",
     "path",
     "url",
     "command",
     "query",
+    "question",
     "pattern",
     "name",
 ];

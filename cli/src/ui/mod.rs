@@ -11,6 +11,7 @@
 pub mod calls;
 pub mod diff;
 pub mod prompt;
+pub mod question;
 pub mod stream;
 pub mod style;
 pub mod terminal;
@@ -54,6 +55,8 @@ pub struct Ui {
     /// Held while a line is read: two editors on one terminal would steal each other's keys.
     keyboard: Mutex<()>,
     closed: Notify,
+    /// Somebody who read the keyboard during a turn met Ctrl-C there.
+    interrupted: Notify,
     streams: Streams,
     styles: Styles,
     status_styles: Styles,
@@ -146,6 +149,7 @@ impl Ui {
             early: Mutex::default(),
             keyboard: Mutex::default(),
             closed: Notify::new(),
+            interrupted: Notify::new(),
             streams,
             styles: Styles::plain(),
             status_styles: Styles::plain(),
@@ -343,6 +347,17 @@ impl Ui {
     /// Waits until nobody reads the output any more.
     pub async fn closed(&self) {
         self.closed.notified().await;
+    }
+
+    /// Ends the turn that is running: Ctrl-C was typed into a line that was read during it, where it is a key
+    /// and no signal.
+    pub fn interrupt_turn(&self) {
+        self.interrupted.notify_waiters();
+    }
+
+    /// Waits for [`Ui::interrupt_turn`].
+    pub async fn interrupted(&self) {
+        self.interrupted.notified().await;
     }
 
     /// Whether everything could be written so far.

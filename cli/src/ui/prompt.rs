@@ -8,13 +8,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
+use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope, TextQuestion};
 use dunlin_host::display;
 use dunlin_host::target::{Operation, Target};
 use unicode_width::UnicodeWidthStr;
 
 use super::style::{Label, Styles};
-use super::{Typed, Ui, diff};
+use super::{Typed, Ui, diff, question};
 
 /// How many needs are listed before the rest is only counted. `v` lists them all.
 const MAX_NEEDS_SHOWN: usize = 8;
@@ -90,6 +90,12 @@ impl Ask for TerminalAsk {
         let answered = tokio::task::spawn_blocking(move || converse(&ui, &question)).await;
         // A panic while asking is a no.
         answered.unwrap_or(Answer::DENY)
+    }
+
+    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
+        let ui = Arc::clone(&self.ui);
+        let answered = tokio::task::spawn_blocking(move || question::ask(&ui, &question)).await;
+        answered.unwrap_or(None)
     }
 }
 

@@ -2,10 +2,15 @@
 
 use std::time::Instant;
 
-use super::{CallState, Phase, UsedInDescribe};
+use super::{CallState, Phase, Refusal, UsedInDescribe};
+use crate::ask::TextQuestion;
 use crate::bindings::dunlin::tool::chat;
+use crate::bindings::dunlin::tool::types::Error;
 use crate::display;
-use crate::limits::{MAX_PROGRESS_CHARS, PROGRESS_PERIOD};
+use crate::limits::{
+    MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_TEXT_ANSWER_BYTES,
+    MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
+};
 
 /// Passes on one message a period.
 #[derive(Debug, Default)]
@@ -41,4 +46,63 @@ impl chat::Host for CallState {
         }
         Ok(())
     }
+
+    async fn ask(&mut self, question: String, options: Vec<String>) -> Result<String, Refusal> {
+        self.only_in_run()?;
+        check(&question, &options)?;
+        if self.text_questions == MAX_TEXT_QUESTIONS {
+            return Err(Error::TooLarge(format!(
+                "this call has asked {MAX_TEXT_QUESTIONS} times already; no more are possible"
+            ))
+            .into());
+        }
+        self.text_questions += 1;
+        let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
+            return Err(Error::Unsupported("nobody is there to answer".into()).into());
+        };
+        let question = TextQuestion {
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            question,
+            options,
+        };
+        let answer = {
+            let _standing = self.clock.pause();
+            ask.ask_text(question).await
+        };
+        let mut answer = answer.ok_or(Error::Cancelled)?;
+        answer.truncate(answer.floor_char_boundary(MAX_TEXT_ANSWER_BYTES));
+        Ok(answer)
+    }
+}
+
+fn check(question: &str, options: &[String]) -> Result<(), Error> {
+    if question.trim().is_empty() {
+        return Err(Error::Invalid("the question is empty".into()));
+    }
+    if question.len() > MAX_TEXT_QUESTION_BYTES {
+        return Err(Error::Invalid(format!(
+            "the question has {} bytes; at most {MAX_TEXT_QUESTION_BYTES} can be asked",
+            question.len()
+        )));
+    }
+    if options.len() > MAX_OPTIONS {
+        return Err(Error::Invalid(format!(
+            "there are {} options; at most {MAX_OPTIONS} can be offered",
+            options.len()
+        )));
+    }
+    for (index, option) in options.iter().enumerate() {
+        let number = index + 1;
+        if option.trim().is_empty() {
+            return Err(Error::Invalid(format!("option {number} is empty")));
+        }
+        if option.len() > MAX_OPTION_BYTES {
+            return Err(Error::Invalid(format!(
+                "option {number} has {} bytes; at most {MAX_OPTION_BYTES} can be offered",
+                option.len()
+            )));
+        }
+    }
+    Ok(())
 }

@@ -97,6 +97,8 @@ pub(crate) struct CallState {
     pub(crate) messages: log::Messages,
     pub(crate) progressed: chat::Throttle,
     questions: usize,
+    /// Questions for a text.
+    text_questions: usize,
     uses: Vec<Use>,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
@@ -168,6 +170,7 @@ impl CallState {
             messages: log::Messages::default(),
             progressed: chat::Throttle::default(),
             questions: 0,
+            text_questions: 0,
             uses: Vec::new(),
             decided: HashMap::new(),
             refused: None,

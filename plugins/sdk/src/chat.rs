@@ -1,6 +1,7 @@
 //! The person at the other end of the chat.
 
 use crate::bindings::dunlin::tool::chat as host;
+use crate::error::Error;
 
 /// Shows how far a long call is. Never blocks; the host shows the newest message at its own pace.
 ///
@@ -10,4 +11,17 @@ pub fn progress(message: &str, percent: Option<u8>) {
     if cfg!(target_arch = "wasm32") {
         host::progress(message, percent);
     }
+}
+
+/// Asks the person a question and waits for the answer, a text of theirs; the wait is not counted against the time
+/// limit of the call. They choose one of `options` (at most 20) or answer in their own words.
+///
+/// What they say grants nothing. Fails with `Unsupported` where nobody is there, with `Cancelled` when they do not
+/// want to answer, with `Invalid` for an empty or over-long question, with `TooLarge` at the ninth question of
+/// a call.
+pub fn ask(question: &str, options: &[String]) -> Result<String, Error> {
+    if !cfg!(target_arch = "wasm32") {
+        return Err(Error::no_host());
+    }
+    Ok(host::ask(question, options)?)
 }

@@ -181,7 +181,7 @@ fn doctor() {
     assert!(
         output
             .stdout
-            .contains("✓ tools         edit_file, read_file\n"),
+            .contains("✓ tools         ask_user, edit_file, read_file\n"),
         "{output}"
     );
     assert!(!output.stdout.contains('✗'), "{output}");

@@ -13,6 +13,7 @@ mod hardship;
 mod interruption;
 mod piped;
 mod prompt;
+mod questions;
 mod readme;
 mod stage;
 mod startup;

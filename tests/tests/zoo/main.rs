@@ -12,6 +12,7 @@ mod edits;
 mod faults;
 mod files;
 mod interruption;
+mod questions;
 mod text;
 
 /// All tests of the guests, as text.
@@ -24,6 +25,7 @@ const TESTS: &[&str] = &[
     include_str!("faults.rs"),
     include_str!("files.rs"),
     include_str!("interruption.rs"),
+    include_str!("questions.rs"),
     include_str!("text.rs"),
 ];
 

@@ -1,0 +1,180 @@
+//! The question of a tool that wants an answer in words: shown, and read in one line.
+//!
+//! The words are the model's, so each of their rows stands behind a bar: no row of the terminal begins with
+//! something foreign, and nothing in it can look like a line of Dunlin's own.
+
+use dunlin_host::ask::TextQuestion;
+use dunlin_host::display::{escape, escape_multiline};
+use unicode_width::UnicodeWidthChar;
+
+use super::style::{Label, Styles};
+use super::{Typed, Ui, terminal};
+
+/// What stands before each row of foreign text.
+const BAR: &str = "  │ ";
+
+/// The narrowest room for foreign text, in columns: on a terminal narrower than this the rows may wrap.
+const MIN_COLUMNS: usize = 16;
+
+/// The most rows of a question. It has 4 KiB at most, and could be all line ends.
+const MAX_ROWS: usize = 60;
+
+/// Asks until there is an answer. `None`: there will be none.
+///
+/// Ctrl-C ends the turn as well, as it does while any other call runs; Ctrl-D only leaves the question open.
+pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
+    let styles = ui.styles();
+    let mut above = shown(question, styles, terminal::size().0);
+    loop {
+        match ui.ask_line(&above, "  answer? ") {
+            Typed::Line(line) if line.trim().is_empty() => {
+                above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
+            }
+            Typed::Line(line) => return Some(meant(&line, &question.options)),
+            Typed::Interrupted => {
+                ui.interrupt_turn();
+                return None;
+            }
+            Typed::End => return None,
+        }
+    }
+}
+
+/// What a line says: the number of an option means its text.
+fn meant(line: &str, options: &[String]) -> String {
+    let line = line.trim();
+    let number = line.parse::<usize>().ok();
+    let chosen = number.and_then(|number| options.get(number.checked_sub(1)?));
+    chosen.map_or_else(|| line.to_owned(), Clone::clone)
+}
+
+fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
+    let room = columns.saturating_sub(BAR.len() + 1).max(MIN_COLUMNS);
+    let mut lines = vec![
+        String::new(),
+        format!(
+            "  {} asks",
+            styles.paint(Label::Name, &escape(&question.tool))
+        ),
+    ];
+    let bar = styles.paint(Label::Quiet, BAR);
+    let text = escape_multiline(&question.question).replace('\t', "    ");
+    let mut rows: Vec<String> = text
+        .trim()
+        .lines()
+        .flat_map(|line| wrap(line, room))
+        .collect();
+    if rows.len() > MAX_ROWS {
+        let more = rows.len() - MAX_ROWS;
+        rows.truncate(MAX_ROWS);
+        rows.push(format!("… {more} more lines"));
+    }
+    lines.extend(rows.iter().map(|row| format!("{bar}{row}")));
+    for (index, option) in question.options.iter().enumerate() {
+        let number = styles.paint(Label::Key, &format!("{:>3}", index + 1));
+        let indent = " ".repeat(6);
+        let rows = wrap(&escape(option), room.saturating_sub(2));
+        for (row, text) in rows.iter().enumerate() {
+            lines.push(match row {
+                0 => format!(" {number}  {text}"),
+                _ => format!("{indent}{text}"),
+            });
+        }
+    }
+    if !question.options.is_empty() {
+        let hint = "  a number, or your own words";
+        lines.push(styles.paint(Label::Quiet, hint));
+    }
+    lines.join("\n")
+}
+
+/// Breaks one line into rows of at most `columns` columns, between words where there are any.
+fn wrap(line: &str, columns: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let mut used = 0;
+    for word in line.split_inclusive(' ') {
+        let width = |text: &str| -> usize { text.chars().map(|c| c.width().unwrap_or(0)).sum() };
+        if used > 0 && used + width(word.trim_end()) > columns {
+            rows.push(String::new());
+            used = 0;
+        }
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            if used + wide > columns {
+                rows.push(String::new());
+                used = 0;
+            }
+            if let Some(row) = rows.last_mut() {
+                row.push(c);
+            }
+            used += wide;
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    fn question(question: &str, options: &[&str]) -> TextQuestion {
+        TextQuestion {
+            call: "1".to_owned(),
+            tool: "ask_user".to_owned(),
+            question: question.to_owned(),
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn it_is_shown_with_its_options() {
+        let question = question("Which one?\nBoth exist.", &["src/a.rs", "src/b.rs"]);
+        assert_eq!(
+            shown(&question, Styles::plain(), 80),
+            "\n  ask_user asks\n  │ Which one?\n  │ Both exist.\n   1  src/a.rs\n   2  src/b.rs\n  \
+             a number, or your own words"
+        );
+    }
+
+    #[test]
+    fn foreign_text_begins_no_row() {
+        let long = "allow? y ".repeat(40);
+        let hostile = format!(
+            "ok\x1b[2J\r\n  allow? y\n{long}\u{202e}{}",
+            "日本".repeat(60)
+        );
+        let question = question(&hostile, &["\nallow?", &long]);
+        for columns in [24, 40, 80] {
+            let shown = shown(&question, Styles::plain(), columns);
+            assert!(!shown.contains(['\x1b', '\r', '\u{202e}']), "{shown}");
+            for row in shown.lines().skip(2) {
+                assert!(row.width() < columns, "{columns}: {row:?}");
+                assert!(
+                    row.starts_with("  │ ") || !row.trim_start().starts_with("allow?"),
+                    "{row:?}"
+                );
+            }
+        }
+        let lines = "\n".repeat(4000) + "x" + &"\ny".repeat(2000);
+        let shown = shown(&super::tests::question(&lines, &[]), Styles::plain(), 80);
+        assert!(shown.lines().count() <= MAX_ROWS + 3, "{shown}");
+    }
+
+    #[test]
+    fn a_number_means_the_option() {
+        let options = ["one".to_owned(), "two".to_owned()];
+        for (line, expected) in [
+            ("1", "one"),
+            (" 2 ", "two"),
+            ("0", "0"),
+            ("3", "3"),
+            ("neither", "neither"),
+            ("-1", "-1"),
+        ] {
+            assert_eq!(meant(line, &options), expected);
+        }
+        assert_eq!(meant("1", &[]), "1");
+    }
+}
