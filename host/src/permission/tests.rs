@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
+use super::stored::resolved_key;
 use super::*;
 use crate::Limits;
 use crate::ask::{Answer, Scope};

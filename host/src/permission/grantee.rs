@@ -1,0 +1,33 @@
+//! To whom an allow is given: a plugin, in the version that is loaded.
+
+use super::file::{BUILT_IN, Grantee};
+
+/// Who wants something: a plugin in the version that is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PluginId {
+    /// The plugin's name.
+    pub name: String,
+    /// SHA-256 of its component.
+    pub digest: String,
+    /// Whether it came with Dunlin; then its digest may change with the program.
+    pub built_in: bool,
+}
+
+pub(super) fn grantee(plugin: &PluginId) -> Grantee {
+    Grantee {
+        plugin: plugin.name.clone(),
+        digest: if plugin.built_in {
+            BUILT_IN.to_owned()
+        } else {
+            plugin.digest.clone()
+        },
+    }
+}
+
+pub(super) fn describe_grantee(grantee: &Grantee) -> String {
+    if grantee.digest == BUILT_IN {
+        return grantee.plugin.clone();
+    }
+    let short: String = grantee.digest.chars().take(8).collect();
+    format!("{} ({short})", grantee.plugin)
+}

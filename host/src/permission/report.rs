@@ -1,0 +1,114 @@
+//! Says what is stored, what was answered for the session, and what holds for a target and why.
+
+use std::collections::HashMap;
+
+use super::grantee::describe_grantee;
+use super::key::{Bits, Decided, Key};
+use super::{Decision, PermissionError, Permissions, Rule, Verdict};
+use crate::target::{Need, Operation, Target};
+
+/// One stored line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The key as it stands in the file.
+    pub key: String,
+    /// Three characters: `rw-`, `r??`.
+    pub bits: String,
+    /// Which plugins its allows were given to, in words; `None`: they hold for every tool.
+    pub bound_to: Option<String>,
+}
+
+/// What holds for one operation on a target, for `permissions explain`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// The operation.
+    pub operation: Operation,
+    /// What holds.
+    pub verdict: Verdict,
+    /// Which rule decided.
+    pub rule: Rule,
+}
+
+impl Permissions {
+    /// What is stored, sorted by key.
+    pub fn list(&self) -> Result<Vec<Stored>, PermissionError> {
+        let contents = self.files.load()?;
+        let mut list: Vec<Stored> = contents
+            .entries
+            .iter()
+            .map(|(key, bits)| {
+                let grants = contents.digests.grants.get(key);
+                let mut names: Vec<String> = grants
+                    .into_iter()
+                    .flat_map(|g| g.values().flatten())
+                    .map(describe_grantee)
+                    .collect();
+                names.sort();
+                names.dedup();
+                Stored {
+                    key: key.clone(),
+                    bits: bits.to_string(),
+                    bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                }
+            })
+            .collect();
+        list.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(list)
+    }
+
+    /// What was answered for this session, sorted by key.
+    pub fn session_answers(&self) -> Vec<Stored> {
+        let state = self.lock();
+        let mut merged: HashMap<&Key, (Bits, Vec<String>)> = HashMap::new();
+        for ((key, operation), answers) in &state.session {
+            let Some(last) = answers.last() else { continue };
+            let entry = merged.entry(key).or_default();
+            let decided = if last.allow {
+                Decided::Allow
+            } else {
+                Decided::Deny
+            };
+            entry.0 = entry.0.with(*operation, decided);
+            entry
+                .1
+                .extend(last.plugin.iter().map(|plugin| plugin.name.clone()));
+        }
+        let mut list: Vec<Stored> = merged
+            .into_iter()
+            .map(|(key, (bits, mut names))| {
+                names.sort();
+                names.dedup();
+                Stored {
+                    key: key.to_string(),
+                    bits: bits.to_string(),
+                    bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                }
+            })
+            .collect();
+        list.sort_by(|a, b| a.key.cmp(&b.key));
+        list
+    }
+
+    /// Resolves what a person typed and says, for each operation, what holds and which rule decided.
+    /// A stored allow counts whichever plugin it was given to; the rule names it.
+    pub fn explain(&self, target: &str) -> Result<(Target, Vec<Explained>), PermissionError> {
+        let target = match self.typed_key(target)? {
+            Key::Exact(path) | Key::Below(path) => Target::Path(path),
+            Key::Url(url) | Key::UrlBelow(url) => Target::Url(url),
+        };
+        let mut explained = Vec::new();
+        for operation in Operation::ALL {
+            let need = Need {
+                target: target.clone(),
+                operation,
+            };
+            let Decision { verdict, rule } = self.decide_for(None, &need)?;
+            explained.push(Explained {
+                operation,
+                verdict,
+                rule,
+            });
+        }
+        Ok((target, explained))
+    }
+}

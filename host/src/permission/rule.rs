@@ -1,0 +1,82 @@
+//! The words of a decision: what holds, and which rule says so.
+
+use std::fmt;
+
+/// What holds for one need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Go on.
+    Allow,
+    /// Refuse.
+    Deny,
+    /// Ask the user.
+    Ask,
+}
+
+/// Which layer, and which rule in it, gave the verdict. `Display` says it in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Dunlin's own folders.
+    Protected,
+    /// An answer for this call.
+    Once,
+    /// An answer for this session, given for this key.
+    Session(String),
+    /// The permission file, under this key; the plugins it was given to, if not all.
+    Stored {
+        /// The deciding key.
+        key: String,
+        /// Names of the plugins; empty when set by hand.
+        plugins: Vec<String>,
+    },
+    /// The default for reading inside the project.
+    InsideProject,
+    /// The default for files that look like secrets.
+    Secret,
+    /// The default for everything outside the project.
+    OutsideProject,
+    /// The default for writing.
+    Writing,
+    /// The default for programs.
+    Executing,
+    /// The default for the web.
+    Web,
+    /// A stored allow was given to another version of the plugin.
+    PluginChanged {
+        /// The key it stands under.
+        key: String,
+    },
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::Protected => f.write_str("Dunlin's own folders are never granted"),
+            Rule::Once => f.write_str("answered for this call"),
+            Rule::Session(key) => write!(f, "answered for this session, for {key}"),
+            Rule::Stored { key, plugins } if plugins.is_empty() => write!(f, "stored under {key}"),
+            Rule::Stored { key, plugins } => {
+                write!(f, "stored under {key}, for {}", plugins.join(", "))
+            }
+            Rule::InsideProject => f.write_str("default: reading inside the project is allowed"),
+            Rule::Secret => f.write_str("default: what looks like a secret is asked"),
+            Rule::OutsideProject => f.write_str("default: outside the project is asked"),
+            Rule::Writing => f.write_str("default: writing is asked"),
+            Rule::Executing => f.write_str("default: programs are asked"),
+            Rule::Web => f.write_str("default: addresses are asked"),
+            Rule::PluginChanged { key } => {
+                write!(f, "stored under {key} for an earlier version of the plugin")
+            }
+        }
+    }
+}
+
+/// A verdict and its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What holds.
+    pub verdict: Verdict,
+    /// Why.
+    pub rule: Rule,
+}
