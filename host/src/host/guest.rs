@@ -1,0 +1,167 @@
+//! Runs guests: the engine, the loading of components, and one function within its limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::Linker;
+use wasmtime::{Store, UpdateDeadline};
+
+use super::Host;
+use super::wording::{explain, seconds};
+use crate::capability::{self, CallState, Phase};
+use crate::engine::Ticking;
+use crate::engine::clock::Clock;
+use crate::engine::limiter::Limiter;
+use crate::limits;
+use crate::plugin::{LoadError, Loaded, Registered, one_line};
+
+/// The engine and the linker, made at the first need.
+pub(super) struct Machine {
+    ticking: Ticking,
+    linker: Linker<CallState>,
+}
+
+impl Host {
+    /// Runs one function of a guest in a fresh instance, within its limits. The error is the end of a
+    /// sentence that starts with the tool's name. The state comes back unless time ran out.
+    pub(super) async fn guest<T>(
+        &self,
+        plugin: &Arc<Registered>,
+        state: CallState,
+        clock: &Clock,
+        limit: Duration,
+        function: impl AsyncFnOnce(
+            &crate::bindings::Plugin,
+            &mut Store<CallState>,
+        ) -> wasmtime::Result<T>,
+    ) -> (Result<T, String>, Option<CallState>) {
+        // Loading is not the call's time: it happens once, and compiling may take long.
+        let standing = clock.pause();
+        let machine = match self.machine() {
+            Ok(machine) => machine,
+            Err(problem) => return (Err(format!("cannot run: {problem}")), Some(state)),
+        };
+        let loaded = match self.load(plugin).await {
+            Ok(loaded) => loaded,
+            Err(error) => return (Err(format!("cannot run: {error}")), Some(state)),
+        };
+        // Never closed, so waiting for a slot cannot fail.
+        let _slot = self.0.slots.acquire().await;
+        drop(standing);
+
+        let _running = machine.ticking.running();
+        let mut store = Store::new(machine.ticking.engine(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
+        // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
+        store.set_epoch_deadline(1);
+        // Through the runtime, which looks after its timers and signals before it comes back; being woken
+        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
+        store.epoch_deadline_callback(|_| {
+            let turn = Box::pin(tokio::task::yield_now());
+            Ok(UpdateDeadline::YieldCustom(1, turn))
+        });
+        let outcome = {
+            let work = async {
+                let instance = loaded.instantiate(&mut store).await?;
+                function(&instance, &mut store).await
+            };
+            tokio::select! {
+                biased;
+                outcome = work => Some(outcome),
+                () = clock.expired() => None,
+            }
+        };
+        match outcome {
+            Some(Ok(value)) => (Ok(value), Some(store.into_data())),
+            Some(Err(error)) => {
+                let state = store.into_data();
+                (Err(explain(&error, &state, &self.0.limits)), Some(state))
+            }
+            // A store that was stopped in the middle is not touched again, only dropped; its data is
+            // plain and can be kept.
+            None => {
+                let problem = format!("was stopped after {}", seconds(limit));
+                (Err(problem), Some(store.into_data()))
+            }
+        }
+    }
+
+    /// Loads a plugin: compiled off the thread that waits, so that several compile side by side.
+    pub(super) async fn load<'a>(
+        &self,
+        plugin: &'a Arc<Registered>,
+    ) -> Result<&'a Loaded, LoadError> {
+        if let Some(loaded) = plugin.loaded.get() {
+            return Ok(loaded);
+        }
+        let host = self.clone();
+        let registered = Arc::clone(plugin);
+        let name = plugin.id.name.clone();
+        let loaded = tokio::task::spawn_blocking(move || host.load_blocking(&registered)).await;
+        match loaded {
+            Ok(Ok(loaded)) => Ok(plugin.loaded.get_or_init(|| loaded)),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(LoadError::Compile {
+                plugin: name,
+                problem: "the compiler gave up".into(),
+            }),
+        }
+    }
+
+    fn load_blocking(&self, plugin: &Registered) -> Result<Loaded, LoadError> {
+        let name = &plugin.id.name;
+        let fail = |problem: String| LoadError::Compile {
+            plugin: name.clone(),
+            problem,
+        };
+        let bytes = plugin.plugin.bytes.len();
+        if bytes > limits::MAX_COMPONENT_BYTES {
+            return Err(LoadError::TooLarge {
+                plugin: name.clone(),
+                bytes,
+            });
+        }
+        let machine = self.machine().map_err(|problem| fail(problem.to_owned()))?;
+        let engine = machine.ticking.engine();
+        let component = self
+            .0
+            .cache
+            .component(engine, &plugin.id.digest, &plugin.plugin.bytes)
+            .map_err(|e| fail(one_line(&e)))?;
+        Loaded::new(name, engine, &machine.linker, &component)
+    }
+
+    fn machine(&self) -> Result<&Machine, &str> {
+        let make = || {
+            let ticking = Ticking::new(&self.0.limits).map_err(|e| one_line(&e))?;
+            let mut linker = Linker::new(ticking.engine());
+            capability::link(&mut linker).map_err(|e| one_line(&e))?;
+            Ok(Machine { ticking, linker })
+        };
+        self.0
+            .machine
+            .get_or_init(make)
+            .as_ref()
+            .map_err(String::as_str)
+    }
+
+    pub(super) fn state(
+        &self,
+        phase: Phase,
+        call: &str,
+        tool: &str,
+        plugin: &Registered,
+        clock: &Clock,
+    ) -> CallState {
+        CallState::new(
+            Arc::clone(&self.0.shared),
+            phase,
+            call,
+            tool,
+            Arc::clone(&plugin.id),
+            clock.clone(),
+            Limiter::new(self.0.limits.memory_bytes),
+        )
+    }
+}

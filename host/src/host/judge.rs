@@ -1,0 +1,106 @@
+//! What the permission store says of the needs of a call, and the note of a denial.
+
+use super::Host;
+use crate::audit::{self, Event, Record};
+use crate::bindings::dunlin::tool::types;
+use crate::call::{Call, Failure, Standing};
+use crate::capability::{self, chain};
+use crate::permission::{Decision, PluginId, Verdict};
+use crate::plugin::Registered;
+use crate::resolve;
+use crate::target::{Need, Target};
+
+impl Host {
+    pub(super) fn resolve(&self, tool: &str, need: types::Need) -> Result<Need, Failure> {
+        let permissions = self.permissions();
+        let target = match &need.target {
+            types::Target::Path(path) => permissions.resolve_path(path),
+            types::Target::Url(url) => resolve::url(url),
+            types::Target::Program(program) => permissions.resolve_program(program),
+        };
+        let target: Target = target.map_err(|e| Failure::Arguments {
+            tool: tool.to_owned(),
+            problem: chain(&e),
+        })?;
+        Ok(Need {
+            target,
+            operation: need.operation.into(),
+        })
+    }
+
+    pub(super) fn standing(
+        &self,
+        call: &str,
+        plugin: &PluginId,
+        needs: &[Need],
+    ) -> Result<Standing, Failure> {
+        let mut open = Vec::new();
+        let mut notices = Vec::new();
+        for need in needs {
+            let Decision { verdict, rule } = self
+                .permissions()
+                .decide(call, plugin, need)
+                .map_err(|e| Failure::Host(chain(&e)))?;
+            match verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => {
+                    return Ok(Standing::Denied {
+                        need: need.clone(),
+                        rule: rule.to_string(),
+                    });
+                }
+                Verdict::Ask => {
+                    open.push(need.clone());
+                    if let Some(notice) = capability::notices(&rule)
+                        && !notices.contains(&notice)
+                    {
+                        notices.push(notice);
+                    }
+                }
+            }
+        }
+        Ok(if open.is_empty() {
+            Standing::Allowed
+        } else {
+            Standing::Ask {
+                needs: open,
+                notices,
+            }
+        })
+    }
+
+    pub(super) fn note_denied(
+        &self,
+        call: &Call,
+        plugin: &Registered,
+        needs: &[Need],
+        rule: &str,
+    ) -> Result<(), Failure> {
+        let targets: Vec<String> = needs.iter().map(|need| need.target.to_string()).collect();
+        let records: Vec<Record<'_>> = needs
+            .iter()
+            .zip(&targets)
+            .map(|(need, target)| Record {
+                time: audit::now(),
+                session: &self.0.shared.session,
+                call: &call.id,
+                tool: &call.tool,
+                plugin: &plugin.id.name,
+                digest: &plugin.id.digest,
+                event: Event::Denied,
+                target: Some(target),
+                operation: Some(need.operation.verb()),
+                rule: Some(rule),
+                times: None,
+                bytes: None,
+                duration_us: None,
+                error: None,
+            })
+            .collect();
+        self.0
+            .shared
+            .audit
+            .append(&records)
+            .map_err(|e| Failure::Host(chain(&e)))
+    }
+}

@@ -1,0 +1,289 @@
+//! The host: holds the plugins, and leads each call through its three steps.
+
+mod describe;
+mod guest;
+mod judge;
+mod undo;
+mod wording;
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Semaphore;
+
+use self::guest::Machine;
+use self::wording::{checked_arguments, declared, fault, success};
+use crate::ask::{Answer, Ask};
+use crate::audit::JsonLines;
+use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use crate::capability::{self, Phase, Shared, chain};
+use crate::edit::prepare::hash_of;
+use crate::engine::cache::Cache;
+use crate::engine::clock::Clock;
+use crate::limits::{self, Limits};
+use crate::permission::{PermissionError, Permissions};
+use crate::plugin::{LoadError, Plugin, Registered};
+use crate::resolve;
+use crate::target::Need;
+use crate::undo::Journal;
+use crate::{AuditError, History, HistoryBook, HostOptions, Progress, actions};
+
+/// Why the host, rather than a tool, failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// A plugin cannot be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The permission store cannot be used.
+    #[error(transparent)]
+    Permission(#[from] PermissionError),
+    /// The audit log cannot be written.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The engine cannot be made on this machine.
+    #[error("the WebAssembly engine does not start: {0}")]
+    Engine(String),
+}
+
+/// Holds the plugins and runs their tools. Clones are the same host.
+#[derive(Clone)]
+pub struct Host(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    limits: Limits,
+    cache: Cache,
+    plugins: Vec<Arc<Registered>>,
+    machine: OnceLock<Result<Machine, String>>,
+    slots: Semaphore,
+}
+
+impl Host {
+    /// Makes a host. Touches no wasm, no network and no large file.
+    pub fn new(options: HostOptions, plugins: Vec<Plugin>) -> Result<Host, HostError> {
+        let permissions = Permissions::open(&options)?;
+        Ok(Host(Arc::new(Inner {
+            shared: Arc::new(Shared {
+                permissions,
+                audit: JsonLines::new(&options.audit_file),
+                log: JsonLines::new(&options.log_file),
+                session: options.session,
+                history: HistoryBook::default(),
+                undo: Journal::new(&options.undo_dir),
+                turn: AtomicU64::new(0),
+            }),
+            limits: options.limits,
+            cache: Cache::new(&options.cache_dir),
+            plugins: plugins
+                .into_iter()
+                .map(|plugin| Arc::new(Registered::new(plugin)))
+                .collect(),
+            machine: OnceLock::new(),
+            slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
+        })))
+    }
+
+    /// The permission store.
+    pub fn permissions(&self) -> &Permissions {
+        &self.0.shared.permissions
+    }
+
+    /// Checks a call and asks its tool what it would touch. Never asks the user, never runs it.
+    ///
+    /// Dropping the future leaves nothing behind.
+    pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
+        let (plugin, described, index) = self.find(&call.tool).await?;
+        let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
+        let clock = Clock::start(self.0.limits.prepare_time);
+        let state = self.state(Phase::Prepare, &call.id, &call.tool, &plugin, &clock);
+        let wire_call = wire::Call {
+            tool: call.tool.clone(),
+            arguments,
+        };
+        let (result, state) = self
+            .guest(
+                &plugin,
+                state,
+                &clock,
+                self.0.limits.prepare_time,
+                async |instance, store| {
+                    instance
+                        .dunlin_tool_tool()
+                        .call_prepare(store, &wire_call)
+                        .await
+                },
+            )
+            .await;
+        if let Some(state) = state {
+            state.write_messages();
+        }
+        let plan = result
+            .map_err(|problem| fault(&call.tool, problem))?
+            .map_err(|failure| declared(&call.tool, failure))?;
+        let wanted = plan.needs.len() + plan.actions.len();
+        if wanted > limits::MAX_NEEDS {
+            let problem = format!(
+                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
+                limits::MAX_NEEDS
+            );
+            return Err(fault(&call.tool, problem));
+        }
+        let mut needs: Vec<Need> = Vec::with_capacity(wanted);
+        for need in plan.needs {
+            let need = self.resolve(&call.tool, need)?;
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let looked = actions::look(&self.0.shared, call, &plugin.id, plan.actions).await?;
+        for need in looked.needs {
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let mut question = plan.question;
+        question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
+        if question.trim().is_empty() {
+            question = looked.wording;
+        }
+        let standing = self.standing(&call.id, &plugin.id, &needs)?;
+        if let Standing::Denied { need, rule } = &standing {
+            self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
+        }
+        Ok(Plan {
+            question,
+            needs,
+            actions: looked.actions,
+            standing,
+        })
+    }
+
+    /// Remembers what the user answered to the needs that a plan left open. `Once` holds for this call.
+    ///
+    /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
+    pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
+        let (plugin, ..) = self.find(&call.tool).await?;
+        let open = match &plan.standing {
+            Standing::Ask { needs, .. } => needs.as_slice(),
+            Standing::Allowed | Standing::Denied { .. } => &[],
+        };
+        if !answer.allow {
+            self.note_denied(call, &plugin, open, &crate::describe_answer(answer))?;
+        }
+        self.permissions()
+            .remember(&call.id, &plugin.id, open, answer)
+            .map_err(|e| Failure::Host(chain(&e)))
+    }
+
+    /// Runs a call as it was planned. Every use is checked again; `ask` is for uses that the plan did not
+    /// declare and nothing decides about, and the clock of the call stands meanwhile.
+    ///
+    /// Dropping the future stops the guest at its next epoch, within some milliseconds, and drops
+    /// everything it held. Call [`Host::cancelled`] then, so that the audit log says so.
+    pub async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        let clock = Clock::start(self.0.limits.run_time);
+        let result = self.run_on(call, plan, ask, progress, &clock).await;
+        self.permissions().forget_call(&call.id);
+        Outcome {
+            result,
+            duration: clock.spent(),
+        }
+    }
+
+    /// Forgets what was answered for one call, after it was dropped or will not be run.
+    pub fn cancelled(&self, call: &Call) {
+        self.permissions().forget_call(&call.id);
+    }
+
+    /// Marks a file as attached by the user: tools may read it whole. A path that leads nowhere is an
+    /// error.
+    pub fn mark_attached(&self, path: &Path) -> Result<(), PermissionError> {
+        let path = resolve::real_path(&self.permissions().project().join(path))?;
+        // One that cannot be read was not attached with its content: it has to be read before it is edited.
+        let content = capability::open::for_reading(&path).and_then(|file| hash_of(&file));
+        let content = content.ok().flatten();
+        self.0
+            .shared
+            .history
+            .mark(&path, History::ATTACHED, content);
+        Ok(())
+    }
+
+    async fn run_on(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+        clock: &Clock,
+    ) -> Result<Success, Failure> {
+        let (plugin, described, index) = self.find(&call.tool).await?;
+        let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
+        let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
+        state.arguments = call.arguments.clone();
+        state.actions = plan.actions.clone();
+        state.ask = Some(ask);
+        state.progress = Some(progress);
+        let wire_call = wire::Call {
+            tool: call.tool.clone(),
+            arguments,
+        };
+        let (result, mut state) = self
+            .guest(
+                &plugin,
+                state,
+                clock,
+                self.0.limits.run_time,
+                async |instance, store| {
+                    instance
+                        .dunlin_tool_tool()
+                        .call_run(store, &wire_call)
+                        .await
+                },
+            )
+            .await;
+        let result = match result {
+            Err(problem) => Err(fault(&call.tool, problem)),
+            Ok(Err(failure)) => Err(declared(&call.tool, failure)),
+            Ok(Ok(content)) => success(&call.tool, content, self.0.limits.result_bytes),
+        };
+        // Whatever the guest made of it: a refusal of the user ends the call as one.
+        let refused = state.as_mut().and_then(|state| state.refused.take());
+        let result = match refused {
+            Some(question) => Err(Failure::Denied { question }),
+            None => result,
+        };
+        if let Some(state) = &mut state {
+            state.write_messages();
+            let error = result.as_ref().err().map(ToString::to_string);
+            // What was done is done; that the log has a gap must still be known.
+            state
+                .close(error.as_deref())
+                .map_err(|e| Failure::Host(chain(&e)))?;
+        }
+        result
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plugins: Vec<&str> = self
+            .0
+            .plugins
+            .iter()
+            .map(|plugin| plugin.id.name.as_str())
+            .collect();
+        f.debug_struct("Host")
+            .field("plugins", &plugins)
+            .finish_non_exhaustive()
+    }
+}
