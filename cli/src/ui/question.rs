@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthChar;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal};
 
+/// How a question with options is answered.
+const HINT: &str = "a number, or your own words";
+
 /// What stands before each row of foreign text.
 const BAR: &str = "  │ ";
 
@@ -72,7 +75,7 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
     lines.extend(rows.iter().map(|row| format!("{bar}{row}")));
     for (index, option) in question.options.iter().enumerate() {
         let number = styles.paint(Label::Key, &format!("{:>3}", index + 1));
-        let indent = " ".repeat(6);
+        let indent = styles.paint(Label::Quiet, "    │ ");
         let rows = wrap(&escape(option), room.saturating_sub(2));
         for (row, text) in rows.iter().enumerate() {
             lines.push(match row {
@@ -82,8 +85,7 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
         }
     }
     if !question.options.is_empty() {
-        let hint = "  a number, or your own words";
-        lines.push(styles.paint(Label::Quiet, hint));
+        lines.push(styles.paint(Label::Quiet, &format!("  {HINT}")));
     }
     lines.join("\n")
 }
@@ -101,6 +103,10 @@ fn wrap(line: &str, columns: usize) -> Vec<String> {
         for c in word.chars() {
             let wide = c.width().unwrap_or(0);
             if used + wide > columns {
+                // The space between two rows is the break itself.
+                if c == ' ' {
+                    continue;
+                }
                 rows.push(String::new());
                 used = 0;
             }
@@ -149,7 +155,8 @@ mod tests {
         for columns in [24, 40, 80] {
             let shown = shown(&question, Styles::plain(), columns);
             assert!(!shown.contains(['\x1b', '\r', '\u{202e}']), "{shown}");
-            for row in shown.lines().skip(2) {
+            let rows = shown.lines().skip(2);
+            for row in rows.filter(|row| *row != format!("  {HINT}")) {
                 assert!(row.width() < columns, "{columns}: {row:?}");
                 assert!(
                     row.starts_with("  │ ") || !row.trim_start().starts_with("allow?"),
@@ -160,6 +167,19 @@ mod tests {
         let lines = "\n".repeat(4000) + "x" + &"\ny".repeat(2000);
         let shown = shown(&super::tests::question(&lines, &[]), Styles::plain(), 80);
         assert!(shown.lines().count() <= MAX_ROWS + 3, "{shown}");
+    }
+
+    #[test]
+    fn rows_break_between_words() {
+        for (line, expected) in [
+            ("", &[""][..]),
+            ("one two", &["one two"]),
+            ("one two three", &["one two ", "three"]),
+            ("a verylongword b", &["a ", "verylong", "word b"]),
+            ("12345678 x", &["12345678", "x"]),
+        ] {
+            assert_eq!(wrap(line, 8), expected, "{line:?}");
+        }
     }
 
     #[test]
