@@ -6,7 +6,7 @@ use crate::capability::edit::LookError;
 use crate::capability::{Shared, chain, shown};
 use crate::edit::LineEdit;
 use crate::limits;
-use crate::permission::PluginId;
+use crate::permission::{Caller, PluginId};
 use crate::target::Need;
 
 /// What the actions of a plan come to.
@@ -91,7 +91,14 @@ fn look_at_edit(
         });
     }
     let edits: Vec<LineEdit> = edit.edits.into_iter().map(LineEdit::from).collect();
-    match shared.look_at_edit(&call.id, plugin, path, &edits) {
+    let caller = Caller {
+        call: &call.id,
+        tool: &call.tool,
+        plugin,
+        // Only refusals count here; whether the file may be read is not what the tool declares.
+        declared: false,
+    };
+    match shared.look_at_edit(&caller, path, &edits) {
         Ok(prepared) => {
             looked.needs.extend(prepared.edit.needs());
             looked.actions.push(Action::Edit(prepared.edit));

@@ -16,7 +16,7 @@ use crate::call::Action;
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{FileEdit, LineEdit};
-use crate::permission::{PermissionError, PluginId, Verdict};
+use crate::permission::{Caller, PermissionError, Verdict};
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Kept, UndoError};
 
@@ -38,8 +38,7 @@ impl Shared {
     /// Works out what edits would make of a file, once the rules about it were looked at.
     pub(crate) fn look_at_edit(
         &self,
-        call: &str,
-        plugin: &PluginId,
+        caller: &Caller<'_>,
         path: &Path,
         edits: &[LineEdit],
     ) -> Result<Prepared, LookError> {
@@ -49,7 +48,7 @@ impl Shared {
                 target: Target::Path(path.to_owned()),
                 operation,
             };
-            match self.permissions.decide(call, plugin, &need)?.verdict {
+            match self.permissions.decide(caller, &need)?.verdict {
                 Verdict::Deny => return Err(LookError::Denied(need)),
                 Verdict::Allow if operation == Operation::Read => may_read = true,
                 Verdict::Allow | Verdict::Ask => {}
@@ -70,9 +69,7 @@ impl CallState {
             return Err(Error::Invalid(written).into());
         };
         let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
-        let looked = self
-            .shared
-            .look_at_edit(&self.call, &self.plugin, &path, &edits);
+        let looked = self.shared.look_at_edit(&self.caller(false), &path, &edits);
         let prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {

@@ -29,7 +29,7 @@ use crate::display;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
-use crate::permission::{Decision, Permissions, PluginId, Rule, Verdict};
+use crate::permission::{Caller, Decision, Permissions, PluginId, Rule, Verdict};
 use crate::resolve::ResolveError;
 use crate::target::{Need, Operation};
 use crate::undo::Journal;
@@ -88,6 +88,8 @@ pub(crate) struct CallState {
     pub(crate) arguments: Value,
     /// What the plan declared and the user agreed to.
     pub(crate) actions: Vec<Action>,
+    /// What the plan declared.
+    pub(crate) declared: Vec<Need>,
     pub(crate) plugin: Arc<PluginId>,
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
@@ -161,6 +163,7 @@ impl CallState {
             tool: tool.to_owned(),
             arguments: Value::Null,
             actions: Vec::new(),
+            declared: Vec::new(),
             plugin,
             ask: None,
             progress: None,
@@ -205,10 +208,21 @@ impl CallState {
 
     /// What holds for a need of this call.
     pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
+        let caller = self.caller(self.declared.contains(need));
         self.shared
             .permissions
-            .decide(&self.call, &self.plugin, need)
+            .decide(&caller, need)
             .map_err(|e| host_failed(&e))
+    }
+
+    /// This call, for the permission store.
+    pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
+        Caller {
+            call: &self.call,
+            tool: &self.tool,
+            plugin: &self.plugin,
+            declared,
+        }
     }
 
     /// Writes a decision into the audit log, once as long as it stays the same. Returns only when the use
@@ -357,7 +371,7 @@ impl CallState {
             ),
             needs: needs.clone(),
             actions,
-            notices: notices(rule).into_iter().collect(),
+            notices: notices(rule),
             origin: Origin::Undeclared,
         };
         let answer = {
@@ -423,14 +437,16 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
 }
 
 /// What the user should know before answering, if the rule that asks says something of importance.
-pub(crate) fn notices(rule: &Rule) -> Option<String> {
+pub(crate) fn notices(rule: &Rule) -> Vec<String> {
     match rule {
-        Rule::Secret => Some("This file usually holds secrets.".into()),
-        Rule::OutsideProject => Some("It lies outside the project.".into()),
-        Rule::PluginChanged { .. } => {
-            Some("You allowed this before, to an earlier version of the plugin.".into())
+        Rule::Secret => vec!["This file usually holds secrets.".into()],
+        Rule::OutsideProject => vec!["It lies outside the project.".into()],
+        Rule::PluginChanged { default, .. } => {
+            let mut notices = notices(default);
+            notices.push("You allowed this before, to an earlier version of the plugin.".into());
+            notices
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 

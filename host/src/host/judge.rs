@@ -5,7 +5,7 @@ use crate::audit::{self, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Call, Failure, Standing};
 use crate::capability::{self, chain};
-use crate::permission::{Decision, PluginId, Verdict};
+use crate::permission::{Caller, Decision, PluginId, Verdict};
 use crate::plugin::Registered;
 use crate::resolve;
 use crate::target::{Need, Target};
@@ -30,16 +30,22 @@ impl Host {
 
     pub(super) fn standing(
         &self,
-        call: &str,
+        call: &Call,
         plugin: &PluginId,
         needs: &[Need],
     ) -> Result<Standing, Failure> {
+        let caller = Caller {
+            call: &call.id,
+            tool: &call.tool,
+            plugin,
+            declared: true,
+        };
         let mut open = Vec::new();
         let mut notices = Vec::new();
         for need in needs {
             let Decision { verdict, rule } = self
                 .permissions()
-                .decide(call, plugin, need)
+                .decide(&caller, need)
                 .map_err(|e| Failure::Host(chain(&e)))?;
             match verdict {
                 Verdict::Allow => {}
@@ -51,10 +57,10 @@ impl Host {
                 }
                 Verdict::Ask => {
                     open.push(need.clone());
-                    if let Some(notice) = capability::notices(&rule)
-                        && !notices.contains(&notice)
-                    {
-                        notices.push(notice);
+                    for notice in capability::notices(&rule) {
+                        if !notices.contains(&notice) {
+                            notices.push(notice);
+                        }
                     }
                 }
             }

@@ -149,7 +149,7 @@ impl Host {
         if question.trim().is_empty() {
             question = looked.wording;
         }
-        let standing = self.standing(&call.id, &plugin.id, &needs)?;
+        let standing = self.standing(call, &plugin.id, &needs)?;
         if let Standing::Denied { need, rule } = &standing {
             self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
         }
@@ -231,6 +231,7 @@ impl Host {
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
         state.arguments = call.arguments.clone();
         state.actions = plan.actions.clone();
+        state.declared = plan.needs.clone();
         state.ask = Some(ask);
         state.progress = Some(progress);
         let wire_call = wire::Call {

@@ -1,12 +1,14 @@
 //! Remembers what the user answered, for as long as the answer holds.
 
+use std::collections::HashMap;
+
 use super::file::Order;
 use super::grantee::grantee;
 use super::key::Key;
 use super::stored::store_answer;
 use super::{PermissionError, Permissions, PluginId, SessionAnswer};
 use crate::ask::{Answer, Scope};
-use crate::target::Need;
+use crate::target::{Need, Operation};
 
 impl Permissions {
     /// Remembers an answer to the needs of one call.
@@ -38,14 +40,10 @@ impl Permissions {
                 let mut state = self.lock();
                 for need in needs {
                     let plugin = answer.allow.then(|| plugin.clone());
-                    state
-                        .session
-                        .entry((Key::exact(&need.target), need.operation))
-                        .or_default()
-                        .push(SessionAnswer {
-                            allow: answer.allow,
-                            plugin,
-                        });
+                    let key = (Key::exact(&need.target), need.operation);
+                    let answers = state.session.entry(key).or_default();
+                    let allow = answer.allow;
+                    answers.push(SessionAnswer { allow, plugin });
                 }
             }
             Scope::Always => {
@@ -58,9 +56,15 @@ impl Permissions {
                 // An answer for the session would outrank the new one.
                 let mut state = self.lock();
                 for need in needs {
-                    state
-                        .session
-                        .remove(&(Key::exact(&need.target), need.operation));
+                    let key = (Key::exact(&need.target), need.operation);
+                    state.session.remove(&key);
+                    if !answer.allow && allows_more(&state.session, need) {
+                        let deny = SessionAnswer {
+                            allow: false,
+                            plugin: None,
+                        };
+                        state.session.insert(key, vec![deny]);
+                    }
                 }
             }
         }
@@ -71,4 +75,12 @@ impl Permissions {
     pub(crate) fn forget_call(&self, call: &str) {
         self.lock().once.remove(call);
     }
+}
+
+/// Whether something above the target was allowed for the session, as `--allow folder/` does.
+fn allows_more(session: &HashMap<(Key, Operation), Vec<SessionAnswer>>, need: &Need) -> bool {
+    Key::candidates(&need.target).into_iter().any(|key| {
+        let answers = session.get(&(key, need.operation));
+        answers.is_some_and(|answers| answers.iter().any(|answer| answer.allow))
+    })
 }

@@ -2,22 +2,20 @@
 
 use std::path::Path;
 
-use super::grantee::grantee;
+use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
-use super::{
-    Decision, PermissionError, Permissions, PluginId, Rule, SessionAnswer, Verdict, secret,
-};
+use super::mode::ToolMode;
+use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, secret};
 use crate::target::{Need, Operation, Target};
 
 impl Permissions {
     /// Decides about one need of one call.
     pub(crate) fn decide(
         &self,
-        call: &str,
-        plugin: &PluginId,
+        caller: &Caller<'_>,
         need: &Need,
     ) -> Result<Decision, PermissionError> {
-        self.decide_for(Some((call, plugin)), need)
+        self.decide_for(Some(caller), need)
     }
 
     /// Whether the target lies in one of Dunlin's own folders.
@@ -27,123 +25,67 @@ impl Permissions {
         })
     }
 
-    /// `who`: the call and the plugin; `None` for explaining.
+    /// `caller`: `None` for explaining, where an allow counts whomever it was given to.
     pub(super) fn decide_for(
         &self,
-        who: Option<(&str, &PluginId)>,
+        caller: Option<&Caller<'_>>,
         need: &Need,
     ) -> Result<Decision, PermissionError> {
-        let decided = |verdict, rule| Ok(Decision { verdict, rule });
         if self.is_protected(&need.target) {
-            return decided(Verdict::Deny, Rule::Protected);
+            return Ok(Decision::deny(Rule::Protected));
         }
         let mut state = self.lock();
         self.refresh(&mut state)?;
-        if let Some((call, _)) = who
-            && let Some(allow) = state.once.get(call).and_then(|once| once.get(need))
+        let mode = caller.and_then(|caller| state.modes.get(caller.tool).copied());
+        if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
+            return Ok(Decision::deny(Rule::ToolNever(caller.tool.to_owned())));
+        }
+        let keys = Key::candidates(&need.target);
+        if let Some(decision) = answered_once(&state, caller, need)
+            .or_else(|| answered_for_session(&state, caller, need, &keys))
         {
-            return decided(
-                if *allow {
-                    Verdict::Allow
-                } else {
-                    Verdict::Deny
-                },
-                Rule::Once,
-            );
+            return Ok(decision);
         }
-        let candidates = Key::candidates(&need.target);
-        if !state.session.is_empty() {
-            for key in &candidates {
-                let Some(answers) = state.session.get(&(key.clone(), need.operation)) else {
-                    continue;
-                };
-                let holds = |answer: &&SessionAnswer| match (&answer.plugin, who) {
-                    (None, _) | (_, None) => true,
-                    (Some(granted), Some((_, plugin))) => granted == plugin,
-                };
-                if let Some(answer) = answers.iter().rev().find(holds) {
-                    let verdict = if answer.allow {
-                        Verdict::Allow
-                    } else {
-                        Verdict::Deny
-                    };
-                    return decided(verdict, Rule::Session(key.to_string()));
-                }
-            }
-        }
-        let mut changed = None;
-        for key in &candidates {
-            let Some(entry) = state.stored.get(key) else {
-                continue;
-            };
-            match entry.bits.get(need.operation) {
-                Decided::Open => {}
-                Decided::Deny => {
-                    let rule = Rule::Stored {
-                        key: entry.key.clone(),
-                        plugins: Vec::new(),
-                    };
-                    return decided(Verdict::Deny, rule);
-                }
-                Decided::Allow => {
-                    let grantees = entry.grants.get(&need.operation.into());
-                    let plugins: Vec<String> = grantees
-                        .into_iter()
-                        .flatten()
-                        .map(|g| g.plugin.clone())
-                        .collect();
-                    let holds = match (grantees, who) {
-                        (None, _) | (_, None) => true,
-                        (Some(grantees), Some((_, plugin))) => {
-                            let holds = grantees.contains(&grantee(plugin));
-                            if !holds && grantees.iter().any(|g| g.plugin == plugin.name) {
-                                changed.get_or_insert_with(|| entry.key.clone());
-                            }
-                            holds
-                        }
-                    };
-                    if holds {
-                        return decided(
-                            Verdict::Allow,
-                            Rule::Stored {
-                                key: entry.key.clone(),
-                                plugins,
-                            },
-                        );
-                    }
-                }
-            }
-        }
+        let changed = match stored(&state, caller, need, &keys) {
+            FromFile::Decided(decision) => return Ok(decision),
+            FromFile::Open { changed } => changed,
+        };
         let default = self.default_for(need);
-        match (default.verdict, changed) {
-            (Verdict::Ask, Some(key)) => decided(Verdict::Ask, Rule::PluginChanged { key }),
-            _ => Ok(default),
+        if default.verdict != Verdict::Ask {
+            return Ok(default);
         }
+        Ok(match (mode, caller) {
+            (Some(ToolMode::Always), Some(caller))
+                if caller.declared && !is_secret(&need.target) =>
+            {
+                Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
+            }
+            _ => match changed {
+                Some(key) => Decision::ask(Rule::PluginChanged {
+                    key,
+                    default: Box::new(default.rule),
+                }),
+                None => default,
+            },
+        })
     }
 
     fn default_for(&self, need: &Need) -> Decision {
-        let ask = |rule| Decision {
-            verdict: Verdict::Ask,
-            rule,
-        };
         let inside = |path: &Path| path.starts_with(&self.places.project);
         match (&need.target, need.operation) {
-            (_, Operation::Execute) => ask(Rule::Executing),
-            (Target::Url(_), _) => ask(Rule::Web),
+            (_, Operation::Execute) => Decision::ask(Rule::Executing),
+            (Target::Url(_), _) => Decision::ask(Rule::Web),
             (Target::Path(path) | Target::Program(path), Operation::Read) => {
                 if secret::looks_secret(path) {
-                    ask(Rule::Secret)
+                    Decision::ask(Rule::Secret)
                 } else if inside(path) {
-                    Decision {
-                        verdict: Verdict::Allow,
-                        rule: Rule::InsideProject,
-                    }
+                    Decision::allow(Rule::InsideProject)
                 } else {
-                    ask(Rule::OutsideProject)
+                    Decision::ask(Rule::OutsideProject)
                 }
             }
             (Target::Path(path) | Target::Program(path), Operation::Write) => {
-                ask(if inside(path) {
+                Decision::ask(if inside(path) {
                     Rule::Writing
                 } else {
                     Rule::OutsideProject
@@ -151,6 +93,108 @@ impl Permissions {
             }
         }
     }
+}
+
+impl Decision {
+    fn allow(rule: Rule) -> Decision {
+        Decision {
+            verdict: Verdict::Allow,
+            rule,
+        }
+    }
+
+    fn deny(rule: Rule) -> Decision {
+        Decision {
+            verdict: Verdict::Deny,
+            rule,
+        }
+    }
+
+    fn ask(rule: Rule) -> Decision {
+        Decision {
+            verdict: Verdict::Ask,
+            rule,
+        }
+    }
+
+    fn answered(allow: bool, rule: Rule) -> Decision {
+        if allow {
+            Decision::allow(rule)
+        } else {
+            Decision::deny(rule)
+        }
+    }
+}
+
+fn answered_once(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
+    let allow = state.once.get(caller?.call)?.get(need)?;
+    Some(Decision::answered(*allow, Rule::Once))
+}
+
+fn answered_for_session(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    need: &Need,
+    keys: &[Key],
+) -> Option<Decision> {
+    if state.session.is_empty() {
+        return None;
+    }
+    keys.iter().find_map(|key| {
+        let answers = state.session.get(&(key.clone(), need.operation))?;
+        let holds = |answer: &&SessionAnswer| match (&answer.plugin, caller) {
+            (None, _) | (_, None) => true,
+            (Some(granted), Some(caller)) => granted == caller.plugin,
+        };
+        let answer = answers.iter().rev().find(holds)?;
+        Some(Decision::answered(
+            answer.allow,
+            Rule::Session(key.to_string()),
+        ))
+    })
+}
+
+/// What the permission file says.
+enum FromFile {
+    Decided(Decision),
+    Open {
+        /// The key under which an earlier version of the plugin is allowed.
+        changed: Option<String>,
+    },
+}
+
+fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key]) -> FromFile {
+    let mut changed = None;
+    for entry in keys.iter().filter_map(|key| state.stored.get(key)) {
+        let rule = |plugins| Rule::Stored {
+            key: entry.key.clone(),
+            plugins,
+        };
+        match entry.bits.get(need.operation) {
+            Decided::Open => {}
+            Decided::Deny => return FromFile::Decided(Decision::deny(rule(Vec::new()))),
+            Decided::Allow => {
+                let grantees = entry.grants.get(&need.operation.into());
+                let holds = match (grantees, caller) {
+                    (None, _) | (_, None) => true,
+                    (Some(grantees), Some(caller)) => grantees.contains(&grantee(caller.plugin)),
+                };
+                let names = grantees.into_iter().flatten().map(|g| g.plugin.clone());
+                if holds {
+                    return FromFile::Decided(Decision::allow(rule(names.collect())));
+                }
+                let mut names = names;
+                if caller.is_some_and(|caller| names.any(|name| name == caller.plugin.name)) {
+                    changed.get_or_insert_with(|| entry.key.clone());
+                }
+            }
+        }
+    }
+    FromFile::Open { changed }
+}
+
+fn is_secret(target: &Target) -> bool {
+    target.path().is_some_and(secret::looks_secret)
 }
 
 /// Whether a path is below `/proc/<number>` of a thread of this process: each has such a folder beside

@@ -13,6 +13,20 @@ pub struct PluginId {
     pub built_in: bool,
 }
 
+/// A use that is decided about: which call of which tool it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    /// The id of the call.
+    pub(crate) call: &'a str,
+    /// The tool's name.
+    pub(crate) tool: &'a str,
+    /// The plugin that holds the tool.
+    pub(crate) plugin: &'a PluginId,
+    /// Whether the tool said beforehand that it would: a tool that is set to *always* is still asked
+    /// about what it kept to itself.
+    pub(crate) declared: bool,
+}
+
 pub(super) fn grantee(plugin: &PluginId) -> Grantee {
     Grantee {
         plugin: plugin.name.clone(),

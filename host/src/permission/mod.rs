@@ -3,12 +3,14 @@
 //! A decision looks through layers, and the first that has an answer gives it:
 //!
 //! 1. Dunlin's own folders: never.
-//! 2. *once*: what was answered for this very call.
-//! 3. *session*: what was answered until the session ends.
-//! 4. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
+//! 2. a tool that was set to *never* for the session: nothing.
+//! 3. *once*: what was answered for this very call.
+//! 4. *session*: what was answered until the session ends.
+//! 5. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
 //!    it was given to, as long as its component is the same; what a person set by hand holds for all.
-//! 5. defaults: reading inside the project is allowed, except files that look like secrets.
-//! 6. the user.
+//! 6. defaults: reading inside the project is allowed, except files that look like secrets.
+//! 7. a tool that was set to *always* for the session: what it declared, secrets excepted.
+//! 8. the user.
 //!
 //! This module decides and remembers; it neither asks nor opens anything. `crate::capability` does,
 //! at the moment of use. The file is read again whenever it changed, so an answer given in another
@@ -21,6 +23,7 @@ mod error;
 mod file;
 mod grantee;
 pub mod key;
+mod mode;
 mod report;
 mod rule;
 pub mod secret;
@@ -35,8 +38,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use self::error::PermissionError;
 use self::file::{Files, Stamp};
+pub(crate) use self::grantee::Caller;
 pub use self::grantee::PluginId;
 use self::key::Key;
+pub use self::mode::{ToolMode, ToolModeError};
 pub use self::report::{Explained, Stored};
 pub use self::rule::{Decision, Rule, Verdict};
 use self::stored::{StoredEntry, index};
@@ -61,6 +66,8 @@ struct State {
     stored: HashMap<Key, StoredEntry>,
     session: HashMap<(Key, Operation), Vec<SessionAnswer>>,
     once: HashMap<String, HashMap<Need, bool>>,
+    /// By the names of tools; those that are not here are asked about.
+    modes: HashMap<String, ToolMode>,
 }
 
 #[derive(Debug, Clone)]

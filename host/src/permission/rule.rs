@@ -42,10 +42,16 @@ pub enum Rule {
     Executing,
     /// The default for the web.
     Web,
+    /// The tool was set to `always` for the session.
+    ToolAlways(String),
+    /// The tool was set to `never` for the session.
+    ToolNever(String),
     /// A stored allow was given to another version of the plugin.
     PluginChanged {
         /// The key it stands under.
         key: String,
+        /// The default that holds instead.
+        default: Box<Rule>,
     },
 }
 
@@ -65,7 +71,12 @@ impl fmt::Display for Rule {
             Rule::Writing => f.write_str("default: writing is asked"),
             Rule::Executing => f.write_str("default: programs are asked"),
             Rule::Web => f.write_str("default: addresses are asked"),
-            Rule::PluginChanged { key } => {
+            Rule::ToolAlways(tool) => write!(f, "{tool} is set to always for this session"),
+            Rule::ToolNever(tool) => write!(
+                f,
+                "{tool} is set to never for this session; /tools {tool} prompt changes that"
+            ),
+            Rule::PluginChanged { key, .. } => {
                 write!(f, "stored under {key} for an earlier version of the plugin")
             }
         }
