@@ -4,6 +4,8 @@
 //! that does not exist yet must resolve as well (a file about to be created), and so must a link that
 //! leads to nowhere: what counts is where a write through it would end.
 
+mod url;
+
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,8 +13,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::display::shorten;
-use crate::target::Target;
+pub(crate) use self::url::{UrlKey, loosely_read, url, url_key};
 
 /// Longest path that is looked at, in bytes. Linux takes no longer one either (`PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
@@ -22,9 +23,6 @@ const MAX_LINKS: usize = 40;
 
 /// Characters of a wrong address that its message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
-
-/// Longest URL that is looked at, in bytes; what browsers and servers agree to handle.
-const MAX_URL_BYTES: usize = 8192;
 
 /// Why something cannot be resolved to a target.
 #[derive(Debug, thiserror::Error)]
@@ -140,41 +138,6 @@ impl Places {
             name: written.to_owned(),
         })
     }
-}
-
-/// Resolves an address: `http` becomes `https`, query and fragment go, credentials are refused, the port stays,
-/// an empty path becomes `/`.
-///
-/// Dot segments and the host's case are normalised by the URL standard's own rules.
-pub fn url(written: &str) -> Result<Target, ResolveError> {
-    let fail = |problem: &str| ResolveError::Url {
-        url: shorten(written, MAX_SHOWN_CHARS).into_owned(),
-        problem: problem.to_owned(),
-    };
-    if written.len() > MAX_URL_BYTES {
-        return Err(fail("it is too long"));
-    }
-    let mut parsed = url::Url::parse(written).map_err(|e| fail(&e.to_string()))?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(fail(&format!("the scheme is {}", parsed.scheme())));
-    }
-    let port = parsed.port();
-    if parsed.host_str().is_none_or(str::is_empty) {
-        return Err(fail("there is no host"));
-    }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(fail("it carries credentials"));
-    }
-    parsed.set_query(None);
-    parsed.set_fragment(None);
-    // `set_scheme` cannot fail between http and https; if it ever does, the target is refused.
-    parsed
-        .set_scheme("https")
-        .map_err(|()| fail("the scheme cannot be mapped"))?;
-    parsed
-        .set_port(port)
-        .map_err(|()| fail("the port cannot be kept"))?;
-    Ok(Target::Url(parsed.to_string()))
 }
 
 /// Resolves an absolute path, as [`Places::path`] says.
@@ -365,30 +328,6 @@ mod tests {
             homeless.path("~/x"),
             Err(ResolveError::Home { .. })
         ));
-    }
-
-    #[test]
-    fn addresses_lose_what_is_not_the_target() {
-        for (written, expected) in [
-            ("http://Example.com", Some("https://example.com/")),
-            (
-                "https://example.com/a/../b?q=1#f",
-                Some("https://example.com/b"),
-            ),
-            ("http://example.com:80/x", Some("https://example.com/x")),
-            (
-                "http://example.com:8080/x",
-                Some("https://example.com:8080/x"),
-            ),
-            ("https://example.com:443/x", Some("https://example.com/x")),
-            ("ftp://example.com/", None),
-            ("https://user:pw@example.com/", None),
-            ("example.com", None),
-            ("https://", None),
-        ] {
-            let found = url(written).ok().map(|target| target.to_string());
-            assert_eq!(found.as_deref(), expected, "{written}");
-        }
     }
 
     #[test]

@@ -304,6 +304,10 @@ impl<'de> Deserialize<'de> for Entries {
                             "the key {key:?} is neither an absolute path nor an address"
                         )));
                     }
+                    // A rule that silently never matches could be a deny.
+                    if super::key::is_url(&key) {
+                        crate::resolve::url_key(&key).map_err(serde::de::Error::custom)?;
+                    }
                     let bits = bits.parse().map_err(|e| {
                         serde::de::Error::custom(format!("for the key {key:?}, {e}"))
                     })?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::resolve::{key_to_path, path_to_key};
+use crate::resolve::{UrlKey, key_to_path, loosely_read, path_to_key};
 use crate::target::{Operation, Target};
 
 /// What is decided about one operation.
@@ -119,19 +119,51 @@ impl Key {
                 keys
             }
             Target::Url(url) => {
-                // Everything before the path's first slash is scheme and host: no key is shorter.
-                let host_end = url.find("://").map_or(0, |at| at + 3);
                 let mut keys = vec![Key::Url(url.clone())];
-                keys.extend(
-                    url.char_indices()
-                        .rev()
-                        .filter(|(at, c)| *c == '/' && *at >= host_end)
-                        .map(|(at, _)| Key::UrlBelow(url[..=at].to_owned())),
-                );
+                keys.extend(folders_of(url));
+                // What a server may take it for is denied with it.
+                if let Some(loose) = loosely_read(url) {
+                    keys.extend(folders_of(&loose));
+                    keys.push(Key::Url(loose));
+                    // The longest first, and of one address the page before the folder.
+                    keys[1..].sort_by_key(|key| std::cmp::Reverse(key.length()));
+                    keys.dedup();
+                }
                 keys
             }
         }
     }
+}
+
+impl Key {
+    /// How specific a key for an address is.
+    fn length(&self) -> (usize, bool) {
+        match self {
+            Key::Url(url) => (url.len(), true),
+            Key::UrlBelow(url) => (url.len(), false),
+            Key::Exact(_) | Key::Below(_) => (0, false),
+        }
+    }
+}
+
+impl From<UrlKey> for Key {
+    fn from(UrlKey { url, below }: UrlKey) -> Key {
+        if below {
+            Key::UrlBelow(url)
+        } else {
+            Key::Url(url)
+        }
+    }
+}
+
+/// The keys for all that an address lies below, the nearest first.
+fn folders_of(url: &str) -> impl Iterator<Item = Key> {
+    // Everything before the path's first slash is scheme and host: no key is shorter.
+    let host_end = url.find("://").map_or(0, |at| at + 3);
+    url.char_indices()
+        .rev()
+        .filter(move |(at, c)| *c == '/' && *at >= host_end)
+        .map(|(at, _)| Key::UrlBelow(url[..=at].to_owned()))
 }
 
 /// The key as it is stored.

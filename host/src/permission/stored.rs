@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::file::{Contents, Grantee, OperationName};
 use super::key::{self, Bits, Decided, Key};
 use crate::resolve;
-use crate::target::{Need, Operation, Target};
+use crate::target::{Need, Operation};
 
 /// A stored key, resolved, as used for decisions.
 #[derive(Debug, Default, Clone)]
@@ -62,14 +62,10 @@ pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
 /// resolved stands for itself.
 pub(super) fn resolved_key(stored: &str) -> Key {
     if key::is_url(stored) {
-        let url = match resolve::url(stored) {
-            Ok(Target::Url(url)) => url,
-            _ => stored.to_owned(),
-        };
-        return if stored.ends_with('/') {
-            Key::UrlBelow(url)
-        } else {
-            Key::Url(url)
+        // One that means nothing is not read from the file; here it would stand for itself.
+        return match resolve::url_key(stored) {
+            Ok(key) => key.into(),
+            Err(_) => Key::Url(stored.to_owned()),
         };
     }
     let path = key::stored_path(stored);

@@ -86,15 +86,7 @@ impl Permissions {
     /// The key for what a person typed.
     pub(super) fn typed_key(&self, typed: &str) -> Result<Key, PermissionError> {
         if key::is_url(typed) {
-            let Target::Url(url) = resolve::url(typed)? else {
-                return Ok(Key::Url(typed.to_owned()));
-            };
-            // `https://host` means the host; the URL standard adds the slash.
-            return Ok(if url.ends_with('/') {
-                Key::UrlBelow(url)
-            } else {
-                Key::Url(url)
-            });
+            return Ok(resolve::url_key(typed)?.into());
         }
         let path = self.places.path(typed)?;
         Ok(if typed.ends_with('/') {

@@ -1,0 +1,163 @@
+//! Addresses: what a tool or a person writes, and the one spelling that rules are about.
+//!
+//! Two spellings of one address must come to one target, or a deny could be gone around. The URL standard's
+//! own rules see to most of it: the case of the host, Unicode names as punycode, the many ways to write an
+//! IPv4 address, default ports, `..` also where its dots are written `%2e`. This module adds what the standard
+//! leaves alone and servers do not: the dot behind a host's name, needless percent-encoding, and a `..`
+//! behind an encoded slash, which is refused because servers disagree about it.
+
+use super::{MAX_SHOWN_CHARS, ResolveError};
+use crate::display::shorten;
+use crate::target::Target;
+
+/// Longest URL that is looked at, in bytes; what browsers and servers agree to handle.
+const MAX_URL_BYTES: usize = 8192;
+
+/// What an address in a rule means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UrlKey {
+    /// The address in its one spelling.
+    pub(crate) url: String,
+    /// Whether everything below it is meant.
+    pub(crate) below: bool,
+}
+
+/// Resolves an address: `http` becomes `https`, query and fragment go, credentials are refused, the port stays,
+/// an empty path becomes `/`.
+pub(crate) fn url(written: &str) -> Result<Target, ResolveError> {
+    normalise(written).map(|parsed| Target::Url(parsed.to_string()))
+}
+
+/// Understands an address in a rule: with a `/` at its end, or without any path, it means all that lies below.
+///
+/// A rule has no query: every one that it could have would be covered, which is more than what was written.
+pub(crate) fn url_key(written: &str) -> Result<UrlKey, ResolveError> {
+    let fail = |problem: &str| failure(written, problem);
+    if written.contains(['?', '#']) {
+        return Err(fail(
+            "a permission covers an address with every query; leave out ? and # and what follows",
+        ));
+    }
+    let behind_scheme = written.split_once(':').map_or("", |(_, rest)| rest);
+    let behind_slashes = behind_scheme.trim_start_matches(['/', '\\']);
+    let below = written.ends_with('/') || !behind_slashes.contains(['/', '\\']);
+    let mut url = normalise(written)?.to_string();
+    if below && !url.ends_with('/') {
+        url.push('/');
+    }
+    Ok(UrlKey { url, below })
+}
+
+/// The same address as a server may read it that takes an encoded slash for a slash, and several for one.
+/// `None` where that is no other address.
+pub(crate) fn loosely_read(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let decoded = path
+        .replace("%2F", "/")
+        .replace("%5C", "/")
+        .replace('\\', "/");
+    let mut loose = String::with_capacity(decoded.len());
+    for c in decoded.chars() {
+        if !(c == '/' && loose.ends_with('/')) {
+            loose.push(c);
+        }
+    }
+    (loose != path).then(|| format!("{scheme}://{host}{loose}"))
+}
+
+fn normalise(written: &str) -> Result<url::Url, ResolveError> {
+    let fail = |problem: &str| failure(written, problem);
+    if written.len() > MAX_URL_BYTES {
+        return Err(fail("it is too long"));
+    }
+    let mut parsed = url::Url::parse(written).map_err(|e| fail(&e.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(fail(&format!("the scheme is {}", parsed.scheme())));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(fail("it carries credentials"));
+    }
+    let host = match parsed.host_str() {
+        None | Some("") => return Err(fail("there is no host")),
+        Some(host) => host.to_owned(),
+    };
+    if host.contains('*') {
+        return Err(fail("a host has no *; name each host"));
+    }
+    // With the dot it is the same host: what is denied without it must be denied with it.
+    if let Some(bare) = host.strip_suffix('.') {
+        if bare.is_empty() || bare.ends_with('.') {
+            return Err(fail("the host ends with dots"));
+        }
+        parsed
+            .set_host(Some(bare))
+            .map_err(|e| fail(&e.to_string()))?;
+    }
+    // Known while the scheme still says which port is its own.
+    let port = parsed.port();
+    parsed.set_query(None);
+    parsed.set_fragment(None);
+    // `set_scheme` cannot fail between http and https; if it ever does, the target is refused.
+    parsed
+        .set_scheme("https")
+        .map_err(|()| fail("the scheme cannot be mapped"))?;
+    parsed
+        .set_port(port)
+        .map_err(|()| fail("the port cannot be kept"))?;
+    let path = plain_encoding(parsed.path());
+    if hides_parent(&path) {
+        return Err(fail("it hides .. behind an encoded slash"));
+    }
+    // Decoding may have uncovered a dot segment (`%252e` does not: it is decoded once).
+    parsed.set_path(&path);
+    Ok(parsed)
+}
+
+/// Percent-encoding in its plainest form: nothing is encoded that needs not be, and digits are capitals.
+fn plain_encoding(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        plain.push_str(&rest[..at]);
+        let start = path.len() - rest.len() + at;
+        let digit = |place: usize| {
+            let byte = bytes.get(start + place)?;
+            (*byte as char).to_digit(16)
+        };
+        let Some(byte) = digit(1)
+            .zip(digit(2))
+            .and_then(|(high, low)| u8::try_from(high * 16 + low).ok())
+        else {
+            // A stray `%` means nothing; it stays as it is.
+            plain.push('%');
+            rest = &rest[at + 1..];
+            continue;
+        };
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            plain.push(byte as char);
+        } else {
+            plain.push_str(&path[start..start + 3].to_ascii_uppercase());
+        }
+        rest = &rest[at + 3..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Whether a server that decodes slashes would leave the folder that the path seems to be in.
+fn hides_parent(path: &str) -> bool {
+    let decoded = path.replace("%2F", "/").replace("%5C", "/");
+    decoded.split(['/', '\\']).any(|segment| segment == "..")
+}
+
+fn failure(written: &str, problem: &str) -> ResolveError {
+    ResolveError::Url {
+        url: shorten(written, MAX_SHOWN_CHARS).into_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
