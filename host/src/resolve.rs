@@ -4,6 +4,8 @@
 //! that does not exist yet must resolve as well (a file about to be created), and so must a link that
 //! leads to nowhere: what counts is where a write through it would end.
 
+#[cfg(test)]
+mod fuzz;
 mod url;
 
 use std::collections::VecDeque;

@@ -57,11 +57,10 @@ pub(crate) fn loosely_read(url: &str) -> Option<String> {
         .replace("%2F", "/")
         .replace("%5C", "/")
         .replace('\\', "/");
-    let mut loose = String::with_capacity(decoded.len());
-    for c in decoded.chars() {
-        if !(c == '/' && loose.ends_with('/')) {
-            loose.push(c);
-        }
+    let parts = decoded.split('/').filter(|part| !matches!(*part, "" | "."));
+    let mut loose = parts.fold(String::new(), |loose, part| loose + "/" + part);
+    if loose.is_empty() || decoded.ends_with('/') || decoded.ends_with("/.") {
+        loose.push('/');
     }
     (loose != path).then(|| format!("{scheme}://{host}{loose}"))
 }
@@ -130,8 +129,8 @@ fn plain_encoding(path: &str) -> String {
             .zip(digit(2))
             .and_then(|(high, low)| u8::try_from(high * 16 + low).ok())
         else {
-            // A stray `%` means nothing; it stays as it is.
-            plain.push('%');
+            // A stray `%` means itself; bare it could make an encoding with what is decoded behind it.
+            plain.push_str("%25");
             rest = &rest[at + 1..];
             continue;
         };

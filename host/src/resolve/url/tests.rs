@@ -45,7 +45,8 @@ fn many_spellings_are_one_address() {
         ("https://h/%7Euser/%70rivate", "https://h/~user/private"),
         ("https://h/a%2fb", "https://h/a%2Fb"),
         ("https://h/a%252fb", "https://h/a%252fb"),
-        ("https://h/100%/%zz", "https://h/100%/%zz"),
+        ("https://h/100%/%zz", "https://h/100%25/%25zz"),
+        ("https://h/%%32%66x", "https://h/%252fx"),
         ("https://h/ü b", "https://h/%C3%BC%20b"),
     ] {
         assert_eq!(resolved(written).as_deref(), Some(expected), "{written}");
@@ -117,6 +118,8 @@ fn a_server_may_read_slashes_loosely() {
         ("https://h//a///b", Some("https://h/a/b")),
         ("https://h/a%5Cb", Some("https://h/a/b")),
         ("https://h/%2Fa", Some("https://h/a")),
+        ("https://h/%2F.%2F", Some("https://h/")),
+        ("https://h/a%2F.", Some("https://h/a/")),
     ] {
         assert_eq!(loosely_read(url).as_deref(), expected, "{url}");
     }
