@@ -255,6 +255,10 @@ pub enum ConfigCommand {
     Show,
     /// Check the configuration files
     Check,
+    /// Trust the project's configuration as it is now
+    Trust,
+    /// Trust the project's configuration no longer
+    Untrust,
 }
 
 /// Arguments of `completions`.

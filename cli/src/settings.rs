@@ -15,9 +15,10 @@ use toml::Spanned;
 use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::config::env::{self, Environment};
-use crate::config::file::{AgentEntry, ApiName, FileError, KeyEntry, Loaded, OnDenial};
+use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
 use crate::config::paths::{Folders, NoHome, find_project};
-use crate::config::project;
+use crate::config::project::{self, ProjectFile};
+use crate::config::trust::{self, Trust};
 use crate::secret::Secret;
 
 /// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
@@ -54,10 +55,16 @@ pub struct Settings {
     pub max_tool_rounds: Sourced<u32>,
     /// Time without a byte from the provider.
     pub request_timeout: Sourced<Duration>,
-    /// The agents of the user's file.
+    /// The agents of the user's file, and of the project's as far as that is trusted.
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// Where keys are found.
     pub keys: BTreeMap<String, Sourced<KeyEntry>>,
+    /// Settings of agents that come from elsewhere than the agent, by their whole names.
+    pub origins: BTreeMap<String, Origin>,
+    /// Which keys the user's own file sends to which endpoints.
+    pub endpoints_of_keys: Vec<(String, url::Url)>,
+    /// What the project's own configuration wants, if it has one.
+    pub project_file: Option<ProjectFile>,
     /// What the user should know about the configuration, one line each.
     pub notices: Vec<String>,
     /// The environment, for keys that it holds.
@@ -188,13 +195,13 @@ impl Settings {
     ) -> Result<Settings, SettingsError> {
         let folders = Folders::find(&environment)?;
         let project = project_folder(global, &folders, current)?;
-        let user = Loaded::read(&folders.config_file())?;
+        let user = Loaded::read(&folders.config_file(), Author::User)?;
         let project_file = project.join(".dunlin/config.toml");
         // In the home folder's own configuration the two could be the same file.
         let project_layer = if Some(&project_file) == user.as_ref().map(|loaded| &loaded.path) {
             None
         } else {
-            Loaded::read(&project_file)?
+            Loaded::read(&project_file, Author::Project)?
         };
         let mut settings = Settings {
             folders,
@@ -207,6 +214,9 @@ impl Settings {
             request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
             agents: BTreeMap::new(),
             keys: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            endpoints_of_keys: Vec::new(),
+            project_file: None,
             notices: Vec::new(),
             environment,
         };
@@ -214,7 +224,7 @@ impl Settings {
             settings.apply_user(user);
         }
         if let Some(project) = project_layer {
-            settings.apply_project(project);
+            settings.apply_project(&project);
         }
         settings.apply_environment();
         settings.apply_flags(global);
@@ -350,38 +360,32 @@ impl Settings {
         self.agents = file
             .agents
             .iter()
-            .map(|(name, agent)| (name.clone(), loaded.source(agent)))
+            .filter_map(|(name, agent)| {
+                let Sourced { value, origin } = loaded.source(agent);
+                // Checked when it was read: an agent of the user's is whole.
+                let value = value.complete()?;
+                Some((name.clone(), Sourced { value, origin }))
+            })
             .collect();
+        self.endpoints_of_keys = project::endpoints_of_keys(&self.agents);
     }
 
-    /// Takes over what narrows, and says what was left out.
-    fn apply_project(&mut self, loaded: Loaded) {
-        let file = &loaded.file;
-        let ignored = project::ignored(&loaded);
-        let denial = loaded.sourced(&file.on_denial);
-        set(
-            &mut self.on_denial,
-            denial.filter(|denial| denial.value == OnDenial::Stop),
-        );
-        let rounds = loaded.sourced(&file.limits.max_tool_rounds);
-        let most_rounds = self.max_tool_rounds.value;
-        set(
-            &mut self.max_tool_rounds,
-            rounds.filter(|rounds| rounds.value < most_rounds),
-        );
-        let timeout = loaded.seconds(&file.limits.request_timeout_secs);
-        let longest = self.request_timeout.value;
-        set(
-            &mut self.request_timeout,
-            timeout.filter(|timeout| timeout.value < longest),
-        );
-        if !ignored.is_empty() {
-            let path = self.folders.short(&loaded.path);
-            self.notices.push(format!(
-                "{path} may only narrow your settings; ignored: {}",
-                ignored.join(", ")
-            ));
-        }
+    /// Takes over what the project's file may say, and says what was left out.
+    fn apply_project(&mut self, loaded: &Loaded) {
+        let answers = self.folders.trust_file();
+        let trust =
+            trust::look_up(&answers, &loaded.path, &loaded.digest).unwrap_or_else(|error| {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                self.notices.push(format!(
+                    "{error}, so no project is trusted: {}",
+                    cause.unwrap_or_default()
+                ));
+                Trust::Unknown
+            });
+        let file = project::apply(self, loaded, trust);
+        let path = self.folders.short(&loaded.path);
+        self.notices.extend(file.notice(&path));
+        self.project_file = Some(file);
     }
 
     fn apply_environment(&mut self) {
@@ -410,7 +414,7 @@ impl Settings {
 }
 
 impl Loaded {
-    fn source<T: Clone>(&self, value: &Spanned<T>) -> Sourced<T> {
+    pub(crate) fn source<T: Clone>(&self, value: &Spanned<T>) -> Sourced<T> {
         let origin = Origin::File(self.path.clone(), self.line_of(value));
         Sourced {
             value: value.get_ref().clone(),

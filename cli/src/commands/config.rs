@@ -1,6 +1,7 @@
 //! `dunlin config`: where the configuration is, what it comes to, and whether it is valid.
 
 use crate::args::{ConfigCommand, Global};
+use crate::commands::trust;
 use crate::config::env::Environment;
 use crate::config::paths::Folders;
 use crate::error::{CliError, Exit};
@@ -21,12 +22,16 @@ pub fn run(
         return Ok(Exit::Done);
     }
     let settings = super::load(global, environment)?;
-    for notice in &settings.notices {
-        ui.warn(notice);
+    if !matches!(command, ConfigCommand::Trust | ConfigCommand::Untrust) {
+        for notice in &settings.notices {
+            ui.warn(notice);
+        }
     }
     match command {
         ConfigCommand::Check => check(ui, &settings)?,
-        _ => show(ui, &settings),
+        ConfigCommand::Trust => trust::give(ui, &settings)?,
+        ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
+        ConfigCommand::Show | ConfigCommand::Path => show(ui, &settings),
     }
     Ok(Exit::Done)
 }
@@ -43,6 +48,15 @@ fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     }
     settings.agent_entry()?;
     ui.data(&format!("{} is valid", settings.folders.short(&path)));
+    if let Some(project) = &settings.project_file {
+        let short = settings.folders.short(&project.path);
+        ui.data(&format!("{short} is valid"));
+        if project.wants_trust() {
+            ui.data("  ignored until it is trusted, see dunlin config trust:");
+            trust::show_wishes(ui, project);
+        }
+        trust::show_refused(ui, project);
+    }
     Ok(())
 }
 
@@ -87,30 +101,20 @@ fn show(ui: &Ui, settings: &Settings) {
     }
     for (name, agent) in &settings.agents {
         let entry = &agent.value;
-        row(
-            &format!("agents.{name}.base_url"),
-            quoted(entry.base_url.as_str()),
-            &agent.origin,
-        );
-        row(
-            &format!("agents.{name}.model"),
-            quoted(&entry.model),
-            &agent.origin,
-        );
-        if let Some(key) = &entry.api_key {
-            row(
-                &format!("agents.{name}.api_key"),
-                quoted(key),
-                &agent.origin,
-            );
-        }
-        if let Some(tools) = &entry.tools {
-            row(
-                &format!("agents.{name}.tools"),
-                format!("{tools:?}"),
-                &agent.origin,
-            );
-        }
+        let mut field = |field: &str, value: Option<String>| {
+            if let Some(value) = value {
+                let name = format!("agents.{name}.{field}");
+                row(&name, value, &settings.origin_of(agent, &name));
+            }
+        };
+        field("base_url", Some(quoted(entry.base_url.as_str())));
+        field("model", Some(quoted(&entry.model)));
+        field("api_key", entry.api_key.as_deref().map(quoted));
+        field("temperature", entry.temperature.map(|it| it.to_string()));
+        field("max_tokens", entry.max_tokens.map(|it| it.to_string()));
+        field("top_p", entry.top_p.map(|it| it.to_string()));
+        field("system_prompt", entry.system_prompt.as_deref().map(quoted));
+        field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
     }
     let width = |part: fn(&(String, String, String)) -> &str| {
         rows.iter()

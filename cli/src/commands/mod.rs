@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod permissions;
 pub mod setup;
 pub mod tools;
+pub mod trust;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,17 +47,22 @@ fn dispatch(
     environment: Environment,
     plugins: Vec<Plugin>,
 ) -> Result<Exit, CliError> {
-    let workshop = |environment| workshop(ui, global, environment, plugins);
+    let workshop = |environment, plugins| workshop(ui, global, environment, plugins);
     match command {
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
         Some(Command::Doctor) => doctor::run(ui, global, environment),
         Some(Command::Config(args)) => config::run(ui, args, global, environment),
-        None | Some(Command::Chat(_)) => chat::run(&mut workshop(environment)?, global),
-        Some(Command::Ask(args)) => ask::run(&mut workshop(environment)?, args),
-        Some(Command::Tools(args)) => tools::run(&workshop(environment)?, args),
-        Some(Command::Audit(args)) => audit::run(&workshop(environment)?, &args),
-        Some(Command::Permissions(args)) => permissions::run(&workshop(environment)?, args),
+        None | Some(Command::Chat(_)) => {
+            let settings = trust::offer(ui, global, environment)?;
+            chat::run(&mut at_work(ui, settings, plugins), global)
+        }
+        Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args),
+        Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
+        Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
+        Some(Command::Permissions(args)) => {
+            permissions::run(&workshop(environment, plugins)?, args)
+        }
     }
 }
 
@@ -66,14 +72,18 @@ fn workshop(
     environment: Environment,
     plugins: Vec<Plugin>,
 ) -> Result<Workshop, CliError> {
-    let settings = load(global, environment)?;
+    Ok(at_work(ui, load(global, environment)?, plugins))
+}
+
+/// What a command works with; says first what the settings have to say.
+fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
     if !settings.show_intermediate_steps.value {
         ui.hide_finished_calls();
     }
     for notice in &settings.notices {
         ui.warn(notice);
     }
-    Ok(Workshop::new(Arc::clone(ui), settings, plugins))
+    Workshop::new(Arc::clone(ui), settings, plugins)
 }
 
 fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {

@@ -300,7 +300,7 @@ pub async fn findings(environment: &Environment) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::file::Loaded;
+    use crate::config::file::{Author, Loaded};
 
     fn server(models: &[&str]) -> Server {
         Server {
@@ -325,10 +325,10 @@ mod tests {
         ];
         for choice in choices {
             let text = choice.file("a\"b\\c\nd");
-            let loaded = Loaded::parse(Path::new("config.toml"), &text).unwrap();
+            let loaded = Loaded::parse(Path::new("config.toml"), &text, Author::User).unwrap();
             assert_eq!(
-                loaded.file.agents["assistant"].get_ref().model,
-                "a\"b\\c\nd",
+                loaded.file.agents["assistant"].get_ref().model.as_deref(),
+                Some("a\"b\\c\nd"),
                 "{text}"
             );
         }

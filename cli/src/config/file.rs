@@ -36,7 +36,7 @@ pub struct File {
     pub keys: BTreeMap<String, Spanned<KeyEntry>>,
     /// The agents, by name.
     #[serde(default)]
-    pub agents: BTreeMap<String, Spanned<AgentEntry>>,
+    pub agents: BTreeMap<String, Spanned<AgentPatch>>,
 }
 
 /// What follows a denied call.
@@ -79,15 +79,39 @@ pub struct KeyEntry {
     pub file: Option<String>,
 }
 
-/// `[agents.NAME]`
-#[derive(Debug, Clone, Deserialize)]
+/// `[agents.NAME]`, as far as a file says it. The user's file says all that an agent needs; a project's may
+/// change one of the user's agents in a few points.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct AgentPatch {
+    /// What kind of agent.
+    pub kind: Option<Kind>,
+    /// The protocol.
+    pub api: Option<ApiName>,
+    /// Where the endpoint is, `/v1` included.
+    pub base_url: Option<Url>,
+    /// The model's name at the endpoint.
+    pub model: Option<String>,
+    /// A name of `[keys]`.
+    pub api_key: Option<String>,
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    /// The longest reply in tokens.
+    pub max_tokens: Option<u32>,
+    /// 0 to 1.
+    pub top_p: Option<f64>,
+    /// What the model is told first.
+    pub system_prompt: Option<String>,
+    /// The tools it may use; all without it.
+    pub tools: Option<Vec<String>>,
+}
+
+/// An agent with all that it needs.
+#[derive(Debug, Clone)]
 pub struct AgentEntry {
     /// What kind of agent.
-    #[serde(default)]
     pub kind: Kind,
     /// The protocol.
-    #[serde(default)]
     pub api: ApiName,
     /// Where the endpoint is, `/v1` included.
     pub base_url: Url,
@@ -132,8 +156,21 @@ pub struct Loaded {
     pub path: PathBuf,
     /// What it says.
     pub file: File,
+    /// Its text.
+    pub text: String,
+    /// SHA-256 of the text.
+    pub digest: String,
     /// Where each line ends, in bytes: turns the place of a value into a line.
     line_ends: Vec<usize>,
+}
+
+/// Who wrote a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The user: every agent is whole, and its key is named in the same file.
+    User,
+    /// Whoever made the project: it may change agents of the user's.
+    Project,
 }
 
 /// Why a configuration file cannot be used.
@@ -164,9 +201,9 @@ pub enum FileError {
 
 impl Loaded {
     /// Reads a file. `Ok(None)`: there is none.
-    pub fn read(path: &Path) -> Result<Option<Loaded>, FileError> {
+    pub fn read(path: &Path, author: Author) -> Result<Option<Loaded>, FileError> {
         match read_bounded(path) {
-            Ok(text) => Loaded::parse(path, &text).map(Some),
+            Ok(text) => Loaded::parse(path, &text, author).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(FileError::Read {
                 path: path.to_path_buf(),
@@ -176,10 +213,12 @@ impl Loaded {
     }
 
     /// Understands the text of a file.
-    pub fn parse(path: &Path, text: &str) -> Result<Loaded, FileError> {
+    pub fn parse(path: &Path, text: &str, author: Author) -> Result<Loaded, FileError> {
         let mut loaded = Loaded {
             path: path.to_path_buf(),
             file: File::default(),
+            text: text.to_owned(),
+            digest: dunlin_host::sha256_hex(text.as_bytes()),
             line_ends: text.match_indices('\n').map(|(at, _)| at).collect(),
         };
         let broken = |error: toml::de::Error| {
@@ -192,7 +231,7 @@ impl Loaded {
         }
         let file = toml::from_str(text).map_err(broken)?;
         loaded.file = file;
-        loaded.check()?;
+        loaded.check(author)?;
         Ok(loaded)
     }
 
@@ -207,7 +246,7 @@ impl Loaded {
     }
 
     /// Checks what the types leave open.
-    fn check(&self) -> Result<(), FileError> {
+    fn check(&self, author: Author) -> Result<(), FileError> {
         let limits = &self.file.limits;
         if let Some(rounds) = limits
             .max_tool_rounds
@@ -230,9 +269,18 @@ impl Loaded {
             }
         }
         for (name, agent) in &self.file.agents {
-            if let Some(problem) = problem_of(agent.get_ref(), &self.file.keys) {
+            let patch = agent.get_ref();
+            let problem = problem_of(patch).or_else(|| key_problem(patch, &self.file.keys, author));
+            if let Some(problem) = problem {
                 return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
             }
+            let missing = match (&patch.base_url, &patch.model) {
+                _ if author == Author::Project => continue,
+                (None, _) => "base_url",
+                (_, None) => "model",
+                (Some(_), Some(_)) => continue,
+            };
+            return Err(self.error_of(agent, format!("missing field `{missing}`")));
         }
         Ok(())
     }
@@ -251,10 +299,32 @@ impl Loaded {
     }
 }
 
-fn problem_of(agent: &AgentEntry, keys: &BTreeMap<String, Spanned<KeyEntry>>) -> Option<String> {
-    let url = &agent.base_url;
+fn problem_of(agent: &AgentPatch) -> Option<String> {
     let within =
         |value: Option<f64>, most: f64| value.is_none_or(|value| (0.0..=most).contains(&value));
+    if let Some(problem) = agent.base_url.as_ref().and_then(address_problem) {
+        return Some(problem);
+    }
+    if agent
+        .model
+        .as_ref()
+        .is_some_and(|model| model.trim().is_empty())
+    {
+        return Some("model must not be empty".to_owned());
+    }
+    if !within(agent.temperature, 2.0) {
+        return Some("temperature must be from 0 to 2".to_owned());
+    }
+    if !within(agent.top_p, 1.0) {
+        return Some("top_p must be from 0 to 1".to_owned());
+    }
+    if agent.max_tokens == Some(0) {
+        return Some("max_tokens must be at least 1".to_owned());
+    }
+    None
+}
+
+fn address_problem(url: &Url) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Some(format!(
             "base_url must start with http:// or https://, not {:?}",
@@ -267,17 +337,17 @@ fn problem_of(agent: &AgentEntry, keys: &BTreeMap<String, Spanned<KeyEntry>>) ->
     if url.query().is_some() || url.fragment().is_some() {
         return Some("base_url must end with its path, without ? and #".to_owned());
     }
-    if agent.model.trim().is_empty() {
-        return Some("model must not be empty".to_owned());
-    }
-    if !within(agent.temperature, 2.0) {
-        return Some("temperature must be from 0 to 2".to_owned());
-    }
-    if !within(agent.top_p, 1.0) {
-        return Some("top_p must be from 0 to 1".to_owned());
-    }
-    if agent.max_tokens == Some(0) {
-        return Some("max_tokens must be at least 1".to_owned());
+    None
+}
+
+fn key_problem(
+    agent: &AgentPatch,
+    keys: &BTreeMap<String, Spanned<KeyEntry>>,
+    author: Author,
+) -> Option<String> {
+    // A project names a key of the user's.
+    if author == Author::Project {
+        return None;
     }
     let key = agent
         .api_key
@@ -330,7 +400,7 @@ mod tests {
 
     /// The error of a file as the user sees it, hint included.
     fn error_of(text: &str) -> String {
-        match Loaded::parse(Path::new("config.toml"), text) {
+        match Loaded::parse(Path::new("config.toml"), text, Author::User) {
             Ok(_) => "valid".to_owned(),
             Err(FileError::Invalid {
                 hint: Some(hint),

@@ -2,12 +2,13 @@
 //!
 //! Five layers, each above the one before it: the defaults, the user's file, the project's file, the
 //! environment, the flags. The project's file comes with a project that somebody else may have
-//! written, so it may only narrow what the user chose: see [`project`].
+//! written, so it may only narrow what the user chose until the user trusts it: see [`project`].
 
 pub mod env;
 pub mod file;
 pub mod paths;
 pub mod project;
 mod schema;
+pub mod trust;
 
 pub(crate) use schema::nearest;

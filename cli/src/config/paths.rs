@@ -73,6 +73,11 @@ impl Folders {
         self.data.join("history")
     }
 
+    /// Which projects' configurations are trusted.
+    pub fn trust_file(&self) -> PathBuf {
+        self.data.join("trusted.json")
+    }
+
     /// Every decision and every use.
     pub fn audit_file(&self) -> PathBuf {
         self.data.join("audit.jsonl")

@@ -1,34 +1,373 @@
-//! The project's own configuration, `.dunlin/config.toml`: it may narrow what the user chose, and
-//! nothing else.
+//! The project's own configuration, `.dunlin/config.toml`: it may narrow what the user chose, and more only
+//! when the user trusts it.
 //!
-//! A project may come from anywhere. If its file could name an endpoint or a key, opening a folder
-//! would send the conversation, or a key, to a stranger; the same holds for a choice among the user's own
-//! agents, and if it could hide calls nobody would see what was read. So none of these is used, limits
-//! only count where they are lower, and whatever was left out is said in one notice.
+//! A project may come from anywhere. If its file could name an endpoint, opening a folder would send the
+//! conversation to a stranger; if it could choose among the user's agents, or hide calls, nobody would see
+//! what happened. So until the user said yes to this very text, limits only count where they are lower,
+//! tools only where they are fewer, a denial can only stop a turn, and whatever is left out is said.
+//!
+//! Two things it cannot do with any trust: name where a key is found, and send one of the user's keys
+//! to an endpoint that the user did not give it to. Permissions are no part of a configuration at all.
 
-use super::file::{File, Loaded, OnDenial};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// What a project's file would widen and therefore does not say.
-pub fn ignored(loaded: &Loaded) -> Vec<&'static str> {
-    let File {
-        default_agent,
-        on_denial,
-        show_intermediate_steps,
-        keys,
-        agents,
-        ..
-    } = &loaded.file;
-    let widens_denial = on_denial
-        .as_ref()
-        .is_some_and(|value| *value.get_ref() == OnDenial::Continue);
-    [
-        (default_agent.is_some(), "default_agent"),
-        (show_intermediate_steps.is_some(), "show_intermediate_steps"),
-        (widens_denial, "on_denial = \"continue\""),
-        (!keys.is_empty(), "keys"),
-        (!agents.is_empty(), "agents"),
-    ]
-    .into_iter()
-    .filter_map(|(is_there, name)| is_there.then_some(name))
-    .collect()
+use toml::Spanned;
+
+use super::file::{AgentEntry, AgentPatch, Loaded, OnDenial};
+use super::trust::Trust;
+use crate::settings::{Origin, Settings, Sourced};
+
+/// What there is to say about a project's configuration.
+#[derive(Debug)]
+pub struct ProjectFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its text, for whoever is to trust it.
+    pub text: String,
+    /// SHA-256 of the text.
+    pub digest: String,
+    /// What the user said of it.
+    pub trust: Trust,
+    /// What needs trust: it counts if that is given.
+    pub wishes: Vec<Wish>,
+    /// What never counts.
+    pub refused: Vec<Refused>,
+}
+
+/// A value that needs trust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The name of the setting.
+    pub name: String,
+    /// What it would be, as it stands in the file.
+    pub value: String,
+    /// The line it stands on, or its table begins on.
+    pub line: usize,
+}
+
+/// A value that no trust makes count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The name of the setting.
+    pub name: String,
+    /// Why, as a sentence.
+    pub why: String,
+}
+
+impl ProjectFile {
+    /// Whether the user could make more of it count.
+    pub fn wants_trust(&self) -> bool {
+        self.trust != Trust::Trusted && !self.wishes.is_empty()
+    }
+
+    /// What does not count, in one line; `path` as it is shown.
+    pub fn notice(&self, path: &str) -> Option<String> {
+        let refused = self.refused.iter().map(|refused| refused.name.as_str());
+        if !self.wants_trust() {
+            let names: Vec<&str> = refused.collect();
+            return (!names.is_empty()).then(|| {
+                format!(
+                    "{path} sets what no project may set; ignored: {}",
+                    names.join(", ")
+                )
+            });
+        }
+        let wishes = self.wishes.iter().map(|wish| wish.name.as_str());
+        let names: Vec<&str> = wishes.chain(refused).collect();
+        let why = match self.trust {
+            Trust::Changed => {
+                "changed since you trusted it and may only narrow your settings until"
+            }
+            _ => "may only narrow your settings until",
+        };
+        Some(format!(
+            "{path} {why} `dunlin config trust`; ignored: {}",
+            names.join(", ")
+        ))
+    }
+}
+
+/// Puts the project's file over the user's settings, as far as it may.
+pub fn apply(settings: &mut Settings, loaded: &Loaded, trust: Trust) -> ProjectFile {
+    let mut layer = Layer {
+        settings,
+        loaded,
+        is_trusted: trust == Trust::Trusted,
+        wishes: Vec::new(),
+        refused: Vec::new(),
+    };
+    layer.apply();
+    ProjectFile {
+        path: loaded.path.clone(),
+        text: loaded.text.clone(),
+        digest: loaded.digest.clone(),
+        trust,
+        wishes: layer.wishes,
+        refused: layer.refused,
+    }
+}
+
+struct Layer<'a> {
+    settings: &'a mut Settings,
+    loaded: &'a Loaded,
+    is_trusted: bool,
+    wishes: Vec<Wish>,
+    refused: Vec<Refused>,
+}
+
+impl Layer<'_> {
+    fn apply(&mut self) {
+        let file = &self.loaded.file;
+        if let Some(agent) = &file.default_agent
+            && self.wish("default_agent", agent, &quoted(agent.get_ref()))
+        {
+            self.settings.default_agent = self.loaded.source(agent);
+        }
+        if let Some(denial) = &file.on_denial {
+            let narrows = *denial.get_ref() == OnDenial::Stop;
+            let value = quoted(denial.get_ref().as_str());
+            if narrows || self.wish("on_denial", denial, &value) {
+                self.settings.on_denial = self.loaded.source(denial);
+            }
+        }
+        if let Some(steps) = &file.show_intermediate_steps {
+            // More to see is no danger.
+            let narrows = *steps.get_ref();
+            let value = steps.get_ref().to_string();
+            if narrows || self.wish("show_intermediate_steps", steps, &value) {
+                self.settings.show_intermediate_steps = self.loaded.source(steps);
+            }
+        }
+        if let Some(rounds) = &file.limits.max_tool_rounds {
+            let narrows = *rounds.get_ref() <= self.settings.max_tool_rounds.value;
+            let value = rounds.get_ref().to_string();
+            if narrows || self.wish("limits.max_tool_rounds", rounds, &value) {
+                self.settings.max_tool_rounds = self.loaded.source(rounds);
+            }
+        }
+        if let Some(seconds) = &file.limits.request_timeout_secs {
+            let time = Duration::from_secs(*seconds.get_ref());
+            let narrows = time <= self.settings.request_timeout.value;
+            let value = seconds.get_ref().to_string();
+            if narrows || self.wish("limits.request_timeout_secs", seconds, &value) {
+                let origin = self.loaded.source(seconds).origin;
+                self.settings.request_timeout = Sourced {
+                    value: time,
+                    origin,
+                };
+            }
+        }
+        if !file.keys.is_empty() {
+            self.refuse("keys", "where keys are found is yours to say");
+        }
+        for (name, agent) in &file.agents {
+            self.agent(name, agent);
+        }
+    }
+
+    fn agent(&mut self, name: &str, agent: &Spanned<AgentPatch>) {
+        let mut patch = agent.get_ref().clone();
+        let place = |field: &str| format!("agents.{name}.{field}");
+        let mine = self
+            .settings
+            .agents
+            .get(name)
+            .map(|entry| entry.value.clone());
+        // Fewer tools are always possible.
+        if let (Some(mine), Some(tools)) = (&mine, &patch.tools)
+            && narrows(tools, mine.tools.as_deref())
+        {
+            let tools = patch.tools.take();
+            self.put(
+                name,
+                agent,
+                &["tools"],
+                AgentEntry {
+                    tools,
+                    ..mine.clone()
+                },
+            );
+        }
+        let values = patch.values();
+        if values.is_empty() {
+            return;
+        }
+        let mut is_wanted = false;
+        for (field, value) in &values {
+            is_wanted |= self.wish(&place(field), agent, value);
+        }
+        if !is_wanted {
+            return;
+        }
+        let mine = self
+            .settings
+            .agents
+            .get(name)
+            .map(|entry| entry.value.clone());
+        let keyless = AgentPatch {
+            api_key: None,
+            ..patch.clone()
+        };
+        let entry = match &mine {
+            Some(mine) => keyless.over(mine),
+            None => keyless.complete(),
+        };
+        let Some(mut entry) = entry else {
+            let why = "it has no base_url or no model, and you have no agent of that name";
+            return self.refuse(&format!("agents.{name}"), why);
+        };
+        // A key goes where the user sent it, and nowhere else.
+        let key = patch.api_key.or_else(|| mine.and_then(|mine| mine.api_key));
+        entry.api_key = None;
+        if let Some(key) = key {
+            if self.sends_key_to(&key, &entry) {
+                entry.api_key = Some(key);
+            } else {
+                let why = format!(
+                    "your configuration does not send the key {key:?} to {}",
+                    entry.base_url.origin().ascii_serialization()
+                );
+                self.refuse(&place("api_key"), &why);
+            }
+        }
+        let fields: Vec<&'static str> = values.iter().map(|(field, _)| *field).collect();
+        self.put(name, agent, &fields, entry);
+    }
+
+    /// Whether the user's own file sends this key to the endpoint of an agent.
+    fn sends_key_to(&self, key: &str, entry: &AgentEntry) -> bool {
+        self.settings
+            .endpoints_of_keys
+            .iter()
+            .any(|(name, url)| name == key && url.origin() == entry.base_url.origin())
+    }
+
+    fn put(
+        &mut self,
+        name: &str,
+        agent: &Spanned<AgentPatch>,
+        fields: &[&'static str],
+        value: AgentEntry,
+    ) {
+        let origin = self.loaded.source(agent).origin;
+        for field in fields {
+            let field = format!("agents.{name}.{field}");
+            self.settings.origins.insert(field, origin.clone());
+        }
+        match self.settings.agents.get_mut(name) {
+            Some(mine) => mine.value = value,
+            None => {
+                let agent = Sourced { value, origin };
+                self.settings.agents.insert(name.to_owned(), agent);
+            }
+        }
+    }
+
+    /// Notes a value that needs trust; whether it counts.
+    fn wish<T>(&mut self, name: &str, place: &Spanned<T>, value: &str) -> bool {
+        self.wishes.push(Wish {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            line: self.loaded.line_of(place),
+        });
+        self.is_trusted
+    }
+
+    fn refuse(&mut self, name: &str, why: &str) {
+        self.refused.push(Refused {
+            name: name.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+}
+
+/// Whether tools are among those that the user allows; `None` allows all.
+fn narrows(tools: &[String], mine: Option<&[String]>) -> bool {
+    mine.is_none_or(|mine| tools.iter().all(|tool| mine.contains(tool)))
+}
+
+/// A text as it stands in a file.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Which endpoints the user's own file sends which keys to.
+pub fn endpoints_of_keys(
+    agents: &BTreeMap<String, Sourced<AgentEntry>>,
+) -> Vec<(String, url::Url)> {
+    let agents = agents.values().map(|agent| &agent.value);
+    agents
+        .filter_map(|agent| Some((agent.api_key.clone()?, agent.base_url.clone())))
+        .collect()
+}
+
+impl AgentPatch {
+    /// The fields that are there and their values, as they stand in the file.
+    fn values(&self) -> Vec<(&'static str, String)> {
+        let text = |value: &Option<String>| value.as_deref().map(quoted);
+        let number = |value: Option<f64>| value.map(|value| value.to_string());
+        [
+            ("kind", self.kind.map(|_| quoted("chat"))),
+            ("api", self.api.map(|_| quoted("openai"))),
+            (
+                "base_url",
+                self.base_url.as_ref().map(|url| quoted(url.as_str())),
+            ),
+            ("model", text(&self.model)),
+            ("api_key", text(&self.api_key)),
+            ("temperature", number(self.temperature)),
+            ("max_tokens", self.max_tokens.map(|value| value.to_string())),
+            ("top_p", number(self.top_p)),
+            ("system_prompt", text(&self.system_prompt)),
+            (
+                "tools",
+                self.tools.as_ref().map(|tools| format!("{tools:?}")),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(field, value)| Some((field, value?)))
+        .collect()
+    }
+
+    /// The agent, if nothing is missing.
+    pub fn complete(self) -> Option<AgentEntry> {
+        Some(AgentEntry {
+            kind: self.kind.unwrap_or_default(),
+            api: self.api.unwrap_or_default(),
+            base_url: self.base_url?,
+            model: self.model?,
+            api_key: self.api_key,
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            top_p: self.top_p,
+            system_prompt: self.system_prompt,
+            tools: self.tools,
+        })
+    }
+
+    /// The agent that comes of putting this over another; without a key.
+    fn over(self, mine: &AgentEntry) -> Option<AgentEntry> {
+        let mine = mine.clone();
+        Some(AgentEntry {
+            kind: self.kind.unwrap_or(mine.kind),
+            api: self.api.unwrap_or(mine.api),
+            base_url: self.base_url.unwrap_or(mine.base_url),
+            model: self.model.unwrap_or(mine.model),
+            api_key: None,
+            temperature: self.temperature.or(mine.temperature),
+            max_tokens: self.max_tokens.or(mine.max_tokens),
+            top_p: self.top_p.or(mine.top_p),
+            system_prompt: self.system_prompt.or(mine.system_prompt),
+            tools: self.tools.or(mine.tools),
+        })
+    }
+}
+
+impl Settings {
+    /// Where a setting of an agent comes from.
+    pub fn origin_of(&self, agent: &Sourced<AgentEntry>, field: &str) -> Origin {
+        self.origins.get(field).unwrap_or(&agent.origin).clone()
+    }
 }

@@ -111,7 +111,7 @@ fn a_project_only_narrows() {
     check(
         "[limits]\nmax_tool_rounds = 99\nrequest_timeout_secs = 600",
         ("local", Continue, 20, 60),
-        "",
+        "limits.max_tool_rounds, limits.request_timeout_secs",
     );
     check(
         "default_agent = \"remote\"",
@@ -126,7 +126,7 @@ fn a_project_only_narrows() {
     check(
         "on_denial = \"continue\"\n[keys.main]\nenv = \"HOME\"\n[agents.local]\nbase_url = \"http://evil/v1\"\nmodel = \"m\"",
         ("local", Continue, 20, 60),
-        "on_denial = \"continue\", keys, agents",
+        "on_denial, agents.local.base_url, agents.local.model, keys",
     );
 }
 
@@ -198,5 +198,134 @@ fn the_agent_is_found_or_named() {
     check(
         &format!("default_agent = \"other\"\n{agent}"),
         Err("there is no agent \"other\" (config.toml:1)"),
+    );
+}
+
+/// Loads with the project's file trusted.
+fn trusted(project: &str) -> (Home, Settings) {
+    let home = Home::new(USER, project);
+    let before = home.load(&Global::default(), &[]).unwrap();
+    let file = before.project_file.unwrap();
+    let answers = before.folders.trust_file();
+    trust::keep(&answers, &file.path, Some((&file.digest, true))).unwrap();
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    (home, settings)
+}
+
+#[test]
+fn a_trusted_project_sets_agents_and_limits() {
+    let (home, settings) = trusted(
+        "default_agent = \"theirs\"\n[limits]\nmax_tool_rounds = 99\n\
+         [agents.local]\nsystem_prompt = \"Be brief.\"\n\
+         [agents.theirs]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n",
+    );
+    assert_eq!(settings.notices, [""; 0]);
+    assert_eq!(settings.max_tool_rounds.value, 99);
+    assert_eq!(settings.agent().unwrap().0.base_url.port(), Some(9));
+    let local = &settings.agents["local"];
+    assert_eq!(local.value.model, "small");
+    assert_eq!(local.value.system_prompt.as_deref(), Some("Be brief."));
+    // Which file set what.
+    let line = |field: &str| {
+        let origin = settings.origin_of(local, field).to_string();
+        let path = home.folder.path().canonicalize().unwrap();
+        origin.replace(&format!("{}/", path.display()), "")
+    };
+    assert!(line("agents.local.model").ends_with("config/dunlin/config.toml:10"));
+    assert_eq!(
+        line("agents.local.system_prompt"),
+        "repo/.dunlin/config.toml:4"
+    );
+
+    // A changed file is a stranger again, and says so.
+    home.write("repo/.dunlin/config.toml", "default_agent = \"remote\"\n");
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    assert_eq!(settings.default_agent.value, "local");
+    assert!(settings.notices[0].contains("changed since you trusted it"));
+    assert!(settings.notices[0].ends_with("ignored: default_agent"));
+}
+
+#[test]
+fn no_trust_sends_a_key_elsewhere() {
+    let check = |project: &str, agent: &str, url: &str, key: Option<&str>, refused: &[&str]| {
+        let (_home, settings) = trusted(project);
+        let entry = &settings.agents[agent].value;
+        assert_eq!(entry.base_url.as_str(), url, "{project}");
+        assert_eq!(entry.api_key.as_deref(), key, "{project}");
+        let file = settings.project_file.unwrap();
+        let names: Vec<&str> = file.refused.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(names, refused, "{project}");
+        let variable = settings.keys["main"].value.env.as_deref();
+        assert_eq!(variable, Some("MAIN_KEY"), "{project}");
+    };
+    let api = "https://api.example.com/v1";
+    // Another model at the same place: the key goes where the user sends it.
+    check(
+        "[agents.remote]\nmodel = \"m\"",
+        "remote",
+        api,
+        Some("main"),
+        &[],
+    );
+    check(
+        "[agents.new]\nmodel = \"m\"\nbase_url = \"https://api.example.com/v2\"\napi_key = \"main\"",
+        "new",
+        "https://api.example.com/v2",
+        Some("main"),
+        &[],
+    );
+    // Another place, whichever way it is said.
+    for url in [
+        "https://evil.example/v1",
+        "http://api.example.com/v1",
+        "https://api.example.com:8443/v1",
+        "https://api.example.com.evil.example/v1",
+    ] {
+        let moved = format!("[agents.remote]\nbase_url = \"{url}\"");
+        check(&moved, "remote", url, None, &["agents.remote.api_key"]);
+        let new = format!("[agents.new]\nmodel = \"m\"\nbase_url = \"{url}\"\napi_key = \"main\"");
+        check(&new, "new", url, None, &["agents.new.api_key"]);
+    }
+    // A key of the project's own, or another source for the user's.
+    check(
+        "[keys.main]\nenv = \"HOME\"",
+        "remote",
+        api,
+        Some("main"),
+        &["keys"],
+    );
+    // A key that the user sends elsewhere, from one agent to the next.
+    check(
+        "[agents.a]\nmodel = \"m\"\nbase_url = \"https://evil.example/v1\"\n\
+         [agents.b]\nmodel = \"m\"\nbase_url = \"https://evil.example/v1\"\napi_key = \"main\"",
+        "b",
+        "https://evil.example/v1",
+        None,
+        &["agents.b.api_key"],
+    );
+}
+
+#[test]
+fn tools_may_become_fewer_without_trust() {
+    let user = format!("{USER}tools = [\"read_file\", \"edit_file\"]\n");
+    let check = |project: &str, expected: &[&str], wishes: &[&str]| {
+        let home = Home::new(&user, project);
+        let settings = home.load(&Global::default(), &[]).unwrap();
+        let tools = settings.agents["filed"].value.tools.clone().unwrap();
+        assert_eq!(tools, expected, "{project}");
+        let file = settings.project_file.unwrap();
+        let names: Vec<&str> = file.wishes.iter().map(|w| w.name.as_str()).collect();
+        assert_eq!(names, wishes, "{project}");
+    };
+    check(
+        "[agents.filed]\ntools = [\"read_file\"]",
+        &["read_file"],
+        &[],
+    );
+    check("[agents.filed]\ntools = []", &[], &[]);
+    check(
+        "[agents.filed]\ntools = [\"read_file\", \"run_terminal_command\"]",
+        &["read_file", "edit_file"],
+        &["agents.filed.tools"],
     );
 }

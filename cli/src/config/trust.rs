@@ -1,0 +1,178 @@
+//! Remembers which projects' configurations the user trusts.
+//!
+//! Trust is given to a text, not to a place: what is kept is the digest of the file as the user saw it, so
+//! that a changed file is a stranger again. So is a no, so that nobody is asked twice about the same text.
+//! Tools cannot reach the file: it lies in Dunlin's own data folder.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::paths::make_private;
+
+/// The largest file that is read, in bytes: ten thousand projects.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What was said about a project's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Yes, to this text.
+    Trusted,
+    /// No, to this text.
+    Declined,
+    /// Yes, to another text.
+    Changed,
+    /// Nothing.
+    Unknown,
+}
+
+/// An answer, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    /// SHA-256 of the file.
+    digest: String,
+    trusted: bool,
+}
+
+/// The answers, by the paths of the files.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Answers(BTreeMap<String, Answer>);
+
+/// Why the answers cannot be read or kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}", path.display())]
+pub struct TrustError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What was said about the configuration at `project_file` with this digest. A file of answers that cannot
+/// be read is an error: nothing is trusted then.
+pub fn look_up(answers: &Path, project_file: &Path, digest: &str) -> Result<Trust, TrustError> {
+    let known = read(answers).map_err(|source| failed("read", answers, source))?;
+    Ok(match known.0.get(&key(project_file)) {
+        Some(answer) if answer.digest == digest && answer.trusted => Trust::Trusted,
+        Some(answer) if answer.digest == digest => Trust::Declined,
+        Some(answer) if answer.trusted => Trust::Changed,
+        _ => Trust::Unknown,
+    })
+}
+
+/// Keeps an answer; `None` forgets it. On the disk when this returns. Whether anything was kept before.
+pub fn keep(
+    answers: &Path,
+    project_file: &Path,
+    answer: Option<(&str, bool)>,
+) -> Result<bool, TrustError> {
+    update(answers, |known| match answer {
+        Some((digest, trusted)) => {
+            let digest = digest.to_owned();
+            known
+                .0
+                .insert(key(project_file), Answer { digest, trusted })
+                .is_some()
+        }
+        None => known.0.remove(&key(project_file)).is_some(),
+    })
+    .map_err(|source| failed("write", answers, source))
+}
+
+fn update<T>(path: &Path, change: impl FnOnce(&mut Answers) -> T) -> io::Result<T> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    make_private(folder)?;
+    // Two Dunlins may be told at once. Released when it is closed, also when the process is killed.
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path.with_extension("lock"))?;
+    lock.lock()?;
+    let mut known = read(path)?;
+    let value = change(&mut known);
+    // `tempfile` creates with 0600.
+    let mut file = tempfile::Builder::new()
+        .prefix(".trust.")
+        .tempfile_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, &known)?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    // The rename itself must survive a power cut.
+    File::open(folder)?.sync_all()?;
+    Ok(value)
+}
+
+fn read(path: &Path) -> io::Result<Answers> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Answers::default()),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn key(project_file: &Path) -> String {
+    project_file.to_string_lossy().into_owned()
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> TrustError {
+    TrustError {
+        action,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn trust_is_given_to_a_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = folder.path().join("data/trusted.json");
+        let project = Path::new("/project/.dunlin/config.toml");
+        let found = |digest: &str| look_up(&answers, project, digest).unwrap();
+        assert_eq!(found("a"), Trust::Unknown);
+        keep(&answers, project, Some(("a", true))).unwrap();
+        assert_eq!(found("a"), Trust::Trusted);
+        assert_eq!(found("b"), Trust::Changed);
+        keep(&answers, project, Some(("b", false))).unwrap();
+        assert_eq!(found("b"), Trust::Declined);
+        // The yes to the earlier text went with the no to this one.
+        assert_eq!(found("a"), Trust::Unknown);
+        let mode = std::fs::metadata(&answers).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(keep(&answers, project, None).unwrap());
+        assert!(!keep(&answers, project, None).unwrap());
+        assert_eq!(found("b"), Trust::Unknown);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = folder.path().join("trusted.json");
+        for text in [
+            "",
+            "{",
+            "{\"/p\": 1}",
+            "{\"/p\": {\"digest\": \"a\", \"trusted\": true, \"x\": 1}}",
+        ] {
+            std::fs::write(&answers, text).unwrap();
+            assert!(look_up(&answers, Path::new("/p"), "a").is_err(), "{text}");
+            assert!(keep(&answers, Path::new("/p"), None).is_err(), "{text}");
+            assert_eq!(std::fs::read_to_string(&answers).unwrap(), text);
+        }
+    }
+}
