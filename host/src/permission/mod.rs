@@ -42,7 +42,7 @@ pub(crate) use self::grantee::Caller;
 pub use self::grantee::PluginId;
 use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
-pub use self::report::{Explained, Stored};
+pub use self::report::{Explained, Stored, WayOut};
 pub use self::rule::{Decision, Rule, Verdict};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;

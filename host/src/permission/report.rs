@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
+use super::stored::resolved_key;
 use super::{Decision, PermissionError, Permissions, Rule, Verdict};
 use crate::target::{Need, Operation, Target};
 
@@ -27,6 +28,18 @@ pub struct Explained {
     pub verdict: Verdict,
     /// Which rule decided.
     pub rule: Rule,
+    /// What would change it; `None` where nothing does.
+    pub way_out: Option<WayOut>,
+}
+
+/// What [`Permissions::set`] has to be told to turn a verdict around, everything else that is stored for the
+/// target left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayOut {
+    /// The target as a person types it. It may hold anything a file name can.
+    pub target: String,
+    /// Three characters.
+    pub bits: String,
 }
 
 impl Permissions {
@@ -92,10 +105,7 @@ impl Permissions {
     /// Resolves what a person typed and says, for each operation, what holds and which rule decided.
     /// A stored allow counts whichever plugin it was given to; the rule names it.
     pub fn explain(&self, target: &str) -> Result<(Target, Vec<Explained>), PermissionError> {
-        let target = match self.typed_key(target)? {
-            Key::Exact(path) | Key::Below(path) => Target::Path(path),
-            Key::Url(url) | Key::UrlBelow(url) => Target::Url(url),
-        };
+        let target = self.typed_target(target)?;
         let mut explained = Vec::new();
         for operation in Operation::ALL {
             let need = Need {
@@ -103,12 +113,49 @@ impl Permissions {
                 operation,
             };
             let Decision { verdict, rule } = self.decide_for(None, &need)?;
+            let way_out = self.way_out(&need, verdict, &rule);
             explained.push(Explained {
                 operation,
                 verdict,
                 rule,
+                way_out,
             });
         }
         Ok((target, explained))
+    }
+
+    /// Stored keys that decide about nothing: what they name is not there. A file may yet come, so this is
+    /// no more than worth knowing. One look-up a key.
+    pub fn stale_keys(&self) -> Result<Vec<String>, PermissionError> {
+        let contents = self.files.load()?;
+        let keys = contents.entries.into_iter().map(|(key, _)| key);
+        let is_gone = |key: &String| match resolved_key(key) {
+            Key::Exact(path) | Key::Below(path) => !path.exists(),
+            Key::Url(_) | Key::UrlBelow(_) => false,
+        };
+        Ok(keys.filter(is_gone).collect())
+    }
+
+    fn way_out(&self, need: &Need, verdict: Verdict, rule: &Rule) -> Option<WayOut> {
+        // What holds for the session is not what is stored: setting something would not change it.
+        if matches!(rule, Rule::Protected | Rule::Once | Rule::Session(_)) {
+            return None;
+        }
+        let key = Key::exact(&need.target);
+        let bits = self.lock().stored.get(&key).map(|entry| entry.bits);
+        let other = match verdict {
+            Verdict::Allow => Decided::Deny,
+            Verdict::Deny | Verdict::Ask => Decided::Allow,
+        };
+        Some(WayOut {
+            target: match &need.target {
+                Target::Url(_) => key.to_string(),
+                Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
+            },
+            bits: bits
+                .unwrap_or_default()
+                .with(need.operation, other)
+                .to_string(),
+        })
     }
 }

@@ -83,6 +83,22 @@ impl Permissions {
         }
     }
 
+    /// The target that a person asks about: what a tool would have to name to use it. A bare word that is no
+    /// file of the project is looked for among the programs.
+    pub(super) fn typed_target(&self, typed: &str) -> Result<Target, PermissionError> {
+        if key::is_url(typed) {
+            return Ok(resolve::url(typed)?);
+        }
+        let path = self.places.path(typed)?;
+        if !typed.contains('/')
+            && !path.exists()
+            && let Ok(program) = self.places.program(typed, &self.search_path)
+        {
+            return Ok(Target::Program(program));
+        }
+        Ok(Target::Path(path))
+    }
+
     /// The key for what a person typed.
     pub(super) fn typed_key(&self, typed: &str) -> Result<Key, PermissionError> {
         if key::is_url(typed) {

@@ -1,0 +1,328 @@
+//! Rows that were real defects of other programs: what a path, an address or a key may look like, and what has
+//! to come of it.
+
+use super::*;
+
+/// What a rule says and what it has to mean for a target.
+#[test]
+fn paths() {
+    use Verdict::{Allow, Ask, Deny};
+    let fixture = Fixture::new();
+    for folder in ["outside/data/private/public", "outside/Data"] {
+        std::fs::create_dir_all(fixture.root.join(folder)).unwrap();
+    }
+    for (link, to) in [
+        ("project/out", "../outside"),
+        ("project/dangling", "../outside/data/new"),
+        ("project/secret-link", ".env"),
+        ("outside/back", "../project/src"),
+    ] {
+        symlink(to, fixture.root.join(link)).unwrap();
+    }
+    let permissions = fixture.open();
+    for (key, bits) in [
+        ("../outside/data/", "r??"),
+        ("../outside/data/private/", "---"),
+        ("../outside/data/private/public/", "r??"),
+        ("../outside/data/private/public/not", "-??"),
+    ] {
+        permissions.set(key, bits).unwrap();
+    }
+    use Operation::{Execute, Read, Write};
+    for (written, operation, expected, why) in [
+        ("../outside/data/a", Read, Allow, "below a folder"),
+        ("../outside/data", Read, Allow, "the folder itself"),
+        ("../outside/data-2/a", Read, Ask, "a name that begins alike"),
+        ("../outside/database", Read, Ask, "a name that begins alike"),
+        (
+            "../outside/data/private/a",
+            Read,
+            Deny,
+            "a deny below an allow",
+        ),
+        (
+            "../outside/data/private/public/a",
+            Read,
+            Allow,
+            "an allow below a deny below an allow",
+        ),
+        (
+            "../outside/data/private/public/not",
+            Read,
+            Deny,
+            "and a deny below that",
+        ),
+        (
+            "../outside/data/private/public/a",
+            Write,
+            Deny,
+            "the deny above, where nothing nearer decides",
+        ),
+        (
+            "../outside/data/a",
+            Write,
+            Ask,
+            "reading implies no writing",
+        ),
+        ("../outside/data/a", Execute, Ask, "nor running"),
+        (
+            "../outside/data/public/../private/a",
+            Read,
+            Deny,
+            "`..` is resolved first",
+        ),
+        (
+            "src/../../outside/data/private/a",
+            Read,
+            Deny,
+            "`..` out of the project",
+        ),
+        ("out/data/private/a", Read, Deny, "through a link"),
+        ("out/data/a", Read, Allow, "through a link"),
+        ("out/a", Read, Ask, "a link out of the project is outside"),
+        (
+            "out/../project/src/main.rs",
+            Read,
+            Allow,
+            "`..` behind a link, as the kernel reads it",
+        ),
+        (
+            "../outside/back/main.rs",
+            Read,
+            Allow,
+            "a link into the project is inside",
+        ),
+        (
+            "dangling",
+            Read,
+            Allow,
+            "a link to nowhere is the file it would make",
+        ),
+        (
+            "dangling",
+            Write,
+            Ask,
+            "a link to nowhere is the file it would make",
+        ),
+        (
+            "new/folder/file",
+            Read,
+            Allow,
+            "what is not there belongs to where it would be",
+        ),
+        (
+            "new/folder/file",
+            Write,
+            Ask,
+            "what is not there belongs to where it would be",
+        ),
+        ("secret-link", Read, Ask, "a secret under another name"),
+        (".ENV", Read, Ask, "a secret in another case"),
+        (".env.local", Read, Ask, "a secret"),
+        (
+            "../outside/DATA/private/a",
+            Read,
+            Ask,
+            "another folder where case counts",
+        ),
+        (
+            "../outside/Data/a",
+            Read,
+            Ask,
+            "another folder where case counts",
+        ),
+        (
+            "..//outside/./data//private///a",
+            Read,
+            Deny,
+            "needless slashes and dots",
+        ),
+    ] {
+        let target = permissions.resolve_path(written).unwrap();
+        let need = Need { target, operation };
+        assert_eq!(
+            verdict(&permissions, &need),
+            expected,
+            "{operation:?} {written}: {why}"
+        );
+    }
+    // Writing implies no reading either: each is decided by itself.
+    permissions.set("../outside/drop", "?w?").unwrap();
+    let need = |operation| fixture.need("outside/drop", operation);
+    assert_eq!(verdict(&permissions, &need(Write)), Allow);
+    assert_eq!(verdict(&permissions, &need(Read)), Ask);
+}
+
+#[test]
+fn addresses() {
+    use Verdict::{Allow, Ask, Deny};
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    for (key, bits) in [
+        ("https://api.example/", "r??"),
+        ("https://api.example/private/", "-??"),
+        ("https://api.example/private/open/", "r??"),
+        ("https://other.example:8443", "r??"),
+        ("http://plain.example/page", "r??"),
+        ("https://evil.example", "---"),
+    ] {
+        permissions.set(key, bits).unwrap();
+    }
+    for (written, expected, why) in [
+        ("https://api.example/x", Allow, "below a host"),
+        (
+            "http://api.example/x?q#f",
+            Allow,
+            "http is https, the query is no part",
+        ),
+        (
+            "https://API.Example:443/x",
+            Allow,
+            "case and the default port",
+        ),
+        (
+            "https://api.example./x",
+            Allow,
+            "the dot of an absolute name",
+        ),
+        (
+            "https://api.example:8443/x",
+            Ask,
+            "another port is another target",
+        ),
+        ("https://sub.api.example/x", Ask, "a host is no wildcard"),
+        (
+            "https://api.example.evil.example/",
+            Ask,
+            "a host that begins alike",
+        ),
+        ("https://notapi.example/", Ask, "a host that ends alike"),
+        (
+            "https://api.example/private/x",
+            Deny,
+            "a deny below an allow",
+        ),
+        (
+            "https://api.example/private/open/x",
+            Allow,
+            "an allow below a deny",
+        ),
+        (
+            "https://api.example/privateer",
+            Allow,
+            "a path that begins alike",
+        ),
+        ("https://api.example/open/../private/x", Deny, "dots"),
+        (
+            "https://api.example/open/%2e%2e/private/x",
+            Deny,
+            "encoded dots",
+        ),
+        ("https://api.example/%70rivate/x", Deny, "needless encoding"),
+        ("https://api.example/private%2fx", Deny, "an encoded slash"),
+        (
+            "https://api.example/private%5cx",
+            Deny,
+            "an encoded backslash",
+        ),
+        ("https://api.example\\private\\x", Deny, "backslashes"),
+        ("https://api.example//private/x", Deny, "two slashes"),
+        (
+            "https://api.example/%2Fprivate/x",
+            Deny,
+            "two slashes, one of them encoded",
+        ),
+        (
+            "https://api.example/private/?open/",
+            Deny,
+            "what stands in the query",
+        ),
+        ("https://other.example:8443/x", Allow, "a port of its own"),
+        ("https://other.example/x", Ask, "a port of its own"),
+        ("https://plain.example/page?x", Allow, "one page"),
+        (
+            "https://plain.example/page/x",
+            Ask,
+            "not what lies below it",
+        ),
+        ("https://plain.example/", Ask, "nor above"),
+        ("https://evil.example./", Deny, "a deny with the dot"),
+        ("https://EVIL.example", Deny, "a deny in another case"),
+        ("https://ｅvil.example/", Deny, "a deny in wide letters"),
+        (
+            "https://evil。example/",
+            Deny,
+            "a deny with another full stop",
+        ),
+        (
+            "https://%65vil.example/",
+            Deny,
+            "a deny with an encoded host",
+        ),
+        ("https://еvil.example/", Ask, "a look-alike is another host"),
+    ] {
+        let target = resolve::url(written).unwrap();
+        let operation = Operation::Read;
+        let need = Need { target, operation };
+        assert_eq!(verdict(&permissions, &need), expected, "{written}: {why}");
+    }
+    // What would not mean what it says is no key.
+    for typed in [
+        "https://*.example/",
+        "https://user@api.example/",
+        "https://api.example/?all",
+        "https://api.example/#x",
+        "https://api.example/a%2f..%2fb",
+    ] {
+        assert!(permissions.set(typed, "r--").is_err(), "{typed}");
+        assert!(
+            permissions.allow_for_session(typed, "r??").is_err(),
+            "{typed}"
+        );
+    }
+}
+
+/// Every explanation names what would change it, and doing that does.
+#[test]
+fn the_way_out_leads_out() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    permissions.set("../outside/denied/", "---").unwrap();
+    permissions.set("https://api.example/", "r--").unwrap();
+    for typed in [
+        "src/main.rs",
+        ".env",
+        "../outside/notes.txt",
+        "../outside/denied/a b",
+        "../outside/100%41",
+        "https://api.example/x?y",
+        "https://api.example/",
+        "https://new.example/a",
+    ] {
+        for at in 0..Operation::ALL.len() {
+            let (_, before) = permissions.explain(typed).unwrap();
+            let way_out = before[at].way_out.clone().unwrap();
+            permissions.set(&way_out.target, &way_out.bits).unwrap();
+            let (_, after) = permissions.explain(typed).unwrap();
+            for (other, (before, after)) in before.iter().zip(&after).enumerate() {
+                if other != at {
+                    assert_eq!(before.verdict, after.verdict, "{typed} {way_out:?}");
+                    continue;
+                }
+                let expected = match before.verdict {
+                    Verdict::Allow => Verdict::Deny,
+                    Verdict::Deny | Verdict::Ask => Verdict::Allow,
+                };
+                assert_eq!(after.verdict, expected, "{typed} {way_out:?}");
+            }
+        }
+    }
+    let (_, own) = permissions.explain("../config/config.toml").unwrap();
+    assert!(own.iter().all(|explained| explained.way_out.is_none()));
+    assert_eq!(
+        permissions.stale_keys().unwrap().len(),
+        3,
+        "{:?}",
+        permissions.stale_keys()
+    );
+}
