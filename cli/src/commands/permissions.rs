@@ -31,6 +31,14 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 );
             }
             show(ui, &stored);
+            for key in permissions.stale_keys()? {
+                let word = shell_word(&key);
+                ui.status(&format!(
+                    "{} is not there any more; dunlin permissions unset {} removes the line",
+                    escape(&key),
+                    escape(&word)
+                ));
+            }
         }
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
@@ -68,10 +76,35 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                     line.operation.verb(),
                     escape(&rule)
                 ));
+                if let Some(way_out) = line.way_out {
+                    let other = if line.verdict == Verdict::Allow {
+                        "denies"
+                    } else {
+                        "allows"
+                    };
+                    let hint = format!(
+                        "{:19}{other} it: dunlin permissions set {} {}",
+                        "",
+                        shell_word(&way_out.target),
+                        way_out.bits
+                    );
+                    ui.data(&ui.styles().paint(Label::Quiet, &escape(&hint)));
+                }
             }
         }
     }
     Ok(Exit::Done)
+}
+
+/// A word as a shell takes it back.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%~".contains(c);
+    // A tilde at the start is the shell's.
+    if !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Prints stored keys, one a line.
