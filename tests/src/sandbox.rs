@@ -121,19 +121,29 @@ impl Sandbox {
 
     /// What a host in these folders is told.
     pub fn options(&self, limits: Limits) -> HostOptions {
+        Self::options_in(&self.root, limits)
+    }
+
+    /// The same for another process, which is given the sandbox's folder.
+    pub fn options_in(root: &Path, limits: Limits) -> HostOptions {
         HostOptions {
-            project: self.project(),
-            home: Some(self.root.clone()),
+            project: root.join("project"),
+            home: Some(root.to_owned()),
             search_path: Vec::new(),
-            permissions_file: self.permissions_file(),
-            audit_file: self.audit_file(),
-            log_file: self.log_file(),
-            cache_dir: self.cache(),
-            undo_dir: self.undo(),
-            protected: vec![self.root.join("config"), self.root.join("data")],
+            permissions_file: root.join("config/tool.permissions.json"),
+            audit_file: root.join("data/audit.jsonl"),
+            log_file: root.join("data/plugins.jsonl"),
+            cache_dir: root.join("cache"),
+            undo_dir: root.join("data/undo"),
+            protected: vec![root.join("config"), root.join("data")],
             session: "a session".to_owned(),
             limits,
         }
+    }
+
+    /// The folder that all of them are in.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The lines of the audit log.

@@ -2,7 +2,7 @@
 
 use dunlin_tests::{Provider, Response};
 
-use crate::stage::environment;
+use crate::stage::{Chat, environment};
 
 #[test]
 fn tools() {
@@ -99,9 +99,12 @@ fn permissions() {
         .stdout
         .lines()
         .skip(1)
+        .step_by(2)
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
+    let way_out = "allows it: dunlin permissions set [ROOT]/outside/b.txt rw?";
+    assert!(explained.stdout.contains(way_out), "{explained}");
     check(
         &["permissions", "unset", &file],
         0,
@@ -244,6 +247,58 @@ fn a_project_may_narrow_but_not_widen() {
     );
     assert!(output.stderr.contains("warning: "), "{output}");
     assert_eq!(provider.requests()[0].body["model"], "scripted");
+}
+
+#[test]
+fn a_trusted_project_sets_agents_until_its_file_changes() {
+    let provider = Provider::play([Response::reply("Yes."), Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let file = "[agents.assistant]\nmodel = \"theirs\"\n";
+    environment.project_file(".dunlin/config.toml", file);
+
+    let check = environment.run(["config", "check"]);
+    assert!(
+        check
+            .stdout
+            .contains("agents.assistant.model = \"theirs\"  line 1"),
+        "{check}"
+    );
+    let trusted = environment.run(["config", "trust"]);
+    assert_eq!(trusted.status, Some(0), "{trusted}");
+    let output = environment.run(["ask", "hello"]);
+    assert!(!output.stderr.contains("warning: "), "{output}");
+    assert_eq!(provider.requests()[0].body["model"], "theirs");
+    let shown = environment.run(["config", "show"]);
+    let line = shown
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("agents.assistant.model"));
+    assert!(line.unwrap().contains(".dunlin/config.toml:1"), "{shown}");
+
+    environment.project_file(".dunlin/config.toml", &format!("{file}# changed\n"));
+    let output = environment.run(["ask", "hello"]);
+    assert!(
+        output.stderr.contains("changed since you trusted it"),
+        "{output}"
+    );
+    assert_eq!(provider.requests()[1].body["model"], "scripted");
+}
+
+#[test]
+fn the_chat_asks_once_whether_a_project_is_trusted() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.project_file(".dunlin/config.toml", "on_denial = \"continue\"\n");
+    let mut terminal = environment.terminal::<&str>([]);
+    let screen = terminal.wait_for("Trust it as it is now? y/n");
+    assert!(screen.contains("on_denial = \"continue\""), "{screen:?}");
+    terminal.type_line("n");
+    let _ = Chat::of(terminal);
+    // A no is an answer too: the next chat only says what is ignored.
+    let chat = Chat::open(&environment);
+    let screen = chat.terminal.screen();
+    assert!(screen.contains("ignored: on_denial"), "{screen:?}");
+    assert!(!screen.contains("Trust it"), "{screen:?}");
 }
 
 #[test]

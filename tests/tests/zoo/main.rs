@@ -12,6 +12,7 @@ mod edits;
 mod faults;
 mod files;
 mod interruption;
+mod killed;
 mod questions;
 mod text;
 
