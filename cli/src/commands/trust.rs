@@ -43,7 +43,7 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     };
     keep(&settings, file, Some(trusted))?;
     // Read anew: had the file changed meanwhile, it is not the one that was trusted.
-    Ok(super::load(global, environment)?)
+    super::load(global, environment)
 }
 
 /// `dunlin config trust`

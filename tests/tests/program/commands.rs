@@ -275,7 +275,7 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
         .find(|line| line.starts_with("agents.assistant.model"));
     assert!(line.unwrap().contains(".dunlin/config.toml:1"), "{shown}");
 
-    environment.project_file(".dunlin/config.toml", &format!("{file}# changed\n"));
+    environment.project_file(".dunlin/config.toml", format!("{file}# changed\n"));
     let output = environment.run(["ask", "hello"]);
     assert!(
         output.stderr.contains("changed since you trusted it"),

@@ -52,13 +52,14 @@ fn answer_until_killed(sandbox: &Sandbox, first: u64, kill: u64) -> u64 {
         .arg(first.to_string())
         .stdout(Stdio::piped())
         .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        .expect("the program that answers");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
     // Once it is at it: some answers, and then some way into the next one. The steps are
     // spread over the time that an answer takes, without chance, so that a failure comes again.
     let mut stored = 0;
     for _ in 0..=kill % 4 {
-        lines.next().unwrap().unwrap();
+        let line = lines.next().expect("an answer");
+        line.expect("a line of its output");
         stored += 1;
     }
     let spin = std::time::Instant::now();
@@ -66,10 +67,10 @@ fn answer_until_killed(sandbox: &Sandbox, first: u64, kill: u64) -> u64 {
     while spin.elapsed() < wait {
         std::hint::spin_loop();
     }
-    child.kill().unwrap();
+    child.kill().expect("it runs until it is killed");
     // What it said before it died counts too.
     stored += lines.map_while(Result::ok).count() as u64;
-    child.wait().unwrap();
+    child.wait().expect("its end");
     stored
 }
 
@@ -95,8 +96,9 @@ fn check(sandbox: &Sandbox, stored: u64) -> u64 {
         let Ok(name) = Path::new(key).strip_prefix(&outside) else {
             continue;
         };
-        let number: u64 = name.to_str().unwrap().parse().unwrap();
-        let allowed = number % 3 != 0;
+        let name = name.to_string_lossy();
+        let number: u64 = name.parse().expect("the number of an answer");
+        let allowed = !number.is_multiple_of(3);
         assert!(number <= stored, "nobody answered {number}");
         assert_eq!(bits, if allowed { "r??" } else { "-??" }, "{number}");
         // An allow without its plugin would serve every other one.
@@ -109,7 +111,9 @@ fn check(sandbox: &Sandbox, stored: u64) -> u64 {
 
 fn temporary_files(sandbox: &Sandbox) -> Vec<String> {
     let folder = sandbox.permissions_file();
-    let entries = fs::read_dir(folder.parent().unwrap()).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let entries = fs::read_dir(folder.parent().unwrap_or(&folder)).expect("the folder");
+    let names = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.ends_with(".tmp")).collect()
 }

@@ -57,12 +57,15 @@ enum Said {
     AllowTo(Vec<usize>),
 }
 
+/// An answer and the plugin it was given to.
+type Given = (bool, usize);
+
 /// What is remembered, in the plainest way.
 #[derive(Default)]
 struct Model {
     /// Key text → operation.
     stored: HashMap<(String, Operation), Said>,
-    session: [HashMap<(usize, Operation), Vec<(bool, usize)>>; 2],
+    session: [HashMap<(usize, Operation), Vec<Given>>; 2],
     once: [HashMap<(usize, usize, Operation), bool>; 2],
 }
 
@@ -82,7 +85,7 @@ impl Model {
         }
         let answers = self.session[dunlin].get(&(target, operation));
         let answer = answers.and_then(|answers| {
-            let serves = |(allow, to): &&(bool, usize)| !allow || *to == plugin;
+            let serves = |(allow, to): &&Given| !allow || *to == plugin;
             answers.iter().rev().find(serves)
         });
         if let Some((allow, _)) = answer {
