@@ -9,12 +9,16 @@ use crate::agent::Agent;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
-use crate::message::Conversation;
+use crate::message::{Conversation, Message};
 use crate::provider::http::Timeouts;
 use crate::provider::{Provider, provider};
+use crate::repl::approver::TerminalApprover;
+use crate::repl::line::Recall;
 use crate::request::HistoryLimits;
+use crate::turn::approve::DenyAll;
 use crate::turn::{
-    CallView, Frontend, OnDenial, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
+    Approver, CallContext, CallState, CallView, Frontend, OnDenial, TurnContext, TurnEnd,
+    TurnReport, TurnRules, run_turn,
 };
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -64,32 +68,47 @@ impl Dialogue {
         self
     }
 
+    /// What was said, in order.
+    pub fn messages(&self) -> &[Message] {
+        self.conversation.messages()
+    }
+
     /// Forgets what was said.
     pub fn clear(&mut self) {
         self.conversation.clear();
     }
 
     /// Takes one turn. Ctrl-C ends it at once; what was said until then is kept.
-    pub fn turn(&mut self, workshop: &Workshop, prompt: String) -> Result<TurnReport, CliError> {
+    /// `recall` is what the line editor knows while calls are being approved.
+    pub fn turn(
+        &mut self,
+        workshop: &Workshop,
+        prompt: String,
+        recall: Recall,
+    ) -> Result<TurnReport, CliError> {
         let host = workshop.host()?;
         let settings = &workshop.settings;
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
         presenter.shows_reply = self.shows_reply;
+        let approver = approver(workshop, &self.tools, recall);
         let context = TurnContext {
             agent: &self.agent,
             provider: self.provider.as_ref(),
-            tools: host,
             tool_list: &self.tools,
             limits: HistoryLimits::default(),
-            rules: TurnRules {
-                on_denial: match settings.on_denial.value {
-                    DenialSetting::Stop => OnDenial::Stop,
-                    DenialSetting::Continue => OnDenial::Continue,
+            calls: CallContext {
+                tools: host,
+                rules: TurnRules {
+                    on_denial: match settings.on_denial.value {
+                        DenialSetting::Stop => OnDenial::Stop,
+                        DenialSetting::Continue => OnDenial::Continue,
+                    },
+                    max_tool_rounds: settings.max_tool_rounds.value,
                 },
-                max_tool_rounds: settings.max_tool_rounds.value,
+                approver: approver.as_ref(),
+                ask: workshop.asker(),
+                frontend: Arc::new(presenter),
             },
-            ask: workshop.asker(),
-            frontend: Arc::new(presenter),
         };
         let interrupt = interrupted(workshop)?;
         let _hands_off = HandsOff::begin(workshop);
@@ -98,6 +117,19 @@ impl Dialogue {
         let report = workshop.runtime()?.block_on(turn);
         workshop.ui.end_reply();
         Ok(report)
+    }
+}
+
+/// Who decides about calls before they run: the user, or nobody.
+pub fn approver<'a>(
+    workshop: &'a Workshop,
+    tools: &'a [Tool],
+    recall: Recall,
+) -> Box<dyn Approver + 'a> {
+    if workshop.asks() {
+        Box::new(TerminalApprover::new(workshop, tools, Arc::new(recall)))
+    } else {
+        Box::new(DenyAll)
     }
 }
 
@@ -124,13 +156,14 @@ pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
 
 /// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for
 /// the next message. Dropping it gives the terminal back.
-struct HandsOff<'a> {
+pub struct HandsOff<'a> {
     ui: &'a Ui,
     mode: Option<TurnMode>,
 }
 
 impl HandsOff<'_> {
-    fn begin(workshop: &Workshop) -> HandsOff<'_> {
+    /// Takes the keyboard away.
+    pub fn begin(workshop: &Workshop) -> HandsOff<'_> {
         let mode = workshop.asks().then(TurnMode::enter).flatten();
         HandsOff {
             ui: &workshop.ui,
@@ -158,7 +191,13 @@ pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliE
     Ok(async move {
         let signal = async {
             let received = match signal {
-                Ok(mut signal) => signal.recv().await,
+                Ok(mut signal) => loop {
+                    let received = signal.recv().await;
+                    // To a program that was lent the terminal Ctrl-C is a key of its own.
+                    if !ui.is_lent() {
+                        break received;
+                    }
+                },
                 Err(_) => None,
             };
             // Where the signal cannot be received it keeps its usual effect, and ends the program.
@@ -257,6 +296,10 @@ impl Frontend for Presenter {
     }
 
     fn call(&self, call: &CallView) {
+        // What waits is shown by whoever asks about it.
+        if call.state == CallState::Asking {
+            return;
+        }
         self.ui.call(call);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = (!call.state.is_settled()).then(|| call.clone());

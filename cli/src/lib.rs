@@ -1,6 +1,7 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
 pub mod agent;
+pub mod approval;
 pub mod args;
 pub mod commands;
 pub mod config;

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
+use dunlin_host::permission::ToolMode;
 use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin};
 use tokio::runtime::Runtime;
 
@@ -99,6 +100,12 @@ impl Workshop {
                 Ok(self.host.get_or_init(|| host))
             }
         }
+    }
+
+    /// What is set for a tool, in the word that sets it, where that is something.
+    pub fn tool_mode(&self, tool: &str) -> Option<&'static str> {
+        let mode = self.host().ok()?.permissions().tool_mode(tool);
+        (mode != ToolMode::Prompt).then(|| mode.as_str())
     }
 
     /// The permission store alone, for what needs no tools.

@@ -9,6 +9,7 @@ use crate::args::AskArgs;
 use crate::dialogue::{Dialogue, conclude};
 use crate::error::{CliError, Exit};
 use crate::provider::Usage;
+use crate::repl::line::Recall;
 use crate::turn::{CallRecord, Denial, TurnEnd, TurnReport};
 use crate::workshop::Workshop;
 
@@ -66,7 +67,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs) -> Result<Exit, CliError> {
     } else {
         dialogue
     };
-    let report = dialogue.turn(workshop, prompt)?;
+    let report = dialogue.turn(workshop, prompt, Recall::default())?;
     if args.json {
         print_document(workshop, &report)?;
     }

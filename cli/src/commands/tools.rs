@@ -2,23 +2,32 @@
 
 use std::sync::Arc;
 
-use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::Tool;
+use dunlin_host::call::Failure;
 use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::permission::ToolMode;
+use serde_json::Value;
 
 use crate::args::ToolsCommand;
 use crate::config::nearest;
-use crate::dialogue::{Presenter, interrupted, look_at_tools};
+use crate::dialogue::{HandsOff, Presenter, approver, interrupted, look_at_tools};
 use crate::error::{CliError, Exit};
-use crate::turn::Frontend;
-use crate::turn::{CallState, CallView};
+use crate::provider::ProposedCall;
+use crate::repl::line::Recall;
+use crate::repl::slash::Changed;
+use crate::turn::{CallContext, CallState, TurnRules, run_calls};
 use crate::ui::Ui;
 use crate::ui::calls::fit;
+use crate::ui::stream::Filter;
 use crate::ui::style::Label;
-use crate::ui::terminal::{self, TurnMode};
+use crate::ui::terminal;
 use crate::workshop::Workshop;
 
 /// How many columns a name takes in the list; longer ones move their line only.
 const NAME_COLUMNS: usize = 16;
+
+/// How many columns a mode takes in the list.
+const MODE_COLUMNS: usize = 6;
 
 /// What was typed after `--args` is no JSON object.
 #[derive(Debug, thiserror::Error)]
@@ -36,24 +45,70 @@ pub fn run(workshop: &Workshop, command: ToolsCommand) -> Result<Exit, CliError>
     }
 }
 
-/// Prints all tools, one a line, and warns of plugins that have none because they are broken.
-pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
+fn list(workshop: &Workshop) -> Result<Exit, CliError> {
+    print(workshop, &look_at_tools(workshop)?)?;
+    Ok(Exit::Done)
+}
+
+/// Prints tools, one a line, with what was set for them.
+pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
     let ui = &workshop.ui;
-    for tool in look_at_tools(workshop)? {
+    for tool in tools {
         let name = ui.styles().paint(
             Label::Name,
             &format!("{:<NAME_COLUMNS$}", escape(&tool.name)),
         );
+        let mode = if ui.is_chat() {
+            let mode = workshop.host()?.permissions().tool_mode(&tool.name);
+            let mode = format!("{:<MODE_COLUMNS$}", mode.as_str());
+            format!("{} ", ui.styles().paint(Label::Quiet, &mode))
+        } else {
+            String::new()
+        };
         let about = escape(first_sentence(&tool.description));
-        let columns = terminal::size().0.saturating_sub(NAME_COLUMNS + 2);
+        let used = NAME_COLUMNS + 2 + if ui.is_chat() { MODE_COLUMNS + 1 } else { 0 };
+        let columns = terminal::size().0.saturating_sub(used);
         let about = if ui.streams().output {
             fit(&about, columns)
         } else {
             about.into_owned()
         };
-        ui.data(&format!("{name} {about}"));
+        ui.data(&format!("{name} {mode}{about}"));
     }
-    Ok(Exit::Done)
+    Ok(())
+}
+
+/// Sets what holds for a tool until the session ends: `NAME MODE`.
+pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Changed, CliError> {
+    let ui = &workshop.ui;
+    let mut words = typed.split_whitespace();
+    let (Some(name), Some(mode), None) = (words.next(), words.next(), words.next()) else {
+        ui.status("It takes a tool and a mode: /tools NAME prompt|always|never");
+        return Ok(Changed::Nothing);
+    };
+    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+        return Err(unknown_tool(tools, name));
+    };
+    let mode: ToolMode = mode.parse().map_err(CliError::usage)?;
+    workshop
+        .host()?
+        .permissions()
+        .set_tool_mode(&tool.name, mode);
+    let name = ui.status_styles().paint(Label::Name, &escape(name));
+    ui.status(&format!("  {name} · {mode}, until the session ends"));
+    Ok(Changed::Permissions)
+}
+
+fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let near = nearest(name, names)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    CliError::usage(Failure::UnknownTool {
+        name: name.to_owned(),
+        near,
+    })
 }
 
 /// The description up to the end of its first sentence: enough for a list.
@@ -66,15 +121,7 @@ fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
     let tools = look_at_tools(workshop)?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-        let names = tools.iter().map(|tool| tool.name.as_str());
-        let near = nearest(name, names)
-            .map(str::to_owned)
-            .into_iter()
-            .collect();
-        return Err(CliError::usage(Failure::UnknownTool {
-            name: name.to_owned(),
-            near,
-        }));
+        return Err(unknown_tool(&tools, name));
     };
     let parameters = serde_json::to_string_pretty(&tool.parameters).map_err(CliError::failed)?;
     ui.data(&ui.styles().paint(Label::Name, &escape(&tool.name)));
@@ -91,91 +138,48 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
             source: Some(error),
         })
     })?;
-    if !arguments.is_object() {
+    let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
-    }
-    let call = Call {
+    };
+    let call = ProposedCall {
         id: "by-hand".to_owned(),
         tool,
-        arguments,
+        arguments: Ok(arguments),
     };
     let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
-    let mode = workshop.asks().then(TurnMode::enter);
-    let done = workshop.runtime()?.block_on(async {
-        tokio::select! {
-            result = perform(workshop, host, &call) => result,
-            () = interrupt => {
-                host.cancelled(&call);
-                Err(Failure::Cancelled)
-            }
-        }
-    });
-    drop(mode);
-    match done {
-        Ok(text) => {
-            workshop
-                .ui
-                .data(&crate::ui::stream::Filter::default().piece(&text));
+    let approver = approver(workshop, &[], Recall::default());
+    let context = CallContext {
+        tools: host,
+        rules: TurnRules::default(),
+        approver: approver.as_ref(),
+        ask: workshop.asker(),
+        frontend: Arc::new(Presenter::new(Arc::clone(&workshop.ui))),
+    };
+    let report = {
+        let _hands_off = HandsOff::begin(workshop);
+        host.begin_turn();
+        workshop
+            .runtime()?
+            .block_on(run_calls(vec![call], &context, interrupt))
+    };
+    let Some(record) = report.calls.into_iter().next() else {
+        return Err(CliError::silent(Exit::Interrupted));
+    };
+    let text = record.result.unwrap_or_default();
+    match (record.state, record.failure) {
+        (CallState::Completed, _) => {
+            workshop.ui.data(&Filter::default().piece(&text));
             Ok(Exit::Done)
         }
-        Err(Failure::Cancelled) => Err(CliError::silent(Exit::Interrupted)),
-        Err(failure @ Failure::Denied { .. }) => Err(CliError::new(Exit::Denied, failure)),
-        Err(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. })) => {
+        (CallState::Skipped, _) => Ok(Exit::Done),
+        (_, Some(failure @ Failure::Denied { .. })) => Err(CliError::new(Exit::Denied, failure)),
+        (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {
             Err(CliError::usage(failure))
         }
-        Err(failure) => Err(CliError::failed(failure)),
+        (_, Some(failure)) => Err(CliError::failed(failure)),
+        (_, None) => Err(CliError::silent(Exit::Interrupted)),
     }
-}
-
-/// Prepares, asks and runs. Dropping it stops the call.
-async fn perform(
-    workshop: &Workshop,
-    host: &dunlin_host::Host,
-    call: &Call,
-) -> Result<String, Failure> {
-    let plan = host.prepare(call).await?;
-    let denied = || Failure::Denied {
-        question: plan.question.clone(),
-    };
-    if let Standing::Denied { .. } = plan.standing {
-        return Err(denied());
-    }
-    if let Some(question) = plan.question(call) {
-        let answer = workshop.asker().ask(question).await;
-        let kept = host.answer(call, &plan, answer).await;
-        if !answer.allow {
-            return Err(denied());
-        }
-        kept?;
-    }
-    let target = plan
-        .needs
-        .first()
-        .map(|need| need.target.to_string())
-        .unwrap_or_default();
-    let mut view = CallView {
-        index: 1,
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        target,
-        state: CallState::Running,
-        note: None,
-        duration: None,
-    };
-    let presenter = Arc::new(Presenter::new(Arc::clone(&workshop.ui)));
-    presenter.call(&view);
-    let outcome = host
-        .run(call, &plan, workshop.asker(), presenter.clone())
-        .await;
-    view.duration = Some(outcome.duration);
-    view.state = match &outcome.result {
-        Ok(_) => CallState::Completed,
-        Err(Failure::Denied { .. }) => CallState::Denied,
-        Err(_) => CallState::Failed,
-    };
-    presenter.call(&view);
-    outcome.result.map(|success| success.text)
 }
 
 /// Says which plugins could not be used.

@@ -22,6 +22,10 @@ pub const CLICOLOR: &str = "CLICOLOR";
 pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
 /// The terminal's kind; `dumb` cannot move the cursor.
 pub const TERM: &str = "TERM";
+/// What edits the arguments of a call; comes before `EDITOR`.
+pub const VISUAL: &str = "VISUAL";
+/// What edits the arguments of a call; `vi` without either.
+pub const EDITOR: &str = "EDITOR";
 /// The agent, as `--agent` would say it.
 pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
 /// The model, as `--model` would say it.

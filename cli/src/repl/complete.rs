@@ -14,7 +14,7 @@ pub fn candidates(before: &str, project: &Path, home: Option<&Path>) -> (usize, 
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
         let fitting = COMMANDS
             .iter()
-            .map(|(name, ..)| *name)
+            .map(|command| command.name)
             .filter(|name| name.starts_with(before));
         let fitting: Vec<String> = fitting.map(str::to_owned).collect();
         if !fitting.is_empty() {

@@ -7,7 +7,7 @@ use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
-use rustyline::history::FileHistory;
+use rustyline::history::{FileHistory, MemHistory};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{
     Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler,
@@ -82,6 +82,14 @@ impl LineEditor {
         }
     }
 
+    /// What a line within a turn can know of this editor.
+    pub fn recall(&self) -> Recall {
+        Recall {
+            history: self.editor.history().iter().cloned().collect(),
+            helper: self.editor.helper().cloned(),
+        }
+    }
+
     /// Remembers a message for this session and the next ones.
     pub fn remember(&mut self, line: &str) -> rustyline::Result<()> {
         if line.len() > MAX_ENTRY_BYTES || !self.editor.add_history_entry(line)? {
@@ -91,6 +99,40 @@ impl LineEditor {
             make_private(folder)?;
         }
         self.editor.append_history(&self.history)
+    }
+}
+
+/// The history and the completion of the prompt, for lines that are read during a turn.
+#[derive(Default)]
+pub struct Recall {
+    history: Vec<String>,
+    helper: Option<LineHelper>,
+}
+
+impl Recall {
+    /// Reads one line with an editor of its own, which knows nothing of what was typed before: what came in
+    /// one piece with an earlier line must not be taken for this one. Ctrl-C always leaves it.
+    pub fn read(&self, prompt: &str, styles: Styles) -> Typed {
+        let styled = styles.paint(Label::Prompt, prompt);
+        let config = Config::builder()
+            .auto_add_history(false)
+            .completion_type(rustyline::CompletionType::List)
+            .color_mode(color_mode(styles))
+            .build();
+        let editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new());
+        let Ok(mut editor) = editor else {
+            return Typed::End;
+        };
+        editor.set_helper(self.helper.clone());
+        for line in &self.history {
+            // One that is not taken is not recalled.
+            let _ = editor.add_history_entry(line);
+        }
+        match editor.readline(&(prompt.to_owned(), styled)) {
+            Ok(line) => Typed::Line(line),
+            Err(ReadlineError::Interrupted) => Typed::Interrupted,
+            Err(_) => Typed::End,
+        }
     }
 }
 
@@ -109,6 +151,7 @@ impl ConditionalEventHandler for ClearLine {
     }
 }
 
+#[derive(Clone)]
 struct LineHelper {
     styles: Styles,
     project: PathBuf,
@@ -163,10 +206,12 @@ fn hint(line: &str) -> Option<String> {
     if line.len() < 2 || !line.starts_with('/') {
         return None;
     }
-    let mut fitting = COMMANDS.iter().filter(|(name, ..)| name.starts_with(line));
+    let mut fitting = COMMANDS
+        .iter()
+        .filter(|command| command.name.starts_with(line));
     match (fitting.next(), fitting.next()) {
-        (Some((name, ..)), None) => {
-            Some(name[line.len()..].to_owned()).filter(|rest| !rest.is_empty())
+        (Some(command), None) => {
+            Some(command.name[line.len()..].to_owned()).filter(|rest| !rest.is_empty())
         }
         _ => None,
     }
@@ -203,12 +248,13 @@ mod tests {
     fn hints_finish_commands() {
         let check =
             |line, expected: Option<&str>| assert_eq!(hint(line).as_deref(), expected, "{line:?}");
-        check("/he", Some("lp"));
+        check("/hel", Some("p"));
         check("/help", None);
         check("/", None);
         check("/x", None);
         check("he", None);
         check("/p", Some("ermissions"));
+        check("/hi", Some("story"));
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! thread started. Ctrl-C never loses anything: in a turn it ends the turn and keeps what was said, on a line
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
+pub mod approver;
 mod complete;
-mod line;
+pub mod line;
+mod messages;
 pub mod plain;
-mod slash;
+pub mod slash;
 
 use dunlin_host::display::escape;
 
@@ -57,7 +59,7 @@ pub fn run(workshop: &Workshop) -> Result<Exit, CliError> {
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        match respond(workshop, &mut dialogue, &line) {
+        match respond(workshop, &mut dialogue, &editor, &line) {
             Ok(Next::Prompt) => {}
             Ok(Next::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
@@ -69,18 +71,19 @@ pub fn run(workshop: &Workshop) -> Result<Exit, CliError> {
 fn respond(
     workshop: &Workshop,
     dialogue: &mut Option<Dialogue>,
+    editor: &LineEditor,
     line: &str,
 ) -> Result<Next, CliError> {
     match slash::parse(line) {
         Input::Empty => {}
         Input::UnknownSlash(word, near) => slash::unknown(&workshop.ui, &word, near),
-        Input::Slash(command) => return slash::run(workshop, dialogue, command),
+        Input::Slash(command, rest) => return slash::run(workshop, dialogue, command, &rest),
         Input::Message(text) => {
             let dialogue = match dialogue {
                 Some(dialogue) => dialogue,
                 none => none.insert(Dialogue::begin(workshop)?),
             };
-            let report = dialogue.turn(workshop, text)?;
+            let report = dialogue.turn(workshop, text, editor.recall())?;
             conclude(workshop, report)?;
         }
     }

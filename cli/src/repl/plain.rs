@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use super::line::Recall;
 use super::slash::{self, Input, Next};
 use crate::dialogue::{Dialogue, conclude, interrupted};
 use crate::error::{CliError, Exit};
@@ -33,17 +34,19 @@ pub fn run(workshop: &mut Workshop) -> Result<Exit, CliError> {
                 slash::unknown(&workshop.ui, &word, near);
                 continue;
             }
-            Input::Slash(command) => match slash::run(workshop, &mut dialogue, command)? {
-                Next::Prompt => continue,
-                Next::Leave => break,
-            },
+            Input::Slash(command, rest) => {
+                match slash::run(workshop, &mut dialogue, command, &rest)? {
+                    Next::Prompt => continue,
+                    Next::Leave => break,
+                }
+            }
             Input::Message(text) => text,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,
             none => none.insert(Dialogue::begin(workshop)?),
         };
-        let report = dialogue.turn(workshop, text)?;
+        let report = dialogue.turn(workshop, text, Recall::default())?;
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;
         }

@@ -1,15 +1,21 @@
 //! Slash commands: what can be typed at the prompt beside messages.
 
+use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
+use super::messages;
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
-use crate::dialogue::Dialogue;
+use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
+use crate::message::Message;
 use crate::ui::style::Label;
 use crate::ui::{Typed, Ui};
 use crate::workshop::Workshop;
+
+/// How many columns what is typed takes in the help.
+const KEY_COLUMNS: usize = 18;
 
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +26,12 @@ pub enum Slash {
     Tools,
     /// Lists what is stored and what was answered for the session.
     Permissions,
+    /// Lists what was said and called.
+    History,
+    /// Shows one of it whole.
+    Show,
+    /// Puts the last reply on the clipboard.
+    Copy,
     /// Takes back the edits of the last turn.
     Undo,
     /// Forgets the conversation.
@@ -28,24 +40,82 @@ pub enum Slash {
     Exit,
 }
 
-/// Every command: its name, what it does, what it stands for. The completion and the help use this
-/// table too; a name that stands for another has no description.
-pub const COMMANDS: &[(&str, &str, Slash)] = &[
-    ("/help", "show this", Slash::Help),
-    ("/tools", "list the tools", Slash::Tools),
-    (
+/// A command as it is typed.
+#[derive(Debug)]
+pub struct Command {
+    /// With its slash.
+    pub name: &'static str,
+    /// What comes after it.
+    arguments: &'static str,
+    /// What it does. A name that stands for another has none.
+    about: &'static str,
+    slash: Slash,
+    /// Why it has to wait while calls wait; empty where it works then.
+    waits: &'static str,
+}
+
+const fn command(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    slash: Slash,
+) -> Command {
+    Command {
+        name,
+        arguments,
+        about,
+        slash,
+        waits: "",
+    }
+}
+
+impl Command {
+    const fn waits(self, why: &'static str) -> Command {
+        Command { waits: why, ..self }
+    }
+}
+
+/// Why the end of the conversation has to wait for its calls.
+const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all of them";
+
+/// Every command. The completion and the help use this table, too.
+pub const COMMANDS: &[Command] = &[
+    command("/help", "", "show this", Slash::Help),
+    command(
+        "/tools",
+        "[NAME MODE]",
+        "list the tools; MODE prompt, always or never for the session",
+        Slash::Tools,
+    ),
+    command(
         "/permissions",
+        "",
         "list what was granted and denied",
         Slash::Permissions,
     ),
-    (
+    command(
+        "/history",
+        "[all]",
+        "list what was said and called",
+        Slash::History,
+    ),
+    command(
+        "/show",
+        "[N]",
+        "show one of these whole, the last without a number",
+        Slash::Show,
+    ),
+    command("/copy", "", "put the last reply on the clipboard", Slash::Copy),
+    command(
         "/undo",
+        "",
         "take back the last turn's edits of files; again for the turn before",
         Slash::Undo,
-    ),
-    ("/clear", "forget the conversation", Slash::Clear),
-    ("/exit", "leave, as Ctrl-D does", Slash::Exit),
-    ("/quit", "", Slash::Exit),
+    )
+    .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+    command("/clear", "", "forget the conversation", Slash::Clear).waits(LEAVING),
+    command("/exit", "", "leave, as Ctrl-D does", Slash::Exit).waits(LEAVING),
+    command("/quit", "", "", Slash::Exit).waits(LEAVING),
 ];
 
 /// What a line turned out to be.
@@ -53,8 +123,8 @@ pub const COMMANDS: &[(&str, &str, Slash)] = &[
 pub enum Input {
     /// Nothing.
     Empty,
-    /// A slash command.
-    Slash(Slash),
+    /// A slash command, and what was typed after it.
+    Slash(Slash, String),
     /// Something that looks like a command and is none; with the nearest one.
     UnknownSlash(String, Option<&'static str>),
     /// A message for the model.
@@ -80,15 +150,13 @@ pub fn parse(line: &str) -> Input {
     if !word.starts_with('/') || word[1..].contains('/') || text.contains('\n') {
         return Input::Message(continued(text));
     }
-    match COMMANDS.iter().find(|(name, ..)| *name == word) {
-        Some((.., slash)) => Input::Slash(*slash),
+    match COMMANDS.iter().find(|command| command.name == word) {
+        Some(command) => Input::Slash(command.slash, text[word.len()..].trim().to_owned()),
         None => {
+            let names = || COMMANDS.iter().map(|command| command.name);
             // Without the slash: all names share it, which would make everything alike.
-            let near = nearest(&word[1..], COMMANDS.iter().map(|(name, ..)| &name[1..]));
-            let near = COMMANDS
-                .iter()
-                .map(|(name, ..)| *name)
-                .find(|name| Some(&name[1..]) == near);
+            let near = nearest(&word[1..], names().map(|name| &name[1..]));
+            let near = names().find(|name| Some(&name[1..]) == near);
             Input::UnknownSlash(word.to_owned(), near)
         }
     }
@@ -99,18 +167,25 @@ fn continued(text: &str) -> String {
     text.replace("\\\n", "\n")
 }
 
-/// Runs a command.
+/// What a command has changed that waiting calls depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// Nothing.
+    Nothing,
+    /// What tools may do.
+    Permissions,
+}
+
+/// Runs a command at the prompt.
 pub fn run(
     workshop: &Workshop,
     dialogue: &mut Option<Dialogue>,
     slash: Slash,
+    rest: &str,
 ) -> Result<Next, CliError> {
     let ui = &workshop.ui;
     match slash {
         Slash::Exit => return Ok(Next::Leave),
-        Slash::Help => help(ui),
-        Slash::Tools => drop(tools::list(workshop)?),
-        Slash::Permissions => show_permissions(workshop)?,
         Slash::Undo => undo(workshop)?,
         Slash::Clear => {
             if workshop.asks() && !confirmed(ui) {
@@ -121,8 +196,85 @@ pub fn run(
             }
             ui.status("The conversation is empty.");
         }
+        Slash::Tools => {
+            let tools = look_at_tools(workshop)?;
+            look(workshop, &[], &tools, slash, rest)?;
+        }
+        _ => {
+            let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
+            look(workshop, messages, &[], slash, rest)?;
+        }
     }
     Ok(Next::Prompt)
+}
+
+/// Runs a command while calls wait. `tools` are those of the conversation.
+pub fn while_waiting(
+    workshop: &Workshop,
+    messages: &[Message],
+    tools: &[Tool],
+    slash: Slash,
+    rest: &str,
+) -> Result<Changed, CliError> {
+    let waits = COMMANDS
+        .iter()
+        .find(|command| command.slash == slash && !command.waits.is_empty());
+    if let Some(command) = waits {
+        let text = format!("  {} has to wait: {}", command.name, command.waits);
+        workshop.ui.status(&text);
+        return Ok(Changed::Nothing);
+    }
+    look(workshop, messages, tools, slash, rest)
+}
+
+/// Runs a command that only looks, or changes nothing but permissions.
+fn look(
+    workshop: &Workshop,
+    messages: &[Message],
+    tools: &[Tool],
+    slash: Slash,
+    rest: &str,
+) -> Result<Changed, CliError> {
+    let ui = &workshop.ui;
+    let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
+    match slash {
+        Slash::Help => help(ui),
+        Slash::Permissions => show_permissions(workshop)?,
+        Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
+        Slash::Tools => return tools::set_mode(workshop, tools, rest),
+        Slash::History => print(messages::history(messages, rest == "all", ui.window())),
+        Slash::Show => {
+            let number = (!rest.is_empty()).then(|| rest.parse().unwrap_or(0));
+            match messages::show(messages, number, ui.window()) {
+                Some(rows) => print(rows),
+                None if rest.is_empty() => ui.status("Nothing was said yet."),
+                None => ui.status("There is nothing with this number: /history has the numbers."),
+            }
+        }
+        Slash::Copy => copy(ui, messages),
+        // At the prompt only.
+        Slash::Exit | Slash::Undo | Slash::Clear => {}
+    }
+    Ok(Changed::Nothing)
+}
+
+fn copy(ui: &Ui, messages: &[Message]) {
+    let Some(reply) = messages::last_reply(messages) else {
+        return ui.status("There is no reply to copy.");
+    };
+    if reply.len() > messages::MAX_COPY_BYTES {
+        let most = messages::MAX_COPY_BYTES / 1000;
+        return ui.status(&format!(
+            "The reply is longer than the {most} kB that terminals take."
+        ));
+    }
+    match ui.copy(&reply) {
+        true => ui.status(&format!(
+            "{} characters were given to the terminal's clipboard.",
+            reply.chars().count()
+        )),
+        false => ui.status("There is no terminal with a clipboard."),
+    }
 }
 
 /// Says that there is no such command.
@@ -135,10 +287,18 @@ pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
 }
 
 fn help(ui: &Ui) {
-    for (name, about, _) in COMMANDS.iter().filter(|(_, about, _)| !about.is_empty()) {
+    for command in COMMANDS.iter().filter(|command| !command.about.is_empty()) {
+        let Command {
+            name,
+            arguments,
+            about,
+            ..
+        } = command;
+        let typed = format!("{name} {arguments}");
         ui.data(&format!(
             "  {} {about}",
-            ui.styles().paint(Label::Key, &format!("{name:<14}"))
+            ui.styles()
+                .paint(Label::Key, &format!("{:<KEY_COLUMNS$}", typed.trim_end()))
         ));
     }
     for (keys, about) in [
@@ -151,7 +311,8 @@ fn help(ui: &Ui) {
     ] {
         ui.data(&format!(
             "  {} {about}",
-            ui.styles().paint(Label::Key, &format!("{keys:<14}"))
+            ui.styles()
+                .paint(Label::Key, &format!("{keys:<KEY_COLUMNS$}"))
         ));
     }
 }
@@ -223,8 +384,13 @@ mod tests {
         check("", Input::Empty);
         check("  \n ", Input::Empty);
         check(" hello ", message("hello"));
-        check("/help", Input::Slash(Slash::Help));
-        check(" /quit now", Input::Slash(Slash::Exit));
+        let slash = |slash, rest: &str| Input::Slash(slash, rest.to_owned());
+        check("/help", slash(Slash::Help, ""));
+        check(" /quit now", slash(Slash::Exit, "now"));
+        check(
+            "/tools  read_file  always ",
+            slash(Slash::Tools, "read_file  always"),
+        );
         check("/hepl", unknown("/hepl", Some("/help")));
         check("/xyzzy", unknown("/xyzzy", None));
         check("/", unknown("/", None));

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dunlin_host::call::{Call, Plan};
+use dunlin_host::ask::Answer;
+use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -45,6 +46,8 @@ pub enum CallState {
     Failed,
     /// The user or a rule refused.
     Denied,
+    /// The user left it out, without denying anything.
+    Skipped,
     /// It was not tried: an earlier call was denied, the reply was cut off, the rounds were used
     /// up.
     NotRun,
@@ -62,6 +65,7 @@ impl CallState {
             CallState::Completed
             | CallState::Failed
             | CallState::Denied
+            | CallState::Skipped
             | CallState::NotRun
             | CallState::Cancelled => true,
         }
@@ -102,6 +106,9 @@ pub struct CallRecord {
     pub result: Option<String>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<u64>,
+    /// Why it failed or was denied, for whoever goes on from here.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
 }
 
 /// A refusal, by the user or by a rule.
@@ -115,19 +122,48 @@ pub struct Denial {
     pub question: String,
     /// The rule that refused it; `None`: the user, or nobody was there to be asked.
     pub rule: Option<String>,
+    /// What the user said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+/// What has to be done about a call before it can be decided about or run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Find out what it would do and how that stands.
+    Prepare,
+    /// Keep what the user answered.
+    Keep(Answer),
 }
 
 /// A call of the turn.
 #[derive(Debug, Clone)]
 pub struct TurnCall {
+    /// Its number within the turn.
+    pub number: usize,
+    /// Its place within the reply, from 1: the number that the user knows.
+    pub index: usize,
     /// What is run.
     pub call: Call,
     /// What is known about it; there once it was prepared.
     pub plan: Option<Plan>,
     /// Where it stands.
     pub state: CallState,
-    /// Its place within the reply, from 1.
-    pub(super) index: usize,
+    /// Counts its forms: changes with the arguments, with what they come to and with how that stands. An
+    /// answer holds for the form that was shown.
+    pub revision: u32,
+    /// Whether the user changed the arguments.
+    pub edited: bool,
+    /// Why it cannot be run as the user edited it. It can be edited again.
+    pub problem: Option<Failure>,
+    /// What the user says to the model about it.
+    pub comment: Option<String>,
+    pub(super) task: Option<Task>,
+    /// Whether the user was asked about it.
+    pub(super) shown: bool,
+    /// Whether the user said yes to it, to this very call.
+    pub(super) explicit: bool,
+    pub(super) failure: Option<Failure>,
     pub(super) note: Option<String>,
     pub(super) duration: Option<Duration>,
     /// What goes back to the model; there once the call is settled.
@@ -135,12 +171,21 @@ pub struct TurnCall {
 }
 
 impl TurnCall {
-    pub(super) fn new(index: usize, call: Call) -> TurnCall {
+    pub(super) fn new(number: usize, index: usize, call: Call) -> TurnCall {
         TurnCall {
+            number,
+            index,
             call,
             plan: None,
             state: CallState::Proposed,
-            index,
+            revision: 0,
+            edited: false,
+            problem: None,
+            comment: None,
+            task: None,
+            shown: false,
+            explicit: false,
+            failure: None,
             note: None,
             duration: None,
             result: None,
@@ -171,6 +216,7 @@ impl TurnCall {
             duration_ms: self
                 .duration
                 .map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+            failure: self.failure.clone(),
         }
     }
 }

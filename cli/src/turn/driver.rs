@@ -15,12 +15,13 @@ use dunlin_host::call::{Call, Failure, Outcome, Plan};
 use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
-use super::call::{CallRecord, CallView, Denial, TurnCall};
+use super::approve::{Approver, Resolution, Waiting};
+use super::call::{CallRecord, CallView, Denial};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::machine::Turn;
 use crate::agent::Agent;
 use crate::message::Conversation;
-use crate::provider::{Finish, Provider, ReplyEnd, StreamEvent, Usage};
+use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
 use crate::request::{HistoryLimits, Request, compose};
 
 /// What runs tools. [`Host`] does; tests have their own.
@@ -45,7 +46,7 @@ pub trait Tools: Send + Sync {
         progress: Arc<dyn Progress>,
     ) -> Outcome;
 
-    /// Notes that a call was dropped while it ran.
+    /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
     fn cancelled(&self, call: &Call);
 }
 
@@ -93,24 +94,32 @@ pub trait Frontend: Progress {
     fn notice(&self, text: &str);
 }
 
+/// What calls need, whoever proposed them.
+pub struct CallContext<'a> {
+    /// What runs them.
+    pub tools: &'a dyn Tools,
+    /// What the turn may do.
+    pub rules: TurnRules,
+    /// Decides about calls before they run.
+    pub approver: &'a dyn Approver,
+    /// Asks the user what comes up while a call runs.
+    pub ask: Arc<dyn Ask>,
+    /// Shows the turn.
+    pub frontend: Arc<dyn Frontend>,
+}
+
 /// What a turn needs beside the conversation.
 pub struct TurnContext<'a> {
     /// Who answers.
     pub agent: &'a Agent,
     /// Where.
     pub provider: &'a dyn Provider,
-    /// What runs the calls.
-    pub tools: &'a dyn Tools,
     /// All tools there are; the agent's list picks from them.
     pub tool_list: &'a [Tool],
     /// How much history is sent.
     pub limits: HistoryLimits,
-    /// What the turn may do.
-    pub rules: TurnRules,
-    /// Asks the user.
-    pub ask: Arc<dyn Ask>,
-    /// Shows the turn.
-    pub frontend: Arc<dyn Frontend>,
+    /// For the calls.
+    pub calls: CallContext<'a>,
 }
 
 /// What came of a turn.
@@ -130,18 +139,39 @@ pub struct TurnReport {
     pub rounds: u32,
 }
 
-/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`];
-/// while the user is being asked too, so whoever wants Ctrl-C to mean "no" there must not let it
-/// through. Dropping the future is the same without a report. What either leaves behind stands in
-/// [the module's table](super).
+/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`], also
+/// while it waits for the user. Dropping the future is the same without a report. What either leaves behind
+/// stands in [the module's table](super).
 pub async fn run_turn(
     conversation: &mut Conversation,
     prompt: String,
     context: &TurnContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {
+    let (turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
+    drive(turn, effects, Some(context), &context.calls, interrupt).await
+}
+
+/// Leads calls that the user made by hand through the same steps as a model's, and ends with them.
+pub async fn run_calls(
+    calls: Vec<ProposedCall>,
+    context: &CallContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
+    let mut conversation = Conversation::new();
+    let (turn, effects) = Turn::by_hand(&mut conversation, calls, context.rules);
+    drive(turn, effects, None, context, interrupt).await
+}
+
+/// Performs effects until the turn is over. Without a `speaker` there is no request to make.
+async fn drive(
+    mut turn: Turn<'_>,
+    effects: Vec<Effect>,
+    speaker: Option<&TurnContext<'_>>,
+    context: &CallContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
     let mut interrupt = pin!(interrupt);
-    let (mut turn, effects) = Turn::begin(conversation, prompt, context.rules);
     let mut effects = VecDeque::from(effects);
     let mut request = None;
     let mut usage = Usage::default();
@@ -149,16 +179,16 @@ pub async fn run_turn(
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
             Effect::Compose => {
-                request = Some(context.compose(&turn));
+                request = speaker.map(|speaker| speaker.compose(&turn));
                 Some(Event::Composed)
             }
-            Effect::Send => match request.take() {
-                Some(request) => Some(
-                    context
+            Effect::Send => match (speaker, request.take()) {
+                (Some(speaker), Some(request)) => Some(
+                    speaker
                         .stream(&mut turn, &request, &mut usage, interrupt.as_mut())
                         .await,
                 ),
-                None => Some(Event::Interrupted),
+                _ => Some(Event::Interrupted),
             },
             Effect::Show(number) => {
                 if let Some(call) = turn.call(number) {
@@ -174,19 +204,23 @@ pub async fn run_turn(
                 }
                 None => Some(Event::Interrupted),
             },
-            Effect::Ask(number) => match planned(&turn, number) {
-                Some((call, plan)) => {
-                    let answered = unless(interrupt.as_mut(), context.ask(call, plan)).await;
-                    Some(
-                        answered
-                            .map_or(Event::Interrupted, |answer| Event::Answered(number, answer)),
-                    )
+            Effect::Wait => {
+                let decided = unless(interrupt.as_mut(), context.wait(&turn)).await;
+                Some(decided.map_or(Event::Interrupted, Event::Resolved))
+            }
+            Effect::Keep(number, answer) => {
+                let kept = unless(interrupt.as_mut(), context.keep(&turn, number, answer)).await;
+                Some(kept.map_or(Event::Interrupted, |kept| Event::Kept(number, kept)))
+            }
+            Effect::Forget(number) => {
+                if let Some(call) = turn.call(number) {
+                    context.tools.cancelled(&call.call);
                 }
-                None => Some(Event::Interrupted),
-            },
+                None
+            }
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
-                    let run = context.run(&call.call, plan);
+                    let run = context.run(call, plan);
                     let outcome = unless(interrupt.as_mut(), run).await;
                     Some(outcome.map_or(Event::Interrupted, |outcome| {
                         Event::Finished(number, outcome)
@@ -207,7 +241,7 @@ pub async fn run_turn(
         end,
         reply: turn.reply().to_owned(),
         calls: turn.records(),
-        denials: turn.denials().to_vec(),
+        denials: turn.denials(),
         usage,
         rounds: turn.rounds(),
     }
@@ -224,7 +258,7 @@ impl TurnContext<'_> {
         );
         if request.left_out() > 0 && turn.rounds() == 0 {
             let left_out = request.left_out();
-            self.frontend.notice(&format!(
+            self.calls.frontend.notice(&format!(
                 "the oldest {left_out} messages are not sent: the history is too long"
             ));
         }
@@ -239,7 +273,7 @@ impl TurnContext<'_> {
         usage: &mut Usage,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
-        self.frontend.round(turn.rounds());
+        self.calls.frontend.round(turn.rounds());
         let mut round_usage = Usage::default();
         let event = match unless(interrupt.as_mut(), self.provider.send(request)).await {
             None => Event::Interrupted,
@@ -248,18 +282,20 @@ impl TurnContext<'_> {
                 match unless(interrupt.as_mut(), stream.next()).await {
                     None => break Event::Interrupted,
                     Some(Some(Ok(StreamEvent::Text(text)))) => {
-                        self.frontend.text(&text);
+                        self.calls.frontend.text(&text);
                         turn.handle(Event::Text(text));
                     }
                     Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
-                        self.frontend.reasoning(&text);
+                        self.calls.frontend.reasoning(&text);
                         turn.handle(Event::Reasoning(field, text));
                     }
                     Some(Some(Ok(StreamEvent::CallStarted { tool }))) => {
-                        self.frontend.call_started(&tool)
+                        self.calls.frontend.call_started(&tool)
                     }
                     Some(Some(Ok(StreamEvent::Usage(counted)))) => round_usage = counted,
-                    Some(Some(Ok(StreamEvent::Notice(notice)))) => self.frontend.notice(&notice),
+                    Some(Some(Ok(StreamEvent::Notice(notice)))) => {
+                        self.calls.frontend.notice(&notice)
+                    }
                     Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
                     Some(Some(Err(error))) => break Event::StreamFailed(error),
                     // A provider ends with an end or an error; one that does neither cannot be
@@ -274,27 +310,40 @@ impl TurnContext<'_> {
             },
         };
         *usage = usage.plus(round_usage);
-        self.frontend.reply_ended();
+        self.calls.frontend.reply_ended();
         event
     }
+}
 
-    /// Asks the user about a call and keeps the answer.
-    async fn ask(&self, call: &TurnCall, plan: &Plan) -> Result<Answer, Failure> {
-        // The machine asks only where something is open.
-        let Some(question) = plan.question(&call.call) else {
-            return Ok(Answer::DENY);
+impl CallContext<'_> {
+    /// Waits for the user. Who wants no more of it has denied what was asked.
+    async fn wait(&self, turn: &Turn<'_>) -> Resolution {
+        let waiting = Waiting {
+            calls: turn.reply_calls(),
+            conversation: turn.conversation(),
         };
-        let answer = self.ask.ask(question).await;
-        let kept = self.tools.answer(&call.call, plan, answer).await;
-        if answer.allow {
-            return kept.map(|()| answer);
+        let resolution = self.approver.decide(waiting).await;
+        if resolution == Resolution::Stop {
+            for call in waiting.asking() {
+                // The turn ends whether or not this could be kept; the log is told as far as it can be.
+                let _ = self.keep(turn, call.number, Answer::DENY).await;
+            }
         }
-        // A "no" holds for this call whether or not it could be kept.
-        if let Err(failure) = kept {
+        resolution
+    }
+
+    /// Keeps the answer to a call.
+    async fn keep(&self, turn: &Turn<'_>, number: usize, answer: Answer) -> Result<(), Failure> {
+        // A call that was edited into something that cannot be prepared can be denied, and nothing else.
+        let Some((call, plan)) = planned(turn, number) else {
+            return Ok(());
+        };
+        let kept = self.tools.answer(call, plan, answer).await;
+        if let (false, Err(failure)) = (answer.allow, &kept) {
             self.frontend
                 .notice(&format!("the answer could not be kept: {failure}"));
         }
-        Ok(answer)
+        kept
     }
 
     /// Runs a call. The host hears of it when this is dropped before the call has ended.
@@ -325,9 +374,9 @@ impl Drop for Running<'_> {
     }
 }
 
-fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a TurnCall, &'a Plan)> {
+fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Call, &'a Plan)> {
     let call = turn.call(number)?;
-    Some((call, call.plan.as_ref()?))
+    Some((&call.call, call.plan.as_ref()?))
 }
 
 /// `None`: interrupted, and `work` dropped.

@@ -14,6 +14,7 @@ use crate::message::{Message, Role};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::profile::Profile;
 use crate::provider::{EventStream, ProposedCall};
+use crate::turn::approve::{Choice, Decision};
 use crate::turn::event::OnDenial;
 
 /// What happened, in the order in which it did, from all sides.
@@ -193,22 +194,40 @@ struct Answers {
     hanging: Arc<Notify>,
 }
 
+impl Answers {
+    async fn answer(&self, wording: &str, notices: &[String]) -> Option<Answer> {
+        note(&self.log, format!("ask {wording} {notices:?}"));
+        let Some(allow) = self.answer else {
+            self.hanging.notify_one();
+            return std::future::pending().await;
+        };
+        let scope = Scope::Once;
+        Some(Answer { allow, scope })
+    }
+}
+
 #[async_trait]
 impl Ask for Answers {
     async fn ask(&self, question: Question) -> Answer {
-        note(
-            &self.log,
-            format!("ask {} {:?}", question.wording, question.notices),
-        );
-        match self.answer {
-            Some(allow) => Answer {
-                allow,
-                scope: Scope::Once,
-            },
-            None => {
-                self.hanging.notify_one();
-                std::future::pending().await
-            }
+        let answer = self.answer(&question.wording, &question.notices).await;
+        answer.unwrap_or(Answer::DENY)
+    }
+}
+
+#[async_trait(?Send)]
+impl Approver for Answers {
+    async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
+        let call = waiting.asking().next().expect("a call that waits");
+        let plan = call.plan.as_ref().expect("a plan");
+        let question = plan.question(&call.call).expect("a question");
+        match self.answer(&question.wording, &question.notices).await {
+            Some(answer) => Resolution::Decided(vec![Decision {
+                number: call.number,
+                revision: call.revision,
+                choice: Choice::Answer(answer),
+                comment: None,
+            }]),
+            None => Resolution::Stop,
         }
     }
 }
@@ -283,15 +302,18 @@ impl World {
         TurnContext {
             agent: &self.agent,
             provider: &self.provider,
-            tools: &self.tools,
             tool_list: &[],
             limits: HistoryLimits::default(),
-            rules: TurnRules {
-                on_denial,
-                ..TurnRules::default()
+            calls: CallContext {
+                tools: &self.tools,
+                rules: TurnRules {
+                    on_denial,
+                    ..TurnRules::default()
+                },
+                approver: self.ask.as_ref(),
+                ask: self.ask.clone(),
+                frontend: Arc::new(FakeFrontend(self.log.clone())),
             },
-            ask: self.ask.clone(),
-            frontend: Arc::new(FakeFrontend(self.log.clone())),
         }
     }
 
@@ -381,7 +403,8 @@ async fn denials_are_noted_and_reported() {
     let world = World::new(scripts(), Some(false));
     let (report, _) = turn(&world, OnDenial::Stop).await;
     assert!(matches!(report.end, TurnEnd::Denied), "{:?}", report.end);
-    assert_eq!(report.denials.len(), 1);
+    // What a rule refuses is known before anybody is asked.
+    assert_eq!(report.denials.len(), 2);
     assert_eq!(report.denials[0].question, "Read file 'outside'?");
     let log = world.log().join("\n");
     assert!(log.contains("answer c0 false\n1 outside Denied"), "{log}");
@@ -494,6 +517,57 @@ async fn an_interruption_ends_the_turn_wherever_it_waits() {
         cancelled,
         ["cancelled c1"],
         "the host hears of the call that ran"
+    );
+}
+
+/// Leaves the question.
+struct Leaves;
+
+#[async_trait(?Send)]
+impl Approver for Leaves {
+    async fn decide(&self, _waiting: Waiting<'_>) -> Resolution {
+        Resolution::Stop
+    }
+}
+
+#[tokio::test]
+async fn leaving_the_question_denies_what_was_asked() {
+    let world = World::new(vec![vec![end(&["a.txt", "outside"])]], None);
+    let mut context = world.context(OnDenial::Stop);
+    context.calls.approver = &Leaves;
+    let mut conversation = Conversation::new();
+    let go = "Go".to_owned();
+    let report = run_turn(&mut conversation, go, &context, std::future::pending()).await;
+    assert!(
+        matches!(report.end, TurnEnd::Interrupted),
+        "{:?}",
+        report.end
+    );
+    assert_eq!(last(&conversation).content, "cancelled by user");
+    let log = world.log().join("\n");
+    assert!(
+        log.contains("answer c1 false") && !log.contains("run "),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_by_hand_takes_the_same_steps() {
+    let world = World::new(Vec::new(), Some(true));
+    let context = world.context(OnDenial::Stop);
+    let Piece::Event(StreamEvent::End(reply)) = end(&["outside"]) else {
+        unreachable!()
+    };
+    let report = run_calls(reply.calls, &context.calls, std::future::pending()).await;
+    assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
+    assert_eq!(
+        report.calls[0].result.as_deref(),
+        Some("contents of outside")
+    );
+    let log = world.log().join("\n");
+    assert!(
+        log.contains("ask Read file 'outside'?") && log.contains("answer c0 true\n"),
+        "{log}"
     );
 }
 

@@ -3,13 +3,14 @@
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Failure, Outcome, Plan};
 
+use super::approve::Resolution;
 use crate::provider::ReplyEnd;
 use crate::provider::error::ProviderError;
 
 /// What happens to the turn when a call is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDenial {
-    /// The calls after it are not run and the turn ends.
+    /// The calls that remain are not run and the turn ends.
     #[default]
     Stop,
     /// The model is told, and goes on.
@@ -51,8 +52,10 @@ pub enum Event {
     StreamFailed(ProviderError),
     /// What the host knows about a call before it runs.
     Prepared(usize, Result<Plan, Failure>),
-    /// What the user answered, or why the answer could not be kept.
-    Answered(usize, Result<Answer, Failure>),
+    /// What the user decided while the turn waited. [`Resolution::Stop`] is an interruption.
+    Resolved(Resolution),
+    /// The answer to a call is kept, or why it could not be.
+    Kept(usize, Result<(), Failure>),
     /// A call has run.
     Finished(usize, Outcome),
     /// The user wants no more of it.
@@ -70,8 +73,12 @@ pub enum Effect {
     Show(usize),
     /// Find out about a call: [`Event::Prepared`].
     Prepare(usize),
-    /// Ask the user about a call: [`Event::Answered`].
-    Ask(usize),
+    /// Wait for the user to decide about the calls that are open: [`Event::Resolved`].
+    Wait,
+    /// Keep what the user answered to a call: [`Event::Kept`].
+    Keep(usize, Answer),
+    /// What was answered for this call alone is void. No answer.
+    Forget(usize),
     /// Run a call: [`Event::Finished`].
     Run(usize),
     /// The turn is over. Nothing comes after it.

@@ -1,13 +1,20 @@
 //! The rules of a turn hold whatever happens.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use dunlin_host::ask::Answer;
+use dunlin_host::call::{Failure, Plan, Standing};
 use proptest::prelude::*;
+use serde_json::{Map, Value, json};
 
-use super::tests::{ALLOW, allowed, assert_legal, error, finished, proposed, ruled_out, undecided};
+use super::tests::{
+    ALLOW, allowed, assert_legal, choose, error, finished, for_session, plan, proposed, ruled_out,
+    undecided,
+};
 use super::*;
 use crate::provider::BadArguments;
+use crate::turn::approve::{Choice, Decision, Resolution};
+use crate::turn::event::OnDenial;
 
 /// What the world does next: the sensible answer to the last effect in one of its forms, or
 /// anything at all.
@@ -22,7 +29,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => any::<u8>().prop_map(Step::Answer),
         1 => (any::<u8>(), 0..6usize).prop_map(|(kind, number)| Step::Noise(kind, number)),
     ];
-    prop::collection::vec(step, 0..60)
+    prop::collection::vec(step, 0..80)
 }
 
 fn some_reply(form: u8) -> Event {
@@ -67,8 +74,9 @@ fn some_event(kind: u8, number: usize) -> Event {
                 question: "?".to_owned(),
             }),
         ),
-        11 => Event::Answered(number, Ok(if kind < 128 { ALLOW } else { Answer::DENY })),
-        12 => Event::Answered(number, Err(Failure::Host("broken".to_owned()))),
+        11 => decisions(kind, &[number, number + 1], u32::from(kind) % 3),
+        12 if kind < 128 => Event::Kept(number, Ok(())),
+        12 => Event::Kept(number, Err(Failure::Host("broken".to_owned()))),
         13 => finished(number, Ok("text")),
         14 => finished(
             number,
@@ -84,19 +92,92 @@ fn some_event(kind: u8, number: usize) -> Event {
     }
 }
 
-fn answer_to(effect: Option<&Effect>, form: u8) -> Option<Event> {
+/// Some decision about each of these calls, in this form of them.
+fn decisions(kind: u8, numbers: &[usize], revision: u32) -> Event {
+    let decision = |(index, number): (usize, &usize)| {
+        let kind = kind.wrapping_add(u8::try_from(index).unwrap_or(0).wrapping_mul(37));
+        let choice = match kind % 8 {
+            0..=2 => Choice::Answer(ALLOW),
+            3 => Choice::Answer(for_session(ALLOW)),
+            4 => Choice::Answer(Answer::DENY),
+            5 => Choice::Answer(for_session(Answer::DENY)),
+            6 => Choice::Skip,
+            _ => Choice::Edit(edited(kind)),
+        };
+        Decision {
+            revision,
+            comment: (kind / 8 % 2 == 0).then(|| "why".to_owned()),
+            ..choose(*number, choice)
+        }
+    };
+    let list: Vec<Decision> = numbers.iter().enumerate().map(decision).collect();
+    Event::Resolved(Resolution::Decided(list))
+}
+
+fn edited(kind: u8) -> Map<String, Value> {
+    json!({ "path": kind }).as_object().cloned().unwrap()
+}
+
+/// A plan that says which form of the call it was made of, and comes out in one of two ways.
+fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
+    let Event::Prepared(_, Ok(standing)) = (match form % 5 {
+        0 => allowed(number),
+        1..=3 => undecided(number),
+        _ => ruled_out(number),
+    }) else {
+        unreachable!()
+    };
+    let arguments = turn
+        .call(number)
+        .map(|call| call.call.arguments.to_string());
+    let way = form.is_multiple_of(11);
+    let question = format!("{} {way}", arguments.unwrap_or_default());
+    let plan = Plan {
+        question,
+        ..plan(standing.standing)
+    };
+    Event::Prepared(number, Ok(plan))
+}
+
+/// What a call is right now: an answer holds for exactly that.
+fn content(turn: &Turn<'_>, number: usize) -> Option<(usize, String, String)> {
+    let call = turn.call(number)?;
+    let question = call.plan.as_ref()?.question.clone();
+    Some((number, call.call.arguments.to_string(), question))
+}
+
+fn resolution(turn: &Turn<'_>, form: u8) -> Event {
+    let open: Vec<&TurnCall> = turn
+        .reply_calls()
+        .iter()
+        .filter(|call| !call.state.is_settled())
+        .collect();
+    match form % 24 {
+        0 => return Event::Resolved(Resolution::Run),
+        1 => return Event::Resolved(Resolution::Reconsider),
+        2 => return Event::Resolved(Resolution::Stop),
+        _ => {}
+    }
+    let call = open[usize::from(form) % open.len()];
+    // Now and then somebody answers to what stood there before.
+    let revision = call.revision - u32::from(form.is_multiple_of(13)).min(call.revision);
+    decisions(form, &[call.number], revision)
+}
+
+fn answer_to(turn: &Turn<'_>, effect: Option<&Effect>, form: u8) -> Option<Event> {
     Some(match effect? {
         Effect::Compose => Event::Composed,
         Effect::Send if form < 40 => Event::Text("text".to_owned()),
         Effect::Send => some_reply(form),
-        Effect::Prepare(number) => match form % 5 {
-            0 | 1 => allowed(*number),
-            2 | 3 => undecided(*number),
-            _ => ruled_out(*number),
-        },
-        Effect::Ask(number) => {
-            Event::Answered(*number, Ok(if form < 150 { ALLOW } else { Answer::DENY }))
+        Effect::Prepare(number) if form.is_multiple_of(17) => {
+            Event::Prepared(*number, Err(Failure::Host("no".to_owned())))
         }
+        Effect::Prepare(number) => some_plan(turn, *number, form),
+        Effect::Wait => resolution(turn, form),
+        Effect::Keep(number, _) if form.is_multiple_of(19) => {
+            Event::Kept(*number, Err(Failure::Host("broken".to_owned())))
+        }
+        Effect::Keep(number, _) => Event::Kept(*number, Ok(())),
         Effect::Run(number) if form.is_multiple_of(8) => finished(
             *number,
             Err(Failure::Denied {
@@ -104,56 +185,89 @@ fn answer_to(effect: Option<&Effect>, form: u8) -> Option<Event> {
             }),
         ),
         Effect::Run(number) => finished(*number, Ok("text")),
-        Effect::Show(_) | Effect::End(_) => return None,
+        Effect::Show(_) | Effect::Forget(_) | Effect::End(_) => return None,
     })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// Whatever happens: no call runs that was not allowed, nobody is asked after a denial that
-    /// stops, nothing follows the end, and what is left can be sent.
+    /// Whatever happens: no call runs but in the very form that was allowed without a question or that
+    /// somebody said yes to; nobody is asked after a denial that ends it; nothing follows the end; every call
+    /// has one result; and what is left can be sent.
     #[test]
     fn nothing_breaks_the_rules(steps in steps(), stop in any::<bool>(), max_tool_rounds in 0..6u32) {
         let on_denial = if stop { OnDenial::Stop } else { OnDenial::Continue };
         let mut conversation = Conversation::new();
         let (mut turn, mut effects) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules { on_denial, max_tool_rounds });
         let mut allowed = HashSet::new();
+        let mut last_shown = HashMap::new();
+        let mut pending = HashSet::new();
         let mut waiting: Option<Effect> = effects.pop();
         let mut ended = false;
         let mut requests = 0;
         for step in steps {
             let event = match step {
-                Step::Answer(form) => answer_to(waiting.as_ref(), form),
+                Step::Answer(form) => answer_to(&turn, waiting.as_ref(), form),
                 Step::Noise(kind, number) => Some(some_event(kind, number)),
             };
             let Some(event) = event else { continue };
-            // What counts as permission, judged by the question that was open.
+            // What counts as permission, judged by what was waited for and by what stood there.
+            let mut by_plan = None;
             match (&event, &waiting) {
                 (Event::Prepared(number, Ok(plan)), Some(Effect::Prepare(open)))
                     if number == open && plan.standing == Standing::Allowed =>
                 {
-                    allowed.insert(*number);
+                    by_plan = Some(*number);
                 }
-                (Event::Answered(number, Ok(answer)), Some(Effect::Ask(open))) if number == open && answer.allow => {
-                    allowed.insert(*number);
+                (Event::Resolved(Resolution::Decided(list)), Some(Effect::Wait)) => {
+                    for decision in list {
+                        let current = turn.call(decision.number).map(|call| call.revision);
+                        if current == Some(decision.revision)
+                            && let Choice::Answer(Answer { allow: true, .. }) = decision.choice
+                        {
+                            pending.extend(content(&turn, decision.number));
+                        }
+                    }
+                }
+                (Event::Kept(number, Ok(())), Some(Effect::Keep(open, answer))) if number == open && answer.allow => {
+                    let now = content(&turn, *number);
+                    prop_assert!(now.as_ref().is_some_and(|now| pending.contains(now)), "kept what nobody answered");
+                    allowed.extend(now);
                 }
                 _ => {}
             }
             let effects = turn.handle(event);
-            let was_denied = !turn.denials().is_empty();
+            if let Some(number) = by_plan
+                && let Some(now) = content(&turn, number)
+            {
+                // Allowed without a question; but not where the user was asked about something else before.
+                if !last_shown.contains_key(&number) || last_shown.get(&number) == Some(&now) {
+                    allowed.insert(now);
+                }
+            }
             for effect in effects {
                 prop_assert!(!ended, "{effect:?} after the end");
                 match &effect {
-                    Effect::Run(number) => prop_assert!(allowed.contains(number), "{number} was not allowed"),
-                    Effect::Ask(_) => prop_assert!(!(stop && was_denied), "asked after a denial"),
+                    Effect::Run(number) => {
+                        let now = content(&turn, *number);
+                        prop_assert!(now.is_some_and(|now| allowed.contains(&now)), "{number} was not allowed");
+                    }
+                    Effect::Wait => {
+                        for call in turn.reply_calls().iter().filter(|call| call.state == CallState::Asking) {
+                            if let Some(now) = content(&turn, call.number) {
+                                last_shown.insert(call.number, now);
+                            }
+                        }
+                        prop_assert!(!turn.closing, "asked after a denial");
+                    }
                     Effect::Send => requests += 1,
-                    Effect::Compose => prop_assert!(!(stop && was_denied), "went on after a denial"),
+                    Effect::Compose => prop_assert!(turn.stopped_by.is_none(), "went on after a denial"),
                     Effect::End(_) => ended = true,
-                    Effect::Show(number) => prop_assert!(turn.call(*number).is_some()),
-                    Effect::Prepare(_) => {}
+                    Effect::Show(number) | Effect::Forget(number) => prop_assert!(turn.call(*number).is_some()),
+                    Effect::Prepare(_) | Effect::Keep(..) => {}
                 }
-                if !matches!(effect, Effect::Show(_)) {
+                if !matches!(effect, Effect::Show(_) | Effect::Forget(_)) {
                     waiting = Some(effect);
                 }
             }

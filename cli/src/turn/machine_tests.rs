@@ -2,13 +2,16 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Scope};
-use dunlin_host::call::{Outcome, Plan};
+use dunlin_host::call::{Failure, Outcome, Plan, Standing, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use serde_json::json;
 
+use super::calls::CUT_OFF;
 use super::*;
 use crate::provider::BadArguments;
 use crate::provider::error::ProviderError;
+use crate::turn::approve::{Choice, Decision, Resolution};
+use crate::turn::event::OnDenial;
 
 pub(super) const ALLOW: Answer = Answer {
     allow: true,
@@ -27,7 +30,7 @@ pub(super) fn proposed(id: &str, path: &str) -> ProposedCall {
     }
 }
 
-fn reply(calls: Vec<ProposedCall>) -> Event {
+pub(super) fn reply(calls: Vec<ProposedCall>) -> Event {
     Event::ReplyEnded(ReplyEnd {
         calls,
         finish: Finish::Complete,
@@ -74,6 +77,48 @@ pub(super) fn ruled_out(number: usize) -> Event {
     )
 }
 
+/// The same answer, for the session.
+pub(super) fn for_session(answer: Answer) -> Answer {
+    Answer {
+        scope: Scope::Session,
+        ..answer
+    }
+}
+
+/// A decision about a call in the form that it has after it was prepared once.
+pub(super) fn choose(number: usize, choice: Choice) -> Decision {
+    Decision {
+        number,
+        revision: 1,
+        choice,
+        comment: None,
+    }
+}
+
+pub(super) fn answer(number: usize, answer: Answer) -> Decision {
+    choose(number, Choice::Answer(answer))
+}
+
+pub(super) fn because(comment: &str, decision: Decision) -> Decision {
+    Decision {
+        comment: Some(comment.to_owned()),
+        ..decision
+    }
+}
+
+pub(super) fn decided(decisions: impl IntoIterator<Item = Decision>) -> Event {
+    Event::Resolved(Resolution::Decided(decisions.into_iter().collect()))
+}
+
+pub(super) fn kept(number: usize) -> Event {
+    Event::Kept(number, Ok(()))
+}
+
+pub(super) fn composed_with(ids: &[&str]) -> Vec<Event> {
+    let calls = ids.iter().map(|id| proposed(id, id)).collect();
+    vec![Event::Composed, reply(calls)]
+}
+
 pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
     let result = result.map(|text| Success {
         text: text.to_owned(),
@@ -95,11 +140,15 @@ pub(super) fn error() -> ProviderError {
 }
 
 /// Effects in short; what is shown is left out.
-fn names(effects: &[Effect]) -> Vec<String> {
+pub(super) fn names(effects: &[Effect]) -> Vec<String> {
     effects
         .iter()
         .filter_map(|effect| match effect {
             Effect::Show(_) => None,
+            Effect::Keep(number, answer) => {
+                let word = if answer.allow { "yes" } else { "no" };
+                Some(format!("Keep({number}, {word})"))
+            }
             Effect::End(TurnEnd::Failed(_)) => Some("End(Failed)".to_owned()),
             effect => Some(format!("{effect:?}")),
         })
@@ -130,7 +179,13 @@ fn messages(conversation: &Conversation) -> Vec<String> {
 
 /// The events, in order, have these effects and leave this conversation; the user has said "Go".
 #[track_caller]
-fn check(case: &str, rules: TurnRules, events: Vec<Event>, effects: &[&str], left: &[&str]) {
+pub(super) fn check(
+    case: &str,
+    rules: TurnRules,
+    events: Vec<Event>,
+    effects: &[&str],
+    left: &[&str],
+) {
     let mut conversation = Conversation::new();
     let (mut turn, begun) = Turn::begin(&mut conversation, "Go".to_owned(), rules);
     let mut seen = names(&begun);
@@ -170,11 +225,11 @@ pub(super) fn assert_legal(conversation: &Conversation) {
     );
 }
 
-fn rules() -> TurnRules {
+pub(super) fn rules() -> TurnRules {
     TurnRules::default()
 }
 
-fn going_on() -> TurnRules {
+pub(super) fn going_on() -> TurnRules {
     TurnRules {
         on_denial: OnDenial::Continue,
         ..rules()
@@ -252,7 +307,8 @@ fn calls_are_prepared_decided_and_run_in_order() {
                     near: vec!["read_file".to_owned()],
                 }),
             ),
-            Event::Answered(1, Ok(ALLOW)),
+            decided([answer(1, ALLOW)]),
+            kept(1),
             finished(0, Ok("A")),
             finished(
                 1,
@@ -271,7 +327,8 @@ fn calls_are_prepared_decided_and_run_in_order() {
             "Prepare(0)",
             "Prepare(1)",
             "Prepare(2)",
-            "Ask(1)",
+            "Wait",
+            "Keep(1, yes)",
             "Run(0)",
             "Run(1)",
             "Compose",
@@ -306,7 +363,8 @@ fn a_denial_stops_what_comes_after_it() {
             allowed(0),
             undecided(1),
             undecided(2),
-            Event::Answered(1, Ok(Answer::DENY)),
+            decided([answer(1, Answer::DENY)]),
+            kept(1),
             finished(0, Ok("A")),
         ],
         &[
@@ -315,7 +373,8 @@ fn a_denial_stops_what_comes_after_it() {
             "Prepare(0)",
             "Prepare(1)",
             "Prepare(2)",
-            "Ask(1)",
+            "Wait",
+            "Keep(1, no)",
             "Run(0)",
             "End(Denied)",
         ],
@@ -388,7 +447,8 @@ fn a_denial_may_go_back_to_the_model() {
             undecided(0),
             ruled_out(1),
             allowed(2),
-            Event::Answered(0, Ok(Answer::DENY)),
+            decided([answer(0, Answer::DENY)]),
+            kept(0),
             finished(2, Ok("C")),
             Event::Composed,
             Event::Text("I see".to_owned()),
@@ -400,7 +460,8 @@ fn a_denial_may_go_back_to_the_model() {
             "Prepare(0)",
             "Prepare(1)",
             "Prepare(2)",
-            "Ask(0)",
+            "Wait",
+            "Keep(0, no)",
             "Run(2)",
             "Compose",
             "Send",
@@ -425,12 +486,20 @@ fn an_answer_that_cannot_be_kept_runs_nothing() {
             Event::Composed,
             reply(vec![proposed("a", "a")]),
             undecided(0),
-            Event::Answered(
+            decided([answer(0, ALLOW)]),
+            Event::Kept(
                 0,
                 Err(Failure::Host("the permission file is broken".to_owned())),
             ),
         ],
-        &["Compose", "Send", "Prepare(0)", "Ask(0)", "Compose"],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Wait",
+            "Keep(0, yes)",
+            "Compose",
+        ],
         &[
             "Assistant:  a:read_file",
             "a: ERROR: the permission file is broken",
@@ -527,7 +596,8 @@ fn an_interruption_leaves_what_the_table_says() {
     let calls = || reply(vec![proposed("a", "a"), proposed("b", "b")]);
     let said = "Assistant:  a:read_file b:read_file";
     let cancelled = [said, "a: cancelled by user", "b: cancelled by user"];
-    let prefixes: [(&str, Vec<Event>, &[&str]); 6] = [
+    let skipped_a = "a: skipped by the user: not run, but not denied either";
+    let prefixes: [(&str, Vec<Event>, &[&str]); 8] = [
         ("compose", vec![], &[]),
         ("stream, nothing yet", vec![Event::Composed], &[]),
         (
@@ -541,9 +611,38 @@ fn an_interruption_leaves_what_the_table_says() {
             &cancelled,
         ),
         (
-            "decide",
-            vec![Event::Composed, calls(), undecided(0), undecided(1)],
+            "wait",
+            vec![
+                Event::Composed,
+                calls(),
+                undecided(0),
+                undecided(1),
+                decided([answer(1, ALLOW)]),
+                kept(1),
+            ],
             &cancelled,
+        ),
+        (
+            "keep",
+            vec![
+                Event::Composed,
+                calls(),
+                undecided(0),
+                undecided(1),
+                decided([answer(1, ALLOW)]),
+            ],
+            &cancelled,
+        ),
+        (
+            "wait, one skipped",
+            vec![
+                Event::Composed,
+                calls(),
+                undecided(0),
+                undecided(1),
+                decided([choose(0, Choice::Skip)]),
+            ],
+            &[said, skipped_a, "b: cancelled by user"],
         ),
         (
             "run",
@@ -557,15 +656,13 @@ fn an_interruption_leaves_what_the_table_says() {
             &[said, "a: A", "b: cancelled by user"],
         ),
     ];
-    for (case, mut events, left) in prefixes {
+    for (case, events, left) in prefixes {
         let mut conversation = Conversation::new();
         let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
-        events.push(Event::Interrupted);
-        let last = events
-            .into_iter()
-            .map(|event| names(&turn.handle(event)))
-            .last()
-            .unwrap_or_default();
+        for event in events {
+            turn.handle(event);
+        }
+        let last = names(&turn.handle(Event::Interrupted));
         assert_eq!(last, ["End(Interrupted)"], "{case}");
         drop(turn);
         assert_eq!(

@@ -1,20 +1,30 @@
 //! The turn: from the user's message to the model's answer.
 //!
 //! ```text
-//! compose ──▶ (review) ──▶ stream ──▶ prepare ──▶ decide ──▶ run ──┐
-//!    ▲                        │ no calls                           │
-//!    │                        ▼                                    │
-//!    └────────────────────── end ◀── denied, limit ── all settled ─┘
+//! compose ──▶ (review) ──▶ stream ──▶ prepare ◀──▶ wait ──▶ run ──┐
+//!    ▲                        │ no calls                             │
+//!    │                        ▼                                      │
+//!    └────────────────────── end ◀── denied, limit ─── all settled ──┘
 //! ```
 //!
 //! [`machine`] is the turn itself, without time, network or terminal: an event goes in, effects
 //! come out. [`driver`] performs the effects. Waiting for the user is a state like any other, and
 //! cancelling is dropping.
 //!
-//! All calls of one reply are prepared first, in their order, so that the user can see what is
-//! wanted as a whole. Then they are decided in their order, then the approved ones run in their
-//! order. With `on_denial = "stop"` nothing that comes after a denied call is asked about or run,
-//! and the turn ends with the calls that were approved before it.
+//! All calls of one reply are prepared first, in their order, so that the user can see what is wanted as
+//! a whole. If any is undecided the turn waits; meanwhile calls are allowed, denied, skipped and edited in any
+//! order ([`approve`]). Then the approved ones run in their order.
+//!
+//! - A decision holds for the form of the call that was shown. A call that comes out otherwise when it is
+//!   prepared again, because it was edited or a file changed, is shown and asked about again.
+//! - An answer that holds for longer than its call may settle others: they are prepared again, and what
+//!   stands otherwise by then is shown.
+//! - With `on_denial = "stop"` a no without a comment ends the turn: nobody is asked any more. What the user has
+//!   said yes to before, in so many words, is still run; what was allowed without a question only where it
+//!   comes before the denied call. Whoever wants none of it interrupts. A no to a question that comes up while
+//!   a call runs stops everything after it.
+//! - With a comment, or `on_denial = "continue"`, the other calls go on waiting, and all results go back to the
+//!   model together, each with the comment on its call.
 //!
 //! What an interruption (Ctrl-C) leaves behind, state by state; the conversation is fit to be sent
 //! after each of them, also when the turn is dropped without being told:
@@ -23,15 +33,17 @@
 //! | --- | --- |
 //! | compose, review | the user's message |
 //! | stream | the text so far, marked as partial; calls that were being written are forgotten |
-//! | prepare, decide | the reply; its calls "cancelled by user", except those denied before |
+//! | prepare, wait | the reply; its calls "cancelled by user", except those denied or skipped before |
 //! | run | the reply and the results of the calls that had ended; the others "cancelled by user" |
 //! | end | everything |
 
+pub mod approve;
 pub mod call;
 pub mod driver;
 pub mod event;
 pub mod machine;
 
-pub use call::{CallRecord, CallState, CallView, Denial};
-pub use driver::{Frontend, Tools, TurnContext, TurnReport, run_turn};
+pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
+pub use call::{CallRecord, CallState, CallView, Denial, TurnCall};
+pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};

@@ -54,13 +54,16 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
 }
 
 /// Mark, look and word of a state.
-fn look(state: CallState) -> (&'static str, Label, &'static str) {
+pub fn look(state: CallState) -> (&'static str, Label, &'static str) {
     match state {
-        CallState::Proposed | CallState::Asking | CallState::Approved => ("·", Label::Quiet, ""),
+        CallState::Proposed => ("·", Label::Quiet, ""),
+        CallState::Asking => ("?", Label::Warning, ""),
+        CallState::Approved => ("+", Label::Good, ""),
         CallState::Running => ("…", Label::Quiet, ""),
         CallState::Completed => ("✓", Label::Good, ""),
         CallState::Failed => ("✗", Label::Bad, "failed"),
         CallState::Denied => ("✗", Label::Bad, "denied"),
+        CallState::Skipped => ("»", Label::Quiet, "skipped"),
         CallState::NotRun => ("–", Label::Quiet, "not run"),
         CallState::Cancelled => ("–", Label::Quiet, "cancelled"),
     }

@@ -5,15 +5,13 @@ use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::edit::diff::{Change, Diff};
 
-use super::calls::fit;
-use super::style::{Label, Styles};
+use super::style::Label;
 
 /// How a tab is shown: escaped like other controls it would make most indentation unreadable.
 const TAB: &str = "→   ";
 
-/// The lines of all edits, each at most `columns` wide; with `None` nothing is shortened. Several files are
-/// headed by their names.
-pub fn lines(actions: &[Action], styles: Styles, columns: Option<usize>) -> Vec<String> {
+/// The lines of all edits with their looks, escaped. Several files are headed by their names.
+pub fn lines(actions: &[Action]) -> Vec<(String, Option<Label>)> {
     let edits: Vec<&FileEdit> = actions
         .iter()
         .filter_map(|action| match action {
@@ -24,42 +22,40 @@ pub fn lines(actions: &[Action], styles: Styles, columns: Option<usize>) -> Vec<
     let mut lines = Vec::new();
     for edit in &edits {
         if edits.len() > 1 {
-            let path = shown(&edit.path.to_string_lossy(), columns);
-            lines.push(styles.paint(Label::Target, &path));
+            let path = shown(&edit.path.to_string_lossy());
+            lines.push((path, Some(Label::Target)));
         }
-        add(&mut lines, &edit.diff, styles, columns);
+        add(&mut lines, &edit.diff);
     }
     lines
 }
 
-fn add(lines: &mut Vec<String>, diff: &Diff, styles: Styles, columns: Option<usize>) {
+fn add(lines: &mut Vec<(String, Option<Label>)>, diff: &Diff) {
     for hunk in &diff.hunks {
-        lines.push(styles.paint(Label::Place, &hunk.header()));
+        lines.push((hunk.header(), Some(Label::Place)));
         for line in &hunk.lines {
-            let text = shown(&format!("{}{}", line.change.mark(), line.text), columns);
-            lines.push(match line.change {
-                Change::Kept => text,
-                Change::Added => styles.paint(Label::Added, &text),
-                Change::Removed => styles.paint(Label::Removed, &text),
-            });
+            let text = shown(&format!("{}{}", line.change.mark(), line.text));
+            let label = match line.change {
+                Change::Kept => None,
+                Change::Added => Some(Label::Added),
+                Change::Removed => Some(Label::Removed),
+            };
+            lines.push((text, label));
             if !line.ended {
-                lines.push(styles.paint(Label::Quiet, "\\ no newline at the end"));
+                let note = "\\ no newline at the end".to_owned();
+                lines.push((note, Some(Label::Quiet)));
             }
         }
     }
     if diff.hunks.is_empty() {
-        lines.push(styles.paint(Label::Quiet, "(an empty file)"));
+        lines.push(("(an empty file)".to_owned(), Some(Label::Quiet)));
     }
 }
 
 /// Foreign text that can neither act nor hide, nor leave its line.
-fn shown(text: &str, columns: Option<usize>) -> String {
+fn shown(text: &str) -> String {
     let parts: Vec<_> = text.split('\t').map(escape).collect();
-    let text = parts.join(TAB);
-    match columns {
-        Some(columns) => fit(&text, columns),
-        None => text,
-    }
+    parts.join(TAB)
 }
 
 #[cfg(test)]
@@ -78,27 +74,28 @@ mod tests {
         })
     }
 
+    fn texts(action: &[Action]) -> Vec<String> {
+        lines(action).into_iter().map(|(text, _)| text).collect()
+    }
+
     #[test]
     fn changes_are_marked_and_coloured() {
         let action = [edit("a\n\tb\nc", "a\n\tB\nc")];
         assert_eq!(
-            lines(&action, Styles::plain(), Some(40)),
+            lines(&action),
             [
-                "@@ -1,3 +1,3 @@",
-                " a",
-                "-→   b",
-                "+→   B",
-                " c",
-                "\\ no newline at the end"
+                ("@@ -1,3 +1,3 @@", Some(Label::Place)),
+                (" a", None),
+                ("-→   b", Some(Label::Removed)),
+                ("+→   B", Some(Label::Added)),
+                (" c", None),
+                ("\\ no newline at the end", Some(Label::Quiet)),
             ]
+            .map(|(text, label)| (text.to_owned(), label))
         );
-        let coloured = lines(&action, Styles::coloured(), Some(40));
-        assert_eq!(coloured[2], "\x1b[31m-→   b\x1b[0m");
-        assert_eq!(coloured[3], "\x1b[32m+→   B\x1b[0m");
         let both = [edit("a\n", "b\n"), edit("", "")];
-        let shown = lines(&both, Styles::plain(), Some(40));
         assert_eq!(
-            shown,
+            texts(&both),
             [
                 "/p/a.rs",
                 "@@ -1 +1 @@",
@@ -111,14 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn foreign_lines_neither_act_nor_hide_nor_wrap() {
+    fn foreign_lines_neither_act_nor_hide() {
         let new = format!("x\x1b[2J\u{202e}\r\n{}\n", "y".repeat(500));
-        let action = [edit("", &new)];
-        let shown = lines(&action, Styles::plain(), Some(40));
+        let shown = texts(&[edit("", &new)]);
         assert_eq!(shown[1], "+x\\u{1b}[2J\\u{202e}\\r");
-        assert_eq!(shown[2].chars().count(), 40);
-        assert!(shown[2].contains('…'));
-        let whole = lines(&action, Styles::plain(), None);
-        assert_eq!(whole[2].len(), 501);
+        assert_eq!(shown[2].len(), 501);
     }
 }

@@ -10,6 +10,8 @@
 
 pub mod calls;
 pub mod diff;
+mod guard;
+mod keyboard;
 pub mod prompt;
 pub mod question;
 pub mod stream;
@@ -20,29 +22,20 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use rustyline::config::Configurer;
-use rustyline::error::ReadlineError;
-use rustyline::history::MemHistory;
-use rustyline::{Config, Editor};
+use base64::Engine;
 use tokio::sync::Notify;
 
+use crate::approval::look::Window;
 use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::error::CliError;
 use crate::turn::CallState;
 use crate::turn::CallView;
+use guard::Guard;
 use stream::Filter;
 use style::{Label, Styles};
 use terminal::Streams;
-
-/// How long nobody may have typed before an answer is read. Longer than the pauses within a paste over a
-/// slow line and within a word; shorter than reading the question takes.
-const SILENCE: Duration = Duration::from_millis(250);
-
-/// Whoever types for so long before the prompt is no person: the question counts as interrupted.
-const LONGEST_TYPING: Duration = Duration::from_secs(20);
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -57,6 +50,8 @@ pub struct Ui {
     closed: Notify,
     /// Somebody who read the keyboard during a turn met Ctrl-C there.
     interrupted: Notify,
+    /// Whether another program has the terminal: an editor.
+    lent: AtomicBool,
     streams: Streams,
     styles: Styles,
     status_styles: Styles,
@@ -97,6 +92,7 @@ struct Screen {
 #[derive(Default)]
 struct ReplyState {
     filter: Filter,
+    guard: Guard,
     started: bool,
     /// Line ends that are printed only if more text follows: replies end with exactly one.
     held_newlines: usize,
@@ -150,6 +146,7 @@ impl Ui {
             keyboard: Mutex::default(),
             closed: Notify::new(),
             interrupted: Notify::new(),
+            lent: AtomicBool::new(false),
             streams,
             styles: Styles::plain(),
             status_styles: Styles::plain(),
@@ -192,6 +189,28 @@ impl Ui {
         self.status_styles
     }
 
+    /// The window of the chat, for what is laid out before it is shown.
+    pub fn window(&self) -> Window {
+        let (columns, rows) = terminal::size();
+        Window {
+            columns,
+            rows,
+            styles: self.styles,
+        }
+    }
+
+    /// Puts text on the clipboard of the terminal, wherever that runs; not all of them do it. `false`: there is
+    /// no terminal, or none that could.
+    pub fn copy(&self, text: &str) -> bool {
+        if !self.streams.output || self.dumb {
+            return false;
+        }
+        let mut screen = self.screen();
+        let text = base64::engine::general_purpose::STANDARD.encode(text);
+        self.write(&mut screen, Sink::Out, &format!("\x1b]52;c;{text}\x07"));
+        true
+    }
+
     /// Whether more was asked for.
     pub fn is_verbose(&self) -> bool {
         self.verbose
@@ -229,7 +248,10 @@ impl Ui {
         if screen.reply.reasoning {
             self.end_reasoning(&mut screen);
         }
-        let text = screen.reply.filter.piece(piece);
+        let mut text = screen.reply.filter.piece(piece);
+        if self.one_screen {
+            text = screen.reply.guard.piece(&text);
+        }
         self.flow(&mut screen, &text, None);
     }
 
@@ -250,6 +272,8 @@ impl Ui {
         if screen.reply.reasoning {
             self.end_reasoning(&mut screen);
         }
+        let rest = screen.reply.guard.rest();
+        self.flow(&mut screen, &rest, None);
         self.end_line(&mut screen);
         screen.reply = ReplyState::default();
     }
@@ -278,70 +302,6 @@ impl Ui {
         } else if self.keep_calls.load(Ordering::Relaxed) || call.state != CallState::Completed {
             self.write(&mut screen, sink, &format!("{line}\n"));
         }
-    }
-
-    /// Shows the question above and reads the answer to it, and to nothing else: what was typed before
-    /// is put aside for the next message.
-    pub fn ask_line(&self, above: &str, prompt: &str) -> Typed {
-        let _keyboard = lock(&self.keyboard);
-        let live = {
-            let mut screen = self.screen();
-            self.end_line(&mut screen);
-            let live = screen.live.clone();
-            self.take_live_away(&mut screen);
-            self.write(&mut screen, Sink::Out, &format!("{above}\n"));
-            live
-        };
-        if self.streams.input && !self.wait_for_silence() {
-            return Typed::Interrupted;
-        }
-        let lines = self.dumb.then(terminal::TurnMode::lines);
-        let typed = read_line(prompt, self.styles);
-        drop(lines);
-        let mut screen = self.screen();
-        if let Some(live) = live {
-            self.write(&mut screen, self.status_sink(), &live);
-            screen.live = Some(live);
-        }
-        typed
-    }
-
-    /// Reads a line outside a turn, such as a choice during set-up.
-    pub fn plain_line(&self, prompt: &str) -> Typed {
-        let _keyboard = lock(&self.keyboard);
-        read_line(prompt, self.styles)
-    }
-
-    /// Lets somebody else read the keyboard, with nobody beside them.
-    pub fn with_keyboard<T>(&self, read: impl FnOnce() -> T) -> T {
-        let _keyboard = lock(&self.keyboard);
-        read()
-    }
-
-    /// Reads away what was typed during a turn and keeps it. Only while the terminal is in
-    /// [`terminal::TurnMode`].
-    pub fn put_early_typing_aside(&self) {
-        if self.streams.input {
-            lock(&self.early).extend(terminal::take_typed());
-        }
-    }
-
-    /// Puts typing aside until it pauses, so that neither the middle of a paste nor a word begun too early
-    /// becomes an answer. `false`: it does not pause.
-    fn wait_for_silence(&self) -> bool {
-        let begin = Instant::now();
-        while begin.elapsed() < LONGEST_TYPING {
-            self.put_early_typing_aside();
-            if !terminal::is_typed_within(SILENCE) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// What was typed too early, as text for the next line; it is given once.
-    pub fn take_early_typing(&self) -> String {
-        terminal::typed_text(&std::mem::take(&mut *lock(&self.early)))
     }
 
     /// Waits until nobody reads the output any more.
@@ -438,6 +398,10 @@ impl Ui {
         }
     }
 
+    fn take_live_line_away(&self) {
+        self.take_live_away(&mut self.screen());
+    }
+
     fn take_live_away(&self, screen: &mut Screen) {
         if screen.live.take().is_some() {
             self.write(screen, self.status_sink(), CLEAR_LINE);
@@ -482,20 +446,6 @@ impl fmt::Debug for Ui {
 /// A panic elsewhere must not take the terminal away from whoever reports it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Reads one line with an editor of its own, which knows nothing of what was typed before.
-fn read_line(prompt: &str, styles: Styles) -> Typed {
-    let styled = styles.paint(Label::Prompt, prompt);
-    let mut config = Config::builder().auto_add_history(false).build();
-    config.set_color_mode(color_mode(styles));
-    let editor = Editor::<(), MemHistory>::with_history(config, MemHistory::new());
-    let read = editor.and_then(|mut editor| editor.readline(&(prompt.to_owned(), styled)));
-    match read {
-        Ok(line) => Typed::Line(line),
-        Err(ReadlineError::Interrupted) => Typed::Interrupted,
-        Err(_) => Typed::End,
-    }
 }
 
 /// rustyline's word for our decision about colours.

@@ -1,0 +1,333 @@
+//! One question with all its calls: what is shown of it, and what a line comes to.
+
+use std::collections::{HashMap, HashSet};
+
+use dunlin_host::ask::{Answer, Origin, Scope};
+use dunlin_host::display;
+
+use super::entry::Entry;
+use super::line::{self, Line, Which, Word};
+use super::look::{self, MARGIN, Window};
+use crate::turn::{CallState, Choice, Resolution};
+use crate::ui::style::Label;
+
+/// Characters of a line that is no answer that are repeated.
+const MAX_ECHO_CHARS: usize = 40;
+
+/// How many rows a call among others gets before it is put off: enough for the beginning of a difference.
+const MIN_SHARE: usize = 10;
+
+/// What a line comes to.
+#[derive(Debug, PartialEq)]
+pub enum Reply {
+    /// Show these rows and ask again.
+    Say(Vec<String>),
+    /// The waiting is over; show these rows first.
+    Resolve(Vec<String>, Resolution),
+    /// Open the arguments of the call with this number of the turn in an editor.
+    Edit(usize),
+    /// It is a slash command.
+    Slash,
+    /// It is no answer, and may be a message: show these rows, keep the text, and ask again.
+    Keep(Vec<String>),
+}
+
+/// The calls of one reply while they wait. Lives for a whole conversation; each reply begins anew.
+#[derive(Debug, Default)]
+pub struct Desk {
+    entries: Vec<Entry>,
+    /// The number of the first call of the reply.
+    reply: Option<usize>,
+    /// Whether more than one call was asked about since the reply came.
+    several: bool,
+    /// Forms of calls that stood here, that did so whole, and whose targets did.
+    shown: HashSet<Form>,
+    seen: HashSet<Form>,
+    targets: HashSet<Form>,
+    /// What was left of arguments that were edited and are not to be used like that.
+    pub drafts: HashMap<usize, String>,
+}
+
+/// A call and its revision.
+type Form = (usize, u32);
+
+fn form(entry: &Entry) -> Form {
+    (entry.number, entry.revision)
+}
+
+impl Desk {
+    /// Puts the open calls of a reply on the desk, whose first call has the number `reply`. Returns what is to
+    /// be shown: everything that was not shown before, and a row of what was.
+    pub fn open(&mut self, reply: usize, entries: Vec<Entry>, window: Window) -> Vec<String> {
+        if self.reply != Some(reply) {
+            *self = Desk {
+                reply: Some(reply),
+                ..Desk::default()
+            };
+        }
+        self.entries = entries;
+        let asking = self.asking().count();
+        let begins = self.shown.is_empty();
+        self.several |= asking > 1;
+        let mut rows = Vec::new();
+        let new = self
+            .asking()
+            .any(|entry| !self.shown.contains(&form(entry)));
+        if new {
+            rows.push(String::new());
+        }
+        if self.several && begins {
+            rows.push(format!("{MARGIN}{asking} calls wait for you"));
+        }
+        // The key, the line to answer in, and a row for each call.
+        let taken = rows.len() + 2 + if self.several { self.entries.len() } else { 0 };
+        let most = window.rows.saturating_sub(taken);
+        let mut left = most;
+        let mut waiting = asking;
+        for entry in &self.entries {
+            let form = form(entry);
+            if !entry.is_asking() || self.shown.contains(&form) {
+                rows.push(look::row(entry, window));
+                continue;
+            }
+            let share = if self.several {
+                1 + left / waiting.max(1)
+            } else {
+                left
+            };
+            let whole = look::question(
+                entry,
+                self.several,
+                window,
+                left + usize::from(self.several),
+            );
+            let shown = if whole.complete && whole.rows.len() <= share.max(MIN_SHARE) {
+                whole
+            } else if share >= MIN_SHARE || left == most {
+                look::question(entry, self.several, window, share.max(MIN_SHARE))
+            } else {
+                // Later, when others are decided.
+                rows.push(look::row(entry, window));
+                continue;
+            };
+            waiting = waiting.saturating_sub(1);
+            let others = usize::from(self.several);
+            left = (left + others).saturating_sub(shown.rows.len());
+            self.shown.insert(form);
+            if shown.complete {
+                self.seen.insert(form);
+            }
+            if shown.targets {
+                self.targets.insert(form);
+            }
+            rows.extend(shown.rows);
+        }
+        rows.push(self.key(window));
+        rows
+    }
+
+    /// What stands before the cursor.
+    pub fn prompt(&self) -> String {
+        let word = if self.several { "approve?" } else { "allow?" };
+        format!("{MARGIN}{word} ")
+    }
+
+    /// What waits in short, for after something else was shown.
+    pub fn again(&self, window: Window) -> Vec<String> {
+        let mut rows = Vec::new();
+        if self.several {
+            rows.extend(self.entries.iter().map(|entry| look::row(entry, window)));
+        }
+        rows.push(self.key(window));
+        rows
+    }
+
+    /// The call with this number of the turn.
+    pub fn entry(&self, number: usize) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.number == number)
+    }
+
+    /// What a line comes to.
+    pub fn answer(&mut self, typed: &str, window: Window) -> Reply {
+        match self.understand(typed, window) {
+            Ok(reply) => reply,
+            Err(problem) => self.say([problem], window),
+        }
+    }
+
+    /// Rows in Dunlin's words, and the key.
+    pub fn say(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Reply {
+        let rows = sentences.into_iter().map(|row| format!("{MARGIN}{row}"));
+        Reply::Say(rows.chain([self.key(window)]).collect())
+    }
+
+    fn understand(&mut self, typed: &str, window: Window) -> Result<Reply, String> {
+        let (word, which, comment) = match line::parse(typed) {
+            Line::Empty => return Ok(self.say([], window)),
+            Line::Wrong(problem) => return Err(problem),
+            Line::Slash => return Ok(Reply::Slash),
+            Line::Other => {
+                let typed = display::escape(typed.trim()).into_owned();
+                let typed = display::shorten(&typed, MAX_ECHO_CHARS);
+                let sentence = format!("{MARGIN}\"{typed}\" is no answer");
+                return Ok(Reply::Keep(vec![sentence, self.key(window)]));
+            }
+            Line::Word(word, which, comment) => (word, which, comment),
+        };
+        match word {
+            Word::Help => {
+                let mut rows = look::help(self.several);
+                rows.extend(self.again(window));
+                Ok(Reply::Say(rows))
+            }
+            Word::Run => self.run(),
+            Word::View => {
+                let chosen = self.choose(&which, "v")?;
+                let mut rows = Vec::new();
+                let mut forms = Vec::new();
+                for entry in chosen {
+                    rows.push(String::new());
+                    rows.extend(look::view(entry, self.several, window));
+                    forms.push(form(entry));
+                }
+                self.seen.extend(forms);
+                rows.push(self.key(window));
+                Ok(Reply::Say(rows))
+            }
+            Word::Edit => {
+                self.not_while_running()?;
+                match self.choose(&which, "e")?.as_slice() {
+                    [entry] => Ok(Reply::Edit(entry.number)),
+                    _ => Err("one call at a time: e 2".to_owned()),
+                }
+            }
+            Word::Skip => {
+                self.not_while_running()?;
+                let chosen = self.choose(&which, "skip")?;
+                let decisions = chosen
+                    .into_iter()
+                    .map(|entry| entry.decide(Choice::Skip, comment.clone()))
+                    .collect();
+                Ok(Reply::Resolve(Vec::new(), Resolution::Decided(decisions)))
+            }
+            Word::Answer(answer) => self.decide(answer, &which, comment.as_deref(), window),
+        }
+    }
+
+    fn decide(
+        &self,
+        answer: Answer,
+        which: &Which,
+        comment: Option<&str>,
+        window: Window,
+    ) -> Result<Reply, String> {
+        if comment.is_some() {
+            self.not_while_running()?;
+        }
+        let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
+        for entry in &chosen {
+            let name = self.name(entry);
+            if let Some(why) = entry.refuses(answer) {
+                return Err(format!("{name} {why}"));
+            }
+            if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry))
+            {
+                return Err(
+                    "the target does not fit on the screen, so it cannot be allowed for always"
+                        .to_owned(),
+                );
+            }
+            if answer.allow && entry.is_asking() && !self.seen.contains(&form(entry)) {
+                let view = if self.several {
+                    format!("v {}", entry.index)
+                } else {
+                    "v".to_owned()
+                };
+                return Err(format!(
+                    "there is more than the screen shows: {view} shows all of it first"
+                ));
+            }
+        }
+        let rows = match which {
+            Which::All => chosen
+                .iter()
+                .map(|entry| look::row(entry, window))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let decisions = chosen
+            .into_iter()
+            .map(|entry| entry.decide(Choice::Answer(answer), comment.map(str::to_owned)))
+            .collect();
+        Ok(Reply::Resolve(rows, Resolution::Decided(decisions)))
+    }
+
+    fn run(&self) -> Result<Reply, String> {
+        let approved = |entry: &&Entry| entry.state == CallState::Approved;
+        if self.entries.iter().any(|entry| approved(&entry)) {
+            return Ok(Reply::Resolve(Vec::new(), Resolution::Run));
+        }
+        Err("nothing is approved yet: y allows and runs, skip leaves out".to_owned())
+    }
+
+    /// The calls that are meant; at least one.
+    fn choose(&self, which: &Which, word: &str) -> Result<Vec<&Entry>, String> {
+        match which {
+            Which::All => Ok(self.asking().collect()),
+            Which::Only => {
+                let asking: Vec<&Entry> = self.asking().collect();
+                match asking.len() {
+                    1 => Ok(asking),
+                    count => Err(format!(
+                        "{count} calls wait: say which, as in {word} {}, or {word} all",
+                        asking.first().map_or(1, |entry| entry.index)
+                    )),
+                }
+            }
+            Which::Numbers(numbers) => numbers
+                .iter()
+                .map(|number| {
+                    let found = self.entries.iter().find(|entry| entry.index == *number);
+                    found.ok_or_else(|| format!("there is no call {number} that waits"))
+                })
+                .collect(),
+        }
+    }
+
+    fn not_while_running(&self) -> Result<(), String> {
+        let runs = |entry: &Entry| entry.question.origin == Origin::Undeclared;
+        match self.entries.iter().any(runs) {
+            true => Err("the call runs already: it can have a yes or a no".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn name(&self, entry: &Entry) -> String {
+        if self.several {
+            format!("call {}", entry.index)
+        } else {
+            "this call".to_owned()
+        }
+    }
+
+    fn asking(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.is_asking())
+    }
+
+    fn key(&self, window: Window) -> String {
+        let asking: Vec<&Entry> = self.asking().collect();
+        let always =
+            |entry: &&Entry| entry.longest == Scope::Always && self.targets.contains(&form(entry));
+        let always = asking.iter().any(always);
+        look::key(&asking, self.several, always, window)
+    }
+
+    /// One calm sentence in the look of everything beside the point.
+    pub fn aside(sentence: &str, window: Window) -> String {
+        format!("{MARGIN}{}", window.styles.paint(Label::Quiet, sentence))
+    }
+}
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

@@ -1,0 +1,242 @@
+use serde_json::json;
+
+use super::look::tests::{asked, window};
+use super::*;
+use crate::turn::Decision;
+
+fn entry(index: usize) -> Entry {
+    let path = format!("/outside/{index}");
+    Entry {
+        index,
+        number: index + 10,
+        revision: 1,
+        ..asked(&format!("Read file '{path}'?"), &[&path])
+    }
+}
+
+/// A desk with these calls of a reply, shown in a large window.
+fn desk(entries: Vec<Entry>) -> Desk {
+    let mut desk = Desk::default();
+    desk.open(11, entries, window(100, 60));
+    desk
+}
+
+fn answer(desk: &mut Desk, line: &str) -> Reply {
+    desk.answer(line, window(100, 60))
+}
+
+/// The decisions in short: number, what, comment.
+fn decisions(reply: Reply) -> Vec<String> {
+    let Reply::Resolve(_, Resolution::Decided(list)) = reply else {
+        panic!("no decision: {reply:?}")
+    };
+    let short = |decision: Decision| {
+        let what = match decision.choice {
+            Choice::Answer(answer) => format!("{} {:?}", answer.allow, answer.scope),
+            Choice::Skip => "skip".to_owned(),
+            Choice::Edit(_) => "edit".to_owned(),
+        };
+        let comment = decision.comment.map(|comment| format!(" ({comment})"));
+        let comment = comment.unwrap_or_default();
+        format!("{}.{} {what}{comment}", decision.number, decision.revision)
+    };
+    list.into_iter().map(short).collect()
+}
+
+#[track_caller]
+fn says(reply: Reply, text: &str) {
+    match reply {
+        Reply::Say(rows) | Reply::Keep(rows) => {
+            assert!(rows.iter().any(|row| row.contains(text)), "{rows:?}");
+            assert!(rows.last().is_some_and(|row| row.contains('?')), "{rows:?}");
+        }
+        reply => panic!("{reply:?} instead of {text:?}"),
+    }
+}
+
+#[test]
+fn one_call_is_answered_with_a_word() {
+    for (line, expected) in [
+        ("y", "11.1 true Once"),
+        ("y 1", "11.1 true Once"),
+        ("always", "11.1 true Always"),
+        ("ns", "11.1 false Session"),
+        ("n not that one", "11.1 false Once (not that one)"),
+        ("skip", "11.1 skip"),
+    ] {
+        let mut desk = desk(vec![entry(1)]);
+        assert_eq!(desk.prompt(), "  allow? ");
+        assert_eq!(decisions(answer(&mut desk, line)), [expected], "{line}");
+    }
+    let mut desk = desk(vec![entry(1)]);
+    for (line, expected) in [
+        ("y 2", "there is no call 2 that waits"),
+        ("yes", "\"yes\" is no answer: type y"),
+        ("run", "nothing is approved yet"),
+        ("?", "yes, until the session ends"),
+        ("v", "arguments {\"file_path\":\"/outside/1\"}"),
+        ("tell me more", "\"tell me more\" is no answer"),
+        ("", "n no"),
+    ] {
+        says(answer(&mut desk, line), expected);
+    }
+    assert_eq!(answer(&mut desk, "/history"), Reply::Slash);
+    assert_eq!(answer(&mut desk, "e"), Reply::Edit(11));
+    assert!(matches!(answer(&mut desk, "tell me"), Reply::Keep(_)));
+}
+
+#[test]
+fn several_calls_are_answered_by_number() {
+    let mut approved = entry(2);
+    approved.state = CallState::Approved;
+    let mut desk = Desk::default();
+    let rows = desk.open(
+        11,
+        vec![entry(1), approved.clone(), entry(3)],
+        window(100, 60),
+    );
+    assert_eq!(
+        rows[..7],
+        [
+            "",
+            "  2 calls wait for you",
+            "  ? 1 read_file",
+            "    │ Read file '/outside/1'?",
+            "      read    /outside/1",
+            "    ! It lies outside the project.",
+            "  + 2 read_file Read file '/outside/2'? · approved",
+        ]
+    );
+    assert_eq!(desk.prompt(), "  approve? ");
+    assert_eq!(decisions(answer(&mut desk, "y 3")), ["13.1 true Once"]);
+    assert_eq!(
+        decisions(answer(&mut desk, "n 3 1 no need")),
+        ["13.1 false Once (no need)", "11.1 false Once (no need)"]
+    );
+    assert_eq!(
+        decisions(answer(&mut desk, "y all")),
+        ["11.1 true Once", "13.1 true Once"]
+    );
+    assert_eq!(decisions(answer(&mut desk, "n 2")), ["12.1 false Once"]);
+    assert_eq!(
+        answer(&mut desk, "run"),
+        Reply::Resolve(Vec::new(), Resolution::Run)
+    );
+    for (line, expected) in [
+        ("y", "2 calls wait: say which, as in y 1, or y all"),
+        ("n because", "2 calls wait: say which"),
+        ("y 4", "there is no call 4 that waits"),
+        ("never 2", "call 2 is not being asked about"),
+        ("e 1 3", "one call at a time"),
+    ] {
+        says(answer(&mut desk, line), expected);
+    }
+    // What covers several says which.
+    let Reply::Resolve(rows, _) = answer(&mut desk, "y all") else {
+        panic!("no decision")
+    };
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    // Once there were several, they keep their numbers; what was shown is one row.
+    let mut third = entry(3);
+    third.state = CallState::Approved;
+    let rows = desk.open(11, vec![entry(1), third], window(100, 60));
+    assert_eq!(
+        rows[..2],
+        [
+            "  ? 1 read_file Read file '/outside/1'?",
+            "  + 3 read_file Read file '/outside/3'? · approved",
+        ]
+    );
+    assert_eq!(desk.prompt(), "  approve? ");
+    // A new reply begins anew.
+    desk.open(20, vec![entry(1)], window(100, 60));
+    assert_eq!(desk.prompt(), "  allow? ");
+}
+
+#[test]
+fn a_yes_needs_to_have_seen_all_of_it() {
+    let long = format!("/outside/{}", "x".repeat(4000));
+    let large = Entry {
+        index: 1,
+        number: 11,
+        revision: 1,
+        ..asked("Read it?", &[&long])
+    };
+    let small = window(80, 24);
+    let mut desk = Desk::default();
+    let rows = desk.open(11, vec![large.clone()], small);
+    assert!(!rows.join("\n").contains("always"), "{rows:?}");
+    says(desk.answer("y", small), "v shows all of it first");
+    says(desk.answer("always", small), "cannot be allowed for always");
+    assert_eq!(decisions(desk.answer("n", small)), ["11.1 false Once"]);
+    says(desk.answer("v", small), "xxx");
+    says(desk.answer("always", small), "cannot be allowed for always");
+    assert_eq!(decisions(desk.answer("y", small)), ["11.1 true Once"]);
+    // Another form of it has to be looked at again.
+    let other = Entry {
+        revision: 2,
+        ..large.clone()
+    };
+    desk.open(11, vec![other], small);
+    says(desk.answer("y", small), "v shows all of it first");
+    // Among others, too, and all of them are refused then.
+    let mut desk = Desk::default();
+    desk.open(11, vec![large, entry(2)], small);
+    says(desk.answer("y all", small), "v 1 shows all of it first");
+    assert_eq!(decisions(desk.answer("y 2", small)), ["12.1 true Once"]);
+}
+
+#[test]
+fn more_calls_than_the_screen_has_rows_are_shown_as_they_fit() {
+    let small = window(80, 24);
+    let mut desk = Desk::default();
+    let entries: Vec<Entry> = (1..=12).map(entry).collect();
+    let rows = desk.open(11, entries, small);
+    assert!(rows.len() < 12 * 3, "{rows:?}");
+    says(desk.answer("y all", small), "shows all of it first");
+    says(desk.answer("v all", small), "/outside/12");
+    assert_eq!(decisions(desk.answer("y all", small)).len(), 12);
+}
+
+#[test]
+fn some_answers_cannot_be_given() {
+    let once = Entry {
+        longest: Scope::Once,
+        ..entry(1)
+    };
+    let broken = Entry {
+        problem: Some("the range is wrong".to_owned()),
+        edited: true,
+        ..entry(1)
+    };
+    says(
+        answer(&mut desk(vec![once.clone()]), "s"),
+        "can be allowed this once only",
+    );
+    says(
+        answer(&mut desk(vec![once.clone()]), "always"),
+        "cannot be allowed for always",
+    );
+    assert_eq!(
+        decisions(answer(&mut desk(vec![once]), "never")),
+        ["11.1 false Always"]
+    );
+    says(
+        answer(&mut desk(vec![broken.clone()]), "y"),
+        "cannot be run like this",
+    );
+    assert_eq!(answer(&mut desk(vec![broken]), "e"), Reply::Edit(11));
+    let mut running = asked("Read '/etc/passwd'?", &["/etc/passwd"]);
+    running.question.origin = Origin::Undeclared;
+    running.question.arguments = json!({});
+    for line in ["e", "skip", "n why"] {
+        says(
+            answer(&mut desk(vec![running.clone()]), line),
+            "the call runs already",
+        );
+    }
+    assert_eq!(
+        decisions(answer(&mut desk(vec![running]), "n")),
+        ["0.0 false Once"]
+    );
+}

@@ -1,0 +1,112 @@
+//! A call as it can be shown and decided about.
+
+use dunlin_host::ask::{Answer, Origin, Question, Scope};
+use dunlin_host::call::Standing;
+
+use crate::turn::{CallState, Choice, Decision, TurnCall};
+
+/// One call that waits, or waited, in the form that is decided about.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The number that the user knows.
+    pub index: usize,
+    /// Its number within the turn.
+    pub number: usize,
+    /// Which form of it this is.
+    pub revision: u32,
+    /// Where it stands.
+    pub state: CallState,
+    /// Whether the user changed the arguments.
+    pub edited: bool,
+    /// What is asked. For a call that nothing asks about any more: what it would do.
+    pub question: Question,
+    /// Why it cannot be run as it is.
+    pub problem: Option<String>,
+    /// The longest that a yes may hold.
+    pub longest: Scope,
+    /// What is set for its tool, where that is something.
+    pub mode: Option<&'static str>,
+}
+
+impl Entry {
+    /// The call as it stands.
+    pub fn of(call: &TurnCall) -> Entry {
+        let planned = call.plan.as_ref();
+        let asked = planned.and_then(|plan| plan.question(&call.call));
+        let question = asked.unwrap_or_else(|| Question {
+            call: call.call.id.clone(),
+            tool: call.call.tool.clone(),
+            arguments: call.call.arguments.clone(),
+            wording: planned.map_or_else(String::new, |plan| plan.question.clone()),
+            needs: planned.map_or_else(Vec::new, |plan| plan.needs.clone()),
+            actions: planned.map_or_else(Vec::new, |plan| plan.actions.clone()),
+            notices: Vec::new(),
+            origin: Origin::Declared,
+        });
+        let mut entry = Entry {
+            index: call.index,
+            number: call.number,
+            revision: call.revision,
+            state: call.state,
+            edited: call.edited,
+            problem: call.problem.as_ref().map(ToString::to_string),
+            ..Entry::asked(question)
+        };
+        if let Some(Standing::Allowed) = planned.map(|plan| &plan.standing)
+            && call.state == CallState::Asking
+        {
+            let notice = "It comes out otherwise than it was shown before.".to_owned();
+            entry.question.notices.push(notice);
+        }
+        entry
+    }
+
+    /// A question that comes up while a call runs.
+    pub fn asked(question: Question) -> Entry {
+        Entry {
+            index: 1,
+            number: 0,
+            revision: 0,
+            state: CallState::Asking,
+            edited: false,
+            question,
+            problem: None,
+            longest: Scope::Always,
+            mode: None,
+        }
+    }
+
+    /// Whether it is undecided.
+    pub fn is_asking(&self) -> bool {
+        self.state == CallState::Asking
+    }
+
+    /// Whether this answer can be given to it at all; else why not, as the end of a sentence.
+    pub fn refuses(&self, answer: Answer) -> Option<&'static str> {
+        match answer.scope {
+            _ if answer.allow && self.problem.is_some() => {
+                Some("cannot be run like this: change it again with e, or leave it out with skip")
+            }
+            Scope::Session | Scope::Always if !self.is_asking() => {
+                Some("is not being asked about: there is nothing to remember")
+            }
+            Scope::Always if answer.allow && self.longest != Scope::Always => {
+                Some("cannot be allowed for always")
+            }
+            Scope::Session if answer.allow && self.longest == Scope::Once => {
+                Some("can be allowed this once only")
+            }
+            _ => None,
+        }
+    }
+
+    /// A decision about this form of the call.
+    pub fn decide(&self, choice: Choice, comment: Option<String>) -> Decision {
+        Decision {
+            number: self.number,
+            revision: self.revision,
+            choice,
+            comment,
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! How calls that wait look: rows of text, made of an entry, the size of the window and nothing else.
+
+use dunlin_host::ask::{Origin, Scope};
+use dunlin_host::display;
+use dunlin_host::target::Target;
+use unicode_width::UnicodeWidthStr;
+
+use super::entry::Entry;
+use super::line::WORDS;
+use super::text::{BAR, calm, room, wrap};
+use crate::turn::CallState;
+use crate::ui::calls::{fit, look};
+use crate::ui::diff;
+use crate::ui::style::{Label, Styles};
+
+/// The margin of everything that Dunlin says about calls.
+pub const MARGIN: &str = "  ";
+
+/// What stands between the words of the key.
+const SEPARATOR: &str = " · ";
+
+/// How many columns the key takes with its meanings and the margin.
+const KEY_COLUMNS: usize = 80;
+
+/// How many lines of a difference are shown on however small a screen.
+const MIN_DIFF_ROWS: usize = 6;
+
+/// How many rows of one call are shown unasked, however large the screen: a question is for reading.
+const MAX_ROWS: usize = 200;
+
+/// The longest text of a field under `v`, in characters, and the longest difference, in rows. A hostile plugin
+/// must not be able to scroll for minutes; longer edits are read in an editor.
+const MAX_VIEW_CHARS: usize = 100_000;
+const MAX_VIEW_DIFF_ROWS: usize = 20_000;
+
+/// The window, and how it can be painted.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// Columns.
+    pub columns: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Colours.
+    pub styles: Styles,
+}
+
+/// A call as rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The rows, complete with margin and colours.
+    pub rows: Vec<String>,
+    /// Whether nothing was left out: only then does a yes count without a view.
+    pub complete: bool,
+    /// Whether every target is there whole: only then may it be allowed for always.
+    pub targets: bool,
+}
+
+/// One question, in at most `most` rows as far as that is possible. With a number it is one of several.
+pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> Shown {
+    let indent = if numbered { 4 } else { 2 };
+    let mut page = Page::new(window, indent);
+    page.rows.push(heading(entry, numbered, window));
+    page.foreign(&calm(&entry.question.wording), None);
+    let before = page.rows.len();
+    page.needs(entry);
+    let needs = page.rows.len() - before;
+    let notices = page.notices(entry);
+    let rest = most.min(MAX_ROWS).saturating_sub(notices.len());
+    let mut shown = Shown {
+        complete: true,
+        targets: true,
+        rows: Vec::new(),
+    };
+    if page.rows.len() > rest {
+        // Even without the difference it does not fit: the heading and as much of the wording as there is room for.
+        shown.complete = false;
+        shown.targets = needs == 0;
+        page.rows.truncate(rest.saturating_sub(1).max(2));
+        page.more();
+    } else {
+        let changes = page.difference(entry);
+        let room = rest - page.rows.len();
+        let room = room.max(MIN_DIFF_ROWS.min(changes.len()));
+        if changes.len() > room {
+            shown.complete = false;
+            page.rows.extend(changes.into_iter().take(room - 1));
+            page.more();
+        } else {
+            page.rows.extend(changes);
+        }
+    }
+    shown.rows = page.rows;
+    shown.rows.extend(notices);
+    shown
+}
+
+/// A call in one row, among others.
+pub fn row(entry: &Entry, window: Window) -> String {
+    let (mark, label, _) = look(entry.state);
+    let styles = window.styles;
+    let word = match entry.state {
+        CallState::Asking if entry.problem.is_some() => " · cannot be run like this",
+        CallState::Approved => " · approved",
+        _ => "",
+    };
+    let edited = if entry.edited { " · edited" } else { "" };
+    let head = format!("{MARGIN}{mark} {} ", entry.index);
+    let end = format!("{edited}{word}");
+    let mut left = window
+        .columns
+        .saturating_sub(head.width() + end.width() + 1);
+    let tool = fit(&name(&entry.question.tool), left);
+    left = left.saturating_sub(tool.width() + 1);
+    let about = calm(&entry.question.wording);
+    let about = match fit(&about, left) {
+        about if about.is_empty() => about,
+        about => format!(" {}", styles.paint(Label::Quiet, &about)),
+    };
+    [
+        styles.paint(label, &head),
+        styles.paint(Label::Name, &tool),
+        about,
+        styles.paint(label, &end),
+    ]
+    .concat()
+}
+
+/// Everything about a call, nothing left out that a person could read.
+pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
+    let indent = if numbered { 4 } else { 2 };
+    let mut page = Page::new(window, indent);
+    page.rows.push(heading(entry, numbered, window));
+    let wording = display::escape(&entry.question.wording);
+    page.foreign(&display::shorten(&wording, MAX_VIEW_CHARS), None);
+    page.needs(entry);
+    let mut changes = page.difference(entry);
+    let more = changes.len().saturating_sub(MAX_VIEW_DIFF_ROWS);
+    changes.truncate(MAX_VIEW_DIFF_ROWS);
+    page.rows.append(&mut changes);
+    if more > 0 {
+        page.own(&format!("… {more} more rows, too many to show"));
+    }
+    page.arguments(entry);
+    if let Some(mode) = entry.mode {
+        page.own(&format!(
+            "tool      {mode} (/tools NAME prompt|always|never)"
+        ));
+    }
+    let notices = page.notices(entry);
+    page.rows.extend(notices);
+    page.rows
+}
+
+/// What can be answered: one row, or as many as a narrow window needs.
+pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> String {
+    let session = entries.iter().any(|entry| entry.longest != Scope::Once);
+    let runs = entries.iter().any(|entry| entry.problem.is_none());
+    let mut parts = Vec::new();
+    if several {
+        parts.extend([("y N", "yes"), ("n N", "no")]);
+    } else if runs {
+        parts.extend([("y", "yes"), ("n", "no")]);
+    } else {
+        parts.push(("n", "no"));
+    }
+    if session && runs {
+        parts.push(("s", "session"));
+    }
+    if always && runs {
+        parts.push(("always", ""));
+    }
+    parts.push(("never", ""));
+    if several {
+        parts.extend([("skip", ""), ("y all", ""), ("run", "")]);
+    }
+    parts.extend([("v", "view"), ("e", "edit"), ("?", "help")]);
+    let narrow = window.columns < KEY_COLUMNS;
+    let mut key = String::new();
+    let mut used = window.columns;
+    for (word, meaning) in parts {
+        let meaning = match meaning {
+            "" => String::new(),
+            _ if narrow => String::new(),
+            meaning => format!(" {meaning}"),
+        };
+        let width = word.width() + meaning.width();
+        if used + SEPARATOR.width() + width >= window.columns {
+            let end = if key.is_empty() { "" } else { "\n" };
+            key += &format!("{end}{MARGIN}");
+            used = MARGIN.width();
+        } else {
+            key += SEPARATOR;
+            used += SEPARATOR.width();
+        }
+        key += &window.styles.paint(Label::Key, word);
+        key += &meaning;
+        used += width;
+    }
+    key
+}
+
+/// What the words mean.
+pub fn help(several: bool) -> Vec<String> {
+    let mut rows: Vec<String> = WORDS
+        .iter()
+        .map(|(word, _, meaning)| format!("{MARGIN}{word:<7} {meaning}"))
+        .collect();
+    if several {
+        rows.extend(
+            [
+                "y 2, n 1 3, y all   a word and the numbers of the calls",
+                "n 2 TEXT            the model hears TEXT, and the other calls go on waiting",
+                "n 2                 without a text it ends the turn, unless on_denial = \"continue\";",
+                "                    what you have said yes to is still run",
+            ]
+            .map(|row| format!("{MARGIN}{row}")),
+        );
+    } else {
+        rows.push(format!(
+            "{MARGIN}n TEXT  no, and the model hears why and goes on"
+        ));
+    }
+    rows.push(format!(
+        "{MARGIN}Ctrl-C  no to everything, and the turn ends (so does Ctrl-D); /help has the commands"
+    ));
+    rows
+}
+
+/// A tool's name; one that is none stands in quotes, so that it cannot begin a row as if it were more.
+fn name(tool: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !tool.is_empty() && tool.chars().all(plain) {
+        tool.to_owned()
+    } else {
+        format!("\"{}\"", calm(tool))
+    }
+}
+
+/// The line above the body of a call.
+fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
+    let styles = window.styles;
+    // A name fit to be sent has 64 characters at most; what a model makes up may be of any length.
+    let tool = fit(
+        &name(&entry.question.tool),
+        window.columns.saturating_sub(40).max(16),
+    );
+    let tool = styles.paint(Label::Name, &tool);
+    let edited = if entry.edited {
+        ", as you edited it"
+    } else {
+        ""
+    };
+    let mode = match entry.mode {
+        Some(mode) => styles.paint(Label::Quiet, &format!(" · {mode}")),
+        None => String::new(),
+    };
+    if numbered {
+        let (mark, label, _) = look(entry.state);
+        let number = styles.paint(label, &format!("{mark} {}", entry.index));
+        return format!("{MARGIN}{number} {tool}{edited}{mode}");
+    }
+    match entry.question.origin {
+        Origin::Declared => format!("{MARGIN}{tool} asks{edited}{mode}"),
+        Origin::Undeclared => format!("{MARGIN}{tool} wants what it did not ask for{mode}"),
+    }
+}
+
+/// Rows with one margin.
+struct Page {
+    window: Window,
+    indent: usize,
+    rows: Vec<String>,
+}
+
+impl Page {
+    fn new(window: Window, indent: usize) -> Page {
+        Page {
+            window,
+            indent,
+            rows: Vec::new(),
+        }
+    }
+
+    fn margin(&self) -> String {
+        " ".repeat(self.indent)
+    }
+
+    fn bar(&self) -> String {
+        let bar = self.window.styles.paint(Label::Quiet, BAR.trim_end());
+        format!("{}{bar} ", self.margin())
+    }
+
+    /// A row of Dunlin's own.
+    fn own(&mut self, text: &str) {
+        let row = format!("{}{text}", self.margin());
+        self.rows.push(row);
+    }
+
+    /// Foreign text, escaped by whoever has it, behind the bar.
+    fn foreign(&mut self, text: &str, label: Option<Label>) {
+        if text.is_empty() {
+            return;
+        }
+        let rows = self.barred(text, label);
+        self.rows.extend(rows);
+    }
+
+    fn barred(&self, text: &str, label: Option<Label>) -> Vec<String> {
+        let bar = self.bar();
+        let rows = wrap(text, room(self.indent, self.window.columns));
+        let paint = |row: String| match label {
+            Some(label) => self.window.styles.paint(label, &row),
+            None => row,
+        };
+        rows.into_iter()
+            .map(|row| format!("{bar}{}", paint(row)).trim_end().to_owned())
+            .collect()
+    }
+
+    /// What would be granted: the operation in Dunlin's words, the target behind it.
+    fn needs(&mut self, entry: &Entry) {
+        const OPERATION: usize = 8;
+        for need in &entry.question.needs {
+            let target = target_text(&need.target);
+            let room = self
+                .window
+                .columns
+                .saturating_sub(self.indent + 2 + OPERATION + 1);
+            let mut rows = wrap(&target, room).into_iter();
+            let first = rows.next().unwrap_or_default();
+            let styles = self.window.styles;
+            let row = format!(
+                "  {:<7} {}",
+                need.operation.verb(),
+                styles.paint(Label::Target, &first)
+            );
+            self.own(&row);
+            for row in rows {
+                let bar = styles.paint(Label::Quiet, BAR.trim_end());
+                let row = styles.paint(Label::Target, &row);
+                self.own(&format!("{}{bar} {row}", " ".repeat(OPERATION)));
+            }
+        }
+    }
+
+    /// What would change, behind the bar like everything that is foreign.
+    fn difference(&self, entry: &Entry) -> Vec<String> {
+        diff::lines(&entry.question.actions)
+            .into_iter()
+            .flat_map(|(text, label)| self.barred(&text, label))
+            .collect()
+    }
+
+    fn notices(&self, entry: &Entry) -> Vec<String> {
+        let styles = self.window.styles;
+        let room = self.window.columns.saturating_sub(self.indent + 3);
+        let mut rows = Vec::new();
+        let problem = entry
+            .problem
+            .as_ref()
+            .map(|problem| format!("It cannot be run like this: {problem}"));
+        for notice in entry.question.notices.iter().chain(&problem) {
+            // Notices quote keys and names.
+            for (number, row) in wrap(&calm(notice), room).into_iter().enumerate() {
+                let mark = if number == 0 { "!" } else { "│" };
+                let row = styles.paint(Label::Warning, &format!("{mark} {row}"));
+                rows.push(format!("{}{row}", self.margin()));
+            }
+        }
+        rows
+    }
+
+    fn arguments(&mut self, entry: &Entry) {
+        let arguments = &entry.question.arguments;
+        let line = display::escape(&arguments.to_string()).into_owned();
+        let head = "arguments ";
+        if line.width() + head.len() < room(self.indent, self.window.columns) {
+            return self.foreign(&format!("{head}{line}"), None);
+        }
+        let pretty = serde_json::to_string_pretty(arguments).unwrap_or(line);
+        self.foreign("arguments", None);
+        let pretty = display::shorten(&pretty, MAX_VIEW_CHARS);
+        for line in pretty.lines() {
+            self.foreign(&display::escape(line), None);
+        }
+    }
+
+    fn more(&mut self) {
+        let text = self
+            .window
+            .styles
+            .paint(Label::Quiet, "… more: v shows all of it");
+        self.own(&text);
+    }
+}
+
+fn target_text(target: &Target) -> String {
+    display::escape(&target.to_string()).into_owned()
+}
+
+#[cfg(test)]
+#[path = "look_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,221 @@
+use dunlin_host::ask::Question;
+use dunlin_host::call::Action;
+use dunlin_host::edit::{ContentHash, Diff, FileEdit};
+use dunlin_host::target::{Need, Operation};
+
+use super::*;
+
+pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
+    let need = |path: &&str| Need {
+        target: Target::Path(path.into()),
+        operation: Operation::Read,
+    };
+    Entry::asked(Question {
+        call: "1".to_owned(),
+        tool: "read_file".to_owned(),
+        arguments: serde_json::json!({"file_path": targets.first()}),
+        wording: wording.to_owned(),
+        needs: targets.iter().map(need).collect(),
+        actions: Vec::new(),
+        notices: vec!["It lies outside the project.".to_owned()],
+        origin: Origin::Declared,
+    })
+}
+
+pub(in crate::approval) fn window(columns: usize, rows: usize) -> Window {
+    Window {
+        columns,
+        rows,
+        styles: Styles::plain(),
+    }
+}
+
+fn edit(lines: usize) -> Entry {
+    let old: String = (0..lines).map(|n| format!("old {n}\n")).collect();
+    let hash = ContentHash::of(b"");
+    let mut entry = asked("Edit file 'a' with 1 edit?", &["/p/a"]);
+    entry.question.actions = vec![Action::Edit(FileEdit {
+        path: "/p/a".into(),
+        base: Some(hash),
+        new: hash,
+        new_folder: None,
+        diff: Diff::between(&old, &old.replace("old", "new")),
+    })];
+    entry
+}
+
+#[test]
+fn one_question_is_a_few_calm_rows() {
+    let entry = asked("Read file '/etc/hosts'?", &["/etc/hosts"]);
+    let shown = question(&entry, false, window(80, 24), 20);
+    assert_eq!(
+        shown.rows,
+        [
+            "  read_file asks",
+            "  │ Read file '/etc/hosts'?",
+            "    read    /etc/hosts",
+            "  ! It lies outside the project.",
+        ]
+    );
+    assert!(shown.complete && shown.targets);
+    let mut entry = entry;
+    (entry.edited, entry.mode, entry.index) = (true, Some("never"), 2);
+    assert_eq!(
+        question(&entry, true, window(80, 24), 20).rows,
+        [
+            "  ? 2 read_file, as you edited it · never",
+            "    │ Read file '/etc/hosts'?",
+            "      read    /etc/hosts",
+            "    ! It lies outside the project.",
+        ]
+    );
+    assert_eq!(
+        row(&entry, window(80, 24)),
+        "  ? 2 read_file Read file '/etc/hosts'? · edited"
+    );
+}
+
+#[test]
+fn the_key_says_what_can_be_answered() {
+    let entry = asked("Read?", &["/etc/hosts"]);
+    let entries = [&entry];
+    let check = |several, always, columns, expected: &str| {
+        assert_eq!(
+            key(&entries, several, always, window(columns, 24)),
+            expected
+        );
+    };
+    check(
+        false,
+        true,
+        100,
+        "  y yes · n no · s session · always · never · v view · e edit · ? help",
+    );
+    check(false, false, 60, "  y · n · s · never · v · e · ?");
+    check(
+        true,
+        true,
+        100,
+        "  y N yes · n N no · s session · always · never · skip · y all · run · v view · e edit · ? help",
+    );
+    check(
+        true,
+        true,
+        40,
+        "  y N · n N · s · always · never · skip\n  y all · run · v · e · ?",
+    );
+    let once = Entry {
+        longest: Scope::Once,
+        ..entry.clone()
+    };
+    assert_eq!(
+        key(&[&once], false, false, window(60, 24)),
+        "  y · n · never · v · e · ?"
+    );
+    let broken = Entry {
+        problem: Some("no such range".to_owned()),
+        ..entry.clone()
+    };
+    assert_eq!(
+        key(&[&broken], false, true, window(60, 24)),
+        "  n · never · v · e · ?"
+    );
+}
+
+#[test]
+fn an_edit_is_shown_as_far_as_it_fits() {
+    let entry = edit(100);
+    for most in [2, 8, 24, 50] {
+        let shown = question(&entry, false, window(80, 50), most);
+        assert!(!shown.complete);
+        assert!(shown.rows.len() <= most.max(11), "{most}: {shown:?}");
+        assert!(
+            shown
+                .rows
+                .iter()
+                .any(|row| row.contains("more: v shows all")),
+            "{shown:?}"
+        );
+        if most > 8 {
+            assert_eq!(shown.rows[3], "  │ @@ -1,100 +1,100 @@");
+            assert_eq!(shown.rows[4], "  │ -old 0");
+            assert!(shown.targets);
+        }
+    }
+    let small = question(&edit(2), false, window(80, 50), 40);
+    assert!(small.complete, "{small:?}");
+    let whole = view(&entry, false, window(80, 24)).join("\n");
+    assert!(
+        whole.contains("│ -old 99\n") && whole.contains("│ +new 99\n"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_not_complete() {
+    let long = format!("/{}", "x".repeat(3000));
+    let many: Vec<String> = (0..60).map(|number| format!("/file-{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for targets in [&[long.as_str()][..], &many] {
+        let shown = question(&asked("Read?", targets), false, window(80, 24), 20);
+        assert!(!shown.targets && !shown.complete);
+        assert!(shown.rows.len() <= 20, "{shown:?}");
+    }
+    // Long, but there is room.
+    let shown = question(&asked("Read?", &[&long[..300]]), false, window(80, 24), 20);
+    assert!(shown.targets && shown.complete);
+}
+
+/// Whatever the foreign text, no row begins like one of Dunlin's own: each is in the margin that it has there, or
+/// behind the bar.
+#[test]
+fn foreign_text_begins_no_row() {
+    let keys = "  y yes · n no · s session · always · never · v view · ? help\n  allow? y";
+    let long = format!("{}    read    /etc/passwd", "日本 ".repeat(50));
+    for hostile in [
+        keys,
+        &long,
+        "\u{1b}[2J\u{1b}[1;1H  ? 1 harmless\r  allow? y",
+        "x\u{202e}y\u{200b}z\t! It is safe.",
+        &format!("{}! It is safe.", "\u{2800} ".repeat(90)),
+        &"a".repeat(20_000),
+    ] {
+        let mut entry = edit(3);
+        entry.question.tool = hostile.to_owned();
+        entry.question.wording = hostile.to_owned();
+        entry.question.arguments = serde_json::json!({ hostile: hostile, "b": [hostile] });
+        entry.question.notices = vec![format!("stored under {hostile}")];
+        entry.question.needs.push(Need {
+            target: Target::Path(hostile.into()),
+            operation: Operation::Execute,
+        });
+        entry.problem = Some(hostile.to_owned());
+        for columns in [24, 40, 80, 200] {
+            for numbered in [false, true] {
+                let window = window(columns, 5000);
+                let mut rows = question(&entry, numbered, window, 5000).rows;
+                rows.extend(view(&entry, numbered, window));
+                let margin = if numbered { 4 } else { 2 };
+                for (number, text) in rows.iter().enumerate() {
+                    assert!(text.width() < columns.max(44), "{columns}: {text:?}");
+                    assert!(
+                        !text.contains(['\x1b', '\r', '\n', '\u{202e}', '\u{200b}', '\t']),
+                        "{text:?}"
+                    );
+                    let begins = text[margin.min(text.len())..].to_owned();
+                    let own = ["! ", "  read ", "  execute ", "\"", "aaaa", "… more: v"];
+                    let is_own = own.iter().any(|start| begins.starts_with(start))
+                        || begins.trim_start().starts_with('│');
+                    let is_heading = ["  ? 1 \"", "  ? 1 aaaa"]
+                        .iter()
+                        .any(|start| text.starts_with(start));
+                    assert!(
+                        is_own || is_heading,
+                        "{columns} {numbered}: {number} {text:?}"
+                    );
+                }
+                assert!(row(&entry, window).width() < columns.max(44));
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Approving calls at the prompt: what was typed, what waits, and how it looks.
+//!
+//! Nothing here touches a terminal. [`mod@line`] understands a typed line; [`entry`] is a call as it can be
+//! shown; [`look`] makes the rows of it; [`desk`] holds one question with all its calls and says what a line
+//! comes to. Reading and printing is done by `repl::approver` and by `ui::question`, which asks about what
+//! comes up while a call runs.
+//!
+//! Three things keep an answer from being given by accident or by deceit:
+//!
+//! - An answer is a word and Enter. Anything else is no answer and is never a yes.
+//! - A yes counts for a call that stood on the screen whole, or was viewed; and for that form of it only.
+//! - Every row with foreign text is begun by Dunlin, with a bar, also where a long line wraps. No tool,
+//!   path or argument can make a row that looks like one of Dunlin's own.
+
+pub mod desk;
+pub mod editor;
+pub mod entry;
+pub mod line;
+pub mod look;
+pub mod text;

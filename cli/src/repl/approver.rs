@@ -1,0 +1,187 @@
+//! Waits for decisions about calls at the prompt, where everything else that can be typed works, too.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dunlin_host::Tool;
+
+use super::line::Recall;
+use super::slash::{self, Changed, Input};
+use crate::approval::desk::{Desk, Reply};
+use crate::approval::editor::{self, Edited};
+use crate::approval::entry::Entry;
+use crate::turn::{Approver, Choice, Resolution, Waiting};
+use crate::ui::Typed;
+use crate::workshop::Workshop;
+
+/// Asks at the terminal before calls run.
+pub struct TerminalApprover<'a> {
+    workshop: &'a Workshop,
+    tools: &'a [Tool],
+    recall: Arc<Recall>,
+    /// Never borrowed while anything is waited for.
+    desk: RefCell<Desk>,
+}
+
+impl<'a> TerminalApprover<'a> {
+    /// An approver for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
+    pub fn new(workshop: &'a Workshop, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
+        TerminalApprover {
+            workshop,
+            tools,
+            recall,
+            desk: RefCell::default(),
+        }
+    }
+
+    /// Shows rows, and reads a line below them.
+    async fn read(&self, rows: &[String]) -> Typed {
+        let (ui, recall) = (Arc::clone(&self.workshop.ui), Arc::clone(&self.recall));
+        let (above, prompt) = (rows.join("\n"), self.desk.borrow().prompt());
+        let read = move || ui.ask_line_with(&above, || recall.read(&prompt, ui.styles()));
+        let typed = tokio::task::spawn_blocking(read).await;
+        // A panic while reading ends the turn.
+        typed.unwrap_or(Typed::End)
+    }
+
+    /// What follows a line: the waiting is over, or other rows and another line.
+    async fn follow(
+        &self,
+        line: &str,
+        waiting: Waiting<'_>,
+    ) -> ControlFlow<Resolution, Vec<String>> {
+        let ui = &self.workshop.ui;
+        let window = ui.window();
+        let reply = self.desk.borrow_mut().answer(line, window);
+        match reply {
+            Reply::Say(rows) => ControlFlow::Continue(rows),
+            Reply::Resolve(rows, resolution) => {
+                for row in rows {
+                    ui.status(&row);
+                }
+                ControlFlow::Break(resolution)
+            }
+            Reply::Keep(mut rows) => {
+                if ui.is_chat() {
+                    ui.keep_for_later(line);
+                    let note = "the text is kept for your next message";
+                    rows.insert(1, Desk::aside(note, window));
+                }
+                ControlFlow::Continue(rows)
+            }
+            Reply::Slash => self.command(line, waiting),
+            Reply::Edit(number) => self.edit(number).await,
+        }
+    }
+
+    fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
+        let ui = &self.workshop.ui;
+        let again = || ControlFlow::Continue(self.desk.borrow().again(ui.window()));
+        match slash::parse(line) {
+            Input::Slash(command, rest) => {
+                let messages = waiting.conversation.messages();
+                let looked =
+                    slash::while_waiting(self.workshop, messages, self.tools, command, &rest);
+                match looked {
+                    Ok(Changed::Nothing) => again(),
+                    Ok(Changed::Permissions) => ControlFlow::Break(Resolution::Reconsider),
+                    Err(error) => {
+                        ui.error(&error);
+                        again()
+                    }
+                }
+            }
+            Input::UnknownSlash(word, near) => {
+                slash::unknown(ui, &word, near);
+                again()
+            }
+            // A path, or several lines: a message.
+            Input::Empty | Input::Message(_) => {
+                if ui.is_chat() {
+                    ui.keep_for_later(line);
+                }
+                let sentence = "that is no answer; the text is kept for your next message";
+                let reply = self.desk.borrow().say([sentence.to_owned()], ui.window());
+                match reply {
+                    Reply::Say(rows) => ControlFlow::Continue(rows),
+                    _ => again(),
+                }
+            }
+        }
+    }
+
+    /// Has the arguments of a call edited. What cannot be used is kept, and opened the next time.
+    async fn edit(&self, number: usize) -> ControlFlow<Resolution, Vec<String>> {
+        let ui = Arc::clone(&self.workshop.ui);
+        let say = |sentence: String| {
+            let reply = self
+                .desk
+                .borrow()
+                .say([sentence], self.workshop.ui.window());
+            match reply {
+                Reply::Say(rows) => ControlFlow::Continue(rows),
+                _ => ControlFlow::Continue(Vec::new()),
+            }
+        };
+        let Some(entry) = self.desk.borrow().entry(number).cloned() else {
+            return say("that call does not wait any more".to_owned());
+        };
+        let draft = self.desk.borrow().drafts.get(&number).cloned();
+        let text = draft.unwrap_or_else(|| editor::pretty(&entry.question.arguments));
+        let settings = &self.workshop.settings;
+        let program = editor::choose(&settings.environment);
+        let folder = settings.folders.data.clone();
+        let work = move || ui.lend(|| editor::edit(&program, &folder, &text));
+        let text = match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(text)) => text,
+            Ok(Err(error)) => return say(error.to_string()),
+            Err(_) => return say("the editor could not be started".to_owned()),
+        };
+        match editor::understand(&text, &entry.question.arguments) {
+            Edited::Arguments(arguments) => {
+                self.desk.borrow_mut().drafts.remove(&number);
+                let decision = entry.decide(Choice::Edit(arguments), None);
+                ControlFlow::Break(Resolution::Decided(vec![decision]))
+            }
+            Edited::Unchanged => {
+                self.desk.borrow_mut().drafts.remove(&number);
+                say("the arguments are unchanged".to_owned())
+            }
+            Edited::Broken(problem) => {
+                self.desk.borrow_mut().drafts.insert(number, text);
+                say(format!(
+                    "the arguments cannot be used: {problem}; e opens them as you left them"
+                ))
+            }
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Approver for TerminalApprover<'_> {
+    /// Dropping the future withdraws the question; the line on the screen then answers nothing any more.
+    async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
+        let reply = waiting.calls.first().map_or(0, |call| call.number);
+        let entries = waiting.open().map(|call| {
+            let mut entry = Entry::of(call);
+            entry.mode = self.workshop.tool_mode(&call.call.tool);
+            entry
+        });
+        let window = self.workshop.ui.window();
+        let mut rows = self
+            .desk
+            .borrow_mut()
+            .open(reply, entries.collect(), window);
+        loop {
+            let Typed::Line(line) = self.read(&rows).await else {
+                return Resolution::Stop;
+            };
+            match self.follow(&line, waiting).await {
+                ControlFlow::Break(resolution) => return resolution,
+                ControlFlow::Continue(next) => rows = next,
+            }
+        }
+    }
+}

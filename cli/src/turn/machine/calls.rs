@@ -1,0 +1,422 @@
+//! The calls of one reply: prepared, decided, run, and given their results.
+//!
+//! There is one thing to do at a time, and [`Turn::go_on`] finds it in the calls themselves: an answer to
+//! keep, a call to prepare, the user to wait for, a call to run, the results to store.
+
+use dunlin_host::ask::{Answer, Scope};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use serde_json::Value;
+
+use super::super::approve::{Choice, Decision, Resolution};
+use super::super::call::{CallState, Denial, Task, TurnCall};
+use super::super::event::{Effect, OnDenial, TurnEnd};
+use super::{State, Turn, history_call};
+use crate::message::CANCELLED;
+use crate::provider::{Finish, ReplyEnd};
+
+/// The result of a call that is not run because another was denied.
+const AFTER_DENIAL: &str = "not run: an earlier call was denied";
+
+/// The result of a call that the user left out.
+const SKIPPED: &str = "skipped by the user: not run, but not denied either";
+
+/// The result of a call whose reply was cut off.
+pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
+    send the call again, with shorter arguments if they were long";
+
+/// The longest edited arguments that the model is told, in characters: it knows its own, and a text of a
+/// few pages it can read again.
+const MAX_EDITED_CHARS: usize = 8_000;
+
+impl Turn<'_> {
+    pub(super) fn reply_ended(&mut self, end: ReplyEnd, effects: &mut Vec<Effect>) {
+        let cut = end.finish == Finish::Cut;
+        if end.calls.is_empty() {
+            self.store(Vec::new(), cut);
+            let end = if cut {
+                TurnEnd::CutOff
+            } else {
+                TurnEnd::Answered
+            };
+            return self.end(end, effects);
+        }
+        let stored = self.store(end.calls.iter().map(history_call).collect(), cut);
+        self.reply_start = self.calls.len();
+        for (index, (proposed, stored)) in end.calls.into_iter().zip(stored).enumerate() {
+            let number = self.calls.len();
+            let (arguments, bad) = match proposed.arguments {
+                Ok(arguments) => (arguments, None),
+                Err(bad) => (stored.arguments, Some(bad)),
+            };
+            // The host gets the name as the model wrote it: only then can it name the tools that
+            // come near.
+            let call = Call {
+                id: stored.id,
+                tool: proposed.tool,
+                arguments: Value::Object(arguments),
+            };
+            self.calls.push(TurnCall::new(number, index + 1, call));
+            if self.rounds >= self.rules.max_tool_rounds && !self.by_hand {
+                let note = format!(
+                    "not run: the limit of {} rounds per turn is reached",
+                    self.rules.max_tool_rounds
+                );
+                self.settle(number, CallState::NotRun, note.clone(), Some(note), effects);
+            } else if cut {
+                let note = "not run: the reply was cut off".to_owned();
+                self.settle(
+                    number,
+                    CallState::NotRun,
+                    CUT_OFF.to_owned(),
+                    Some(note),
+                    effects,
+                );
+            } else if let Some(bad) = bad {
+                let tool = self.calls[number].call.tool.clone();
+                self.fail(
+                    number,
+                    Failure::Arguments {
+                        tool,
+                        problem: bad.problem,
+                    },
+                    effects,
+                );
+            } else {
+                self.calls[number].task = Some(Task::Prepare);
+                effects.push(Effect::Show(number));
+            }
+        }
+        self.go_on(effects);
+    }
+
+    /// Does the next thing. Answers are kept before anything is prepared: they may be what allows it.
+    pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
+        if let Some(number) = self.first(|call| matches!(call.task, Some(Task::Keep(_))))
+            && let Some(Task::Keep(answer)) = self.calls[number].task
+        {
+            self.state = State::Keeping(number);
+            return effects.push(Effect::Keep(number, answer));
+        }
+        if let Some(number) = self.first(|call| call.task == Some(Task::Prepare)) {
+            self.state = State::Preparing(number);
+            return effects.push(Effect::Prepare(number));
+        }
+        while let Some(number) = self.first(|call| call.state == CallState::Asking) {
+            if self.closing || self.is_after_denial(number) {
+                self.leave_out(number, effects);
+                continue;
+            }
+            return self.wait(effects);
+        }
+        self.run_next(effects);
+    }
+
+    fn wait(&mut self, effects: &mut Vec<Effect>) {
+        for number in self.reply_start..self.calls.len() {
+            if self.calls[number].state != CallState::Asking {
+                continue;
+            }
+            if self.is_after_denial(number) {
+                self.leave_out(number, effects);
+            } else if !std::mem::replace(&mut self.calls[number].shown, true) {
+                effects.push(Effect::Show(number));
+            }
+        }
+        self.state = State::Waiting;
+        effects.push(Effect::Wait);
+    }
+
+    pub(super) fn prepared(
+        &mut self,
+        number: usize,
+        result: Result<Plan, Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let call = &mut self.calls[number];
+        call.task = None;
+        let plan = match result {
+            Ok(plan) => plan,
+            Err(failure) if call.edited => {
+                // The user can mend what the user wrote.
+                call.problem = Some(failure);
+                call.plan = None;
+                call.state = CallState::Asking;
+                call.explicit = false;
+                call.revision += 1;
+                return effects.push(Effect::Show(number));
+            }
+            Err(failure) => return self.fail(number, failure, effects),
+        };
+        let same = call.plan.as_ref().is_some_and(|old| {
+            (&old.question, &old.needs, &old.actions)
+                == (&plan.question, &plan.needs, &plan.actions)
+        });
+        if call.plan.as_ref() != Some(&plan) {
+            call.revision += 1;
+        }
+        let standing = plan.standing.clone();
+        call.plan = Some(plan);
+        call.problem = None;
+        match standing {
+            Standing::Denied { rule, .. } => self.deny(number, None, Some(rule), effects),
+            // Something else than what the user saw is never run, whatever allows it by now.
+            Standing::Allowed if same || !call.shown => call.state = CallState::Approved,
+            Standing::Allowed | Standing::Ask { .. } => {
+                call.state = CallState::Asking;
+                call.explicit = false;
+            }
+        }
+    }
+
+    pub(super) fn resolved(&mut self, resolution: Resolution, effects: &mut Vec<Effect>) {
+        match resolution {
+            Resolution::Stop => return self.interrupt(effects),
+            Resolution::Decided(decisions) => {
+                for decision in decisions {
+                    self.decide(decision, effects);
+                }
+            }
+            Resolution::Run => {
+                while let Some(number) = self.first(|call| call.state == CallState::Asking) {
+                    self.skip(number, effects);
+                }
+            }
+            Resolution::Reconsider => self.reconsider(|_| true),
+        }
+        self.go_on(effects);
+    }
+
+    fn decide(&mut self, decision: Decision, effects: &mut Vec<Effect>) {
+        let number = decision.number;
+        let Some(call) = self.calls.get_mut(number) else {
+            return;
+        };
+        let known = number >= self.reply_start && !call.state.is_settled();
+        if !known || call.revision != decision.revision || call.task.is_some() {
+            return;
+        }
+        let comment = decision.comment.map(|comment| comment.trim().to_owned());
+        if let Some(comment) = comment.filter(|comment| !comment.is_empty()) {
+            call.comment = Some(comment);
+        }
+        match decision.choice {
+            // What cannot be run cannot be allowed.
+            Choice::Answer(Answer { allow: true, .. }) if call.problem.is_some() => {}
+            Choice::Answer(answer) => call.task = Some(Task::Keep(answer)),
+            Choice::Skip => self.skip(number, effects),
+            Choice::Edit(arguments) => {
+                call.call.arguments = Value::Object(arguments);
+                call.edited = true;
+                call.revision += 1;
+                call.state = CallState::Proposed;
+                call.plan = None;
+                call.problem = None;
+                call.explicit = false;
+                call.shown = true;
+                call.task = Some(Task::Prepare);
+                effects.extend([Effect::Forget(number), Effect::Show(number)]);
+            }
+        }
+    }
+
+    /// An answer is kept, or could not be. One that holds for longer than its call may settle others.
+    pub(super) fn kept(
+        &mut self,
+        number: usize,
+        result: Result<(), Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Task::Keep(answer)) = self.calls[number].task.take() else {
+            return;
+        };
+        match result {
+            Ok(()) if answer.allow => {
+                let call = &mut self.calls[number];
+                call.state = CallState::Approved;
+                call.explicit = true;
+            }
+            Err(failure) if answer.allow => self.fail(number, failure, effects),
+            // A no holds, whether or not it could be kept.
+            _ => {
+                let silent = self.calls[number].comment.is_none();
+                self.closing |= silent && self.rules.on_denial == OnDenial::Stop;
+                self.deny(number, None, None, effects);
+            }
+        }
+        if answer.scope != Scope::Once {
+            self.reconsider(|call| !call.explicit);
+        }
+    }
+
+    /// Has the open calls of which this is true prepared again.
+    fn reconsider(&mut self, concerned: impl Fn(&TurnCall) -> bool) {
+        for call in &mut self.calls[self.reply_start..] {
+            if !call.state.is_settled() && call.task.is_none() && concerned(call) {
+                call.task = Some(Task::Prepare);
+            }
+        }
+    }
+
+    pub(super) fn finished(&mut self, number: usize, outcome: Outcome, effects: &mut Vec<Effect>) {
+        self.calls[number].duration = Some(outcome.duration);
+        match outcome.result {
+            Ok(success) => {
+                let text = text_of(success);
+                self.settle(number, CallState::Completed, text, None, effects);
+            }
+            Err(failure) => {
+                self.fail(number, failure, effects);
+                let denied = self.calls[number].state == CallState::Denied;
+                self.halted |= denied && self.stopped_by.is_some();
+            }
+        }
+    }
+
+    /// Runs the first approved call; once all are settled, the turn goes on or ends.
+    fn run_next(&mut self, effects: &mut Vec<Effect>) {
+        while let Some(number) = self.first(|call| call.state == CallState::Approved) {
+            // What the user said yes to in so many words survives a no to another call.
+            let survives = self.calls[number].explicit || !self.is_after_denial(number);
+            if self.halted || !survives {
+                self.leave_out(number, effects);
+                continue;
+            }
+            self.calls[number].state = CallState::Running;
+            self.state = State::Running(number);
+            effects.extend([Effect::Show(number), Effect::Run(number)]);
+            return;
+        }
+        self.store_results();
+        if self.stopped_by.is_some() {
+            self.end(TurnEnd::Denied, effects);
+        } else if self.by_hand {
+            self.end(TurnEnd::Answered, effects);
+        } else if self.rounds >= self.rules.max_tool_rounds {
+            self.end(TurnEnd::RoundLimit, effects);
+        } else {
+            self.state = State::Composing;
+            effects.push(Effect::Compose);
+        }
+    }
+
+    /// Puts the results into the conversation, in the order of the calls.
+    pub(super) fn store_results(&mut self) {
+        for call in &self.calls[self.reply_start..] {
+            self.conversation
+                .push_result(&call.call.id, call.result.as_deref().unwrap_or(CANCELLED));
+        }
+        self.conversation.close_open_calls(CANCELLED);
+        self.reply_start = self.calls.len();
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        number: usize,
+        state: CallState,
+        mut result: String,
+        note: Option<String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let call = &mut self.calls[number];
+        if call.edited && matches!(state, CallState::Completed | CallState::Failed) {
+            let arguments = call.call.arguments.to_string();
+            let arguments = dunlin_host::display::shorten(&arguments, MAX_EDITED_CHARS);
+            result.push_str("\n\nThe user changed this call before it ran, to: ");
+            result.push_str(&arguments);
+        }
+        if let Some(comment) = &call.comment {
+            result.push_str("\n\nThe user says about this call: ");
+            result.push_str(comment);
+        }
+        call.state = state;
+        call.task = None;
+        call.result = Some(result);
+        call.note = note;
+        effects.push(Effect::Show(number));
+    }
+
+    fn fail(&mut self, number: usize, failure: Failure, effects: &mut Vec<Effect>) {
+        match failure {
+            Failure::Denied { question } => self.deny(number, Some(question), None, effects),
+            Failure::Cancelled => {
+                let result = CANCELLED.to_owned();
+                self.settle(number, CallState::Cancelled, result, None, effects);
+            }
+            failure => {
+                let (result, note) = (failure.for_model(), failure.to_string());
+                self.calls[number].failure = Some(failure);
+                self.settle(number, CallState::Failed, result, Some(note), effects);
+            }
+        }
+    }
+
+    /// Refuses a call; without another question it is the one that its plan holds.
+    fn deny(
+        &mut self,
+        number: usize,
+        question: Option<String>,
+        rule: Option<String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let call = &mut self.calls[number];
+        let planned = || call.plan.as_ref().map(|plan| plan.question.clone());
+        let question = question
+            .or_else(planned)
+            .unwrap_or_else(|| call.call.tool.clone());
+        // What the user explains is for the model to hear.
+        let goes_back = rule.is_none() && call.comment.is_some();
+        let denial = Denial {
+            call: call.call.id.clone(),
+            tool: call.call.tool.clone(),
+            question: question.clone(),
+            rule: rule.clone(),
+            comment: call.comment.clone(),
+        };
+        self.denials.insert(number, denial);
+        if self.rules.on_denial == OnDenial::Stop && !goes_back {
+            let first = self.stopped_by.map_or(number, |first| first.min(number));
+            self.stopped_by = Some(first);
+        }
+        let failure = Failure::Denied { question };
+        let result = failure.for_model();
+        call.failure = Some(failure);
+        self.settle(number, CallState::Denied, result, rule, effects);
+    }
+
+    fn skip(&mut self, number: usize, effects: &mut Vec<Effect>) {
+        let result = SKIPPED.to_owned();
+        self.settle(number, CallState::Skipped, result, None, effects);
+    }
+
+    fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
+        let result = AFTER_DENIAL.to_owned();
+        let note = Some(AFTER_DENIAL.to_owned());
+        self.settle(number, CallState::NotRun, result, note, effects);
+    }
+
+    /// Whether a call that comes before this one was denied, so that the turn ends.
+    fn is_after_denial(&self, number: usize) -> bool {
+        self.stopped_by.is_some_and(|denied| denied < number)
+    }
+
+    /// The number of the first call of the last reply of which this is true.
+    fn first(&self, condition: impl Fn(&TurnCall) -> bool) -> Option<usize> {
+        self.calls[self.reply_start..]
+            .iter()
+            .position(condition)
+            .map(|index| self.reply_start + index)
+    }
+}
+
+/// The text of a result. Parts that are no text are named, so that the model does not take them for
+/// missing.
+fn text_of(success: Success) -> String {
+    let mut text = success.text;
+    for (media_type, bytes) in success.blobs {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{media_type}, {} bytes, not shown]", bytes.len()));
+    }
+    text
+}
