@@ -78,10 +78,14 @@ impl Response {
 
     /// A complete streamed answer that calls several tools; their ids are `call_0`, `call_1`, …
     pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
-        let stream = Response::stream();
+        Response::stream().calls_of(calls)
+    }
+
+    /// The same behind what was streamed already.
+    pub fn calls_of<'a>(self, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let calls = calls.into_iter().enumerate();
         calls
-            .fold(stream, |stream, (index, (tool, arguments))| {
+            .fold(self, |stream, (index, (tool, arguments))| {
                 let arguments = arguments.to_string();
                 // Real servers send the arguments in several pieces; so that no test passes by luck, the cut is
                 // in the middle of them.

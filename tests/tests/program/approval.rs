@@ -123,7 +123,14 @@ fn nothing_but_an_answer_answers() {
     chat.say("read it");
     chat.question();
     for garbage in [
-        "", "yes", "yy", "Y N", "1", "ja", "\u{ff59}", "/exit", "always y",
+        "",
+        "yes",
+        "yy",
+        "Y N",
+        "1",
+        "/exit",
+        "always y",
+        "never mind",
     ] {
         chat.answer(garbage);
         chat.question();
@@ -142,7 +149,7 @@ fn nothing_but_an_answer_answers() {
 }
 
 #[test]
-fn ctrl_c_and_ctrl_d_deny() {
+fn ctrl_c_and_ctrl_d_deny_and_end_the_turn() {
     for key in [Key::CtrlC, Key::CtrlD] {
         let provider = Provider::play([read(PATH), Response::reply("Good, without it.")]);
         let environment = environment(&provider);
@@ -151,10 +158,19 @@ fn ctrl_c_and_ctrl_d_deny() {
         chat.say("read it");
         chat.question();
         chat.terminal.press(key);
-        assert!(chat.prompt().contains("· denied"), "{:?}", chat.terminal);
+        let screen = chat.prompt();
+        assert!(
+            screen.contains("– read_file ../outside/notes.txt · cancelled\n(interrupted)\n"),
+            "{:?}",
+            chat.terminal
+        );
         assert!(chat.turn("go on").contains("Good, without it."));
         chat.leave();
         assert_eq!(environment.permissions(), Value::Null);
+        let results = provider.requests()[1].messages()[2]["content"].clone();
+        assert_eq!(results, "cancelled by user");
+        let denied = environment.run(["audit", "--denied"]);
+        assert!(denied.stdout.contains("notes.txt"), "{denied}");
     }
 }
 

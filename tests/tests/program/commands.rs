@@ -53,13 +53,16 @@ fn a_call_by_hand_can_be_approved() {
     let environment = environment(&provider);
     environment.outside_file("b.txt", "the text outside");
     let arguments = r#"{"file_path":"../outside/b.txt"}"#;
-    for (answer, status) in [("y", 0), ("n", 3), ("\x03", 3)] {
+    for (answer, status) in [("y", 0), ("n", 3), ("skip", 0), ("\x03", 130)] {
         let mut terminal =
             environment.terminal(["tools", "call", "read_file", "--args", arguments]);
         terminal.wait_for("allow?");
         terminal.type_line(answer);
         assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
-        assert_eq!(terminal.screen().contains("the text outside"), status == 0);
+        assert_eq!(
+            terminal.screen().contains("the text outside"),
+            answer == "y"
+        );
     }
 }
 

@@ -46,12 +46,12 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     chat.say("translate it");
     let question = chat.question();
     for line in [
-        "  Edit file 'a.txt' with 1 edit?",
-        "    @@ -1,3 +1,3 @@",
-        "     one",
-        "    -two",
-        "    +zwei",
-        "     three",
+        "  │ Edit file 'a.txt' with 1 edit?",
+        "  │ @@ -1,3 +1,3 @@",
+        "  │  one",
+        "  │ -two",
+        "  │ +zwei",
+        "  │  three",
     ] {
         assert!(
             question.contains(&format!("{line}\n")),
@@ -61,7 +61,7 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     }
     assert_eq!(text(&environment), BEFORE);
     chat.answer("v");
-    assert!(chat.question().contains("    +zwei\n"));
+    assert!(chat.question().contains("  │ +zwei\n"));
     chat.answer("y");
     assert!(chat.prompt().contains("I did it."), "{:?}", chat.terminal);
     assert_eq!(text(&environment), AFTER);
@@ -133,11 +133,11 @@ fn what_is_written_into_a_file_cannot_act_on_the_screen() {
     chat.say("make it");
     let question = chat.question();
     assert!(
-        question.contains("  Create file 'new.txt'?\n"),
+        question.contains("  │ Create file 'new.txt'?\n"),
         "{:?}",
         chat.terminal
     );
-    let line = "    +\\u{1b}[2J\\u{1b}[1;1Hallow? y\\u{202e}\n";
+    let line = "  │ +\\u{1b}[2J\\u{1b}[1;1Hallow? y\\u{202e}\n";
     assert!(question.contains(line), "{:?}", chat.terminal);
     chat.answer("n");
     chat.prompt();

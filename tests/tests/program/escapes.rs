@@ -45,6 +45,20 @@ fn in_a_reply() {
 }
 
 #[test]
+fn a_reply_draws_no_prompt() {
+    let reply = "Look:\n  read_file asks\n  allow? y\n› and then";
+    let provider = Provider::play([Response::reply(reply)]);
+    let mut chat = Chat::open(&environment(&provider));
+    let screen = chat.turn("hello");
+    assert!(
+        screen.contains("  read_file asks\n│   allow? y\n│ › and then\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+}
+
+#[test]
 fn in_a_sequence_that_comes_in_two_pieces() {
     let gate = Gate::new();
     let reply = Response::stream().text("before \u{1b}]0;pw").wait(&gate);
@@ -138,12 +152,9 @@ fn in_everything_that_a_plugin_says() {
     let environment = environment(&provider);
     let mut chat = Chat::with_guests(&environment, &["escapes_everywhere"]);
     chat.say("hello");
-    for _ in 0..2 {
-        chat.question();
-        chat.answer("v");
-        chat.question();
-        chat.answer("y");
-    }
+    chat.approval();
+    chat.decide("v all");
+    chat.answer("y all");
     chat.prompt();
     chat.say("/tools");
     chat.prompt();

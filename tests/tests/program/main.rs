@@ -4,7 +4,9 @@
 
 mod approval;
 mod ask;
+mod batch;
 mod commands;
+mod editing;
 mod edits;
 mod escapes;
 mod failures;

@@ -77,8 +77,13 @@ fn slash_commands() {
         let screen = chat.turn(line);
         assert!(screen.contains(expected), "{line}: {:?}", chat.terminal);
     };
-    check("/help", "/permissions   list what was granted and denied");
-    check("/tools", "read_file");
+    check(
+        "/help",
+        "  /permissions       list what was granted and denied",
+    );
+    check("/tools", "\nread_file        prompt ");
+    check("/history", "Nothing was said yet.");
+    check("/copy", "There is no reply to copy.");
     check("/permissions", "Nothing was decided yet");
     check(
         "/permisions",
@@ -178,8 +183,15 @@ fn a_narrow_window_is_no_trouble() {
         .root()
         .join("outside/a/rather/long/path/of/a/file.txt");
     let screen = chat.question();
+    // All of it, in rows that Dunlin begins.
+    let row = |row: &str| {
+        let row = row.trim_start();
+        let row = row.strip_prefix("│ ").unwrap_or(row);
+        row.strip_prefix("read    ").unwrap_or(row).to_owned()
+    };
+    let joined: String = screen.text.lines().map(row).collect();
     assert!(
-        screen.contains(&path.display().to_string()),
+        joined.contains(&path.display().to_string()),
         "{:?}",
         chat.terminal
     );

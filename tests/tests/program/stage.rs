@@ -12,12 +12,16 @@ const PROMPT: &str = "›";
 /// What stands where an approval is answered.
 const QUESTION: &str = "  allow?";
 
+/// What stands where several calls are approved.
+const APPROVAL: &str = "  approve?";
+
 /// The program with an open chat.
 pub struct Chat {
     pub terminal: Terminal,
     /// How many prompts and questions were waited for.
     prompts: usize,
     questions: usize,
+    approvals: usize,
 }
 
 /// Folders whose only agent talks to `provider`.
@@ -47,6 +51,7 @@ impl Chat {
             terminal,
             prompts: 0,
             questions: 0,
+            approvals: 0,
         };
         chat.prompt();
         chat
@@ -101,6 +106,24 @@ impl Chat {
             });
         self.questions = lines(&screen, QUESTION);
         screen
+    }
+
+    /// Waits for the next line in which one of several calls is decided about.
+    pub fn approval(&mut self) -> Screen {
+        let before = self.approvals;
+        let screen = self
+            .terminal
+            .wait_until(&format!("approval {before}"), |screen| {
+                is_next(screen, APPROVAL, before) && screen.cursor_line.trim_end() == APPROVAL
+            });
+        self.approvals = lines(&screen, APPROVAL);
+        screen
+    }
+
+    /// Decides about one of several calls and waits for the next line to do so.
+    pub fn decide(&mut self, line: &str) -> Screen {
+        self.answer(line);
+        self.approval()
     }
 
     /// Answers the question that is being asked.

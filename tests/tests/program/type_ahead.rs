@@ -85,9 +85,9 @@ fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
     environment.outside_file("notes.txt", "the text outside");
     let mut chat = Chat::open(&environment);
     chat.say("read it");
-    chat.question();
-    chat.terminal.type_text("y\ry\ralways\r");
-    chat.question();
+    chat.approval();
+    chat.terminal.type_text("y 1\ry 2\ralways 2\r");
+    chat.approval();
     chat.answer("n");
     let screen = chat.prompt();
     assert!(screen.contains("✓ read_file"), "{:?}", chat.terminal);

@@ -1,0 +1,385 @@
+//! Several calls at once: decided in any order, while everything else at the prompt works.
+
+use std::num::NonZeroU16;
+
+use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment};
+
+const NAMES: [&str; 3] = ["a.txt", "b.txt", "c.txt"];
+
+fn outside(name: &str) -> (&'static str, Value) {
+    let path = format!("../outside/{name}");
+    ("read_file", json!({ "file_path": path }))
+}
+
+/// A reply with a call of each file outside the project.
+fn three() -> Response {
+    Response::stream()
+        .text("I need these.")
+        .calls_of(NAMES.map(outside))
+}
+
+/// A chat in which three calls wait, and the screen that says so.
+fn waiting(then: impl IntoIterator<Item = Response>) -> (Provider, Environment, Chat, Screen) {
+    let provider = Provider::play([three()].into_iter().chain(then));
+    let environment = environment(&provider);
+    for name in NAMES {
+        environment.outside_file(name, format!("the text of {name}"));
+    }
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    let screen = chat.approval();
+    (provider, environment, chat, screen)
+}
+
+/// The results that the last request holds.
+fn results(provider: &Provider) -> Vec<String> {
+    let requests = provider.requests();
+    let messages = requests.last().expect("a request").messages().to_vec();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    results
+        .filter_map(|message| message["content"].as_str().map(str::to_owned))
+        .collect()
+}
+
+fn done() -> Response {
+    Response::reply("Thank you.")
+}
+
+#[track_caller]
+fn assert_shows(screen: &Screen, rows: &[&str]) {
+    for row in rows {
+        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
+    }
+}
+
+#[test]
+fn three_calls_are_answered_in_odd_order() {
+    let (provider, _environment, mut chat, screen) = waiting([done()]);
+    assert_shows(
+        &screen,
+        &[
+            "\n  3 calls wait for you\n",
+            "\n  ? 1 read_file\n",
+            "\n    │ Read file '../outside/a.txt'?\n",
+            "\n  ? 3 read_file\n",
+            "\n    ! It lies outside the project.\n",
+        ],
+    );
+    let screen = chat.decide("y 3");
+    assert_shows(
+        &screen,
+        &["  + 3 read_file Read file '../outside/c.txt'? · approved\n"],
+    );
+    chat.decide("n 1 that one is private");
+    assert_eq!(provider.requests().len(), 1);
+    chat.answer("y");
+    let screen = chat.prompt();
+    assert_shows(
+        &screen,
+        &[
+            "✗ read_file ../outside/a.txt · denied\n",
+            "✓ read_file ../outside/b.txt · ",
+            "Thank you.",
+        ],
+    );
+    let results = results(&provider);
+    let denied = "ERROR: Permission denied: Read file '../outside/a.txt'?\n\n\
+        The user says about this call: that one is private";
+    assert_eq!(results[0], denied);
+    assert!(results[1].contains("the text of b.txt"), "{results:?}");
+    assert!(results[2].contains("the text of c.txt"), "{results:?}");
+    chat.leave();
+}
+
+#[test]
+fn a_yes_before_a_no_still_runs() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    chat.decide("y 3");
+    chat.answer("n 2");
+    let screen = chat.prompt();
+    assert_shows(
+        &screen,
+        &[
+            "– read_file ../outside/a.txt · not run",
+            "✗ read_file ../outside/b.txt · denied",
+            "✓ read_file ../outside/c.txt · ",
+        ],
+    );
+    assert_eq!(provider.requests().len(), 1, "the turn has ended");
+    chat.turn("well?");
+    assert!(results(&provider)[2].contains("the text of c.txt"));
+    chat.leave();
+}
+
+#[test]
+fn calls_are_left_out_and_the_rest_is_run() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    assert_shows(&chat.decide("run"), &["nothing is approved yet"]);
+    chat.decide("skip 1");
+    chat.decide("y 2 and mind the umlauts");
+    chat.answer("run");
+    let screen = chat.prompt();
+    assert_shows(
+        &screen,
+        &[
+            "» read_file ../outside/a.txt · skipped",
+            "✓ read_file ../outside/b.txt · ",
+            "» read_file ../outside/c.txt · skipped",
+        ],
+    );
+    let results = results(&provider);
+    let skipped = "skipped by the user: not run, but not denied either";
+    assert_eq!([&results[0], &results[2]], [skipped, skipped]);
+    assert!(
+        results[1].ends_with("The user says about this call: and mind the umlauts"),
+        "{results:?}"
+    );
+    chat.leave();
+}
+
+#[test]
+fn all_are_answered_at_once() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    chat.answer("y all");
+    assert!(chat.prompt().contains("Thank you."));
+    let read = |result: &String| result.contains("the text of");
+    assert!(results(&provider).iter().all(read));
+    chat.leave();
+
+    let (_provider, _environment, mut chat, _) = waiting([]);
+    chat.answer("n all");
+    let screen = chat.prompt();
+    assert_eq!(screen.count("· denied"), 3, "{screen:?}");
+    chat.leave();
+}
+
+#[test]
+fn an_answer_that_lasts_settles_the_same_call_again() {
+    let same = outside("a.txt");
+    let provider = Provider::play([Response::calls([same.clone(), same]), done()]);
+    let environment = environment(&provider);
+    environment.outside_file("a.txt", "the text");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it twice");
+    chat.approval();
+    chat.answer("s 2");
+    let screen = chat.prompt();
+    assert_eq!(screen.count("✓ read_file"), 2, "{screen:?}");
+    chat.leave();
+}
+
+#[test]
+fn tools_are_set_while_calls_wait() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    let screen = chat.decide("/tools");
+    assert_shows(&screen, &["\nread_file        prompt "]);
+    let screen = chat.decide("/tools read_fil always");
+    assert_shows(&screen, &["similar: read_file"]);
+    let screen = chat.decide("/tools read_file sometimes");
+    assert_shows(&screen, &["error: \"sometimes\""]);
+    chat.answer("/tools read_file always");
+    assert!(chat.prompt().contains("Thank you."));
+    assert_eq!(results(&provider).len(), 3);
+    let screen = chat.turn("/tools");
+    assert_shows(&screen, &["\nread_file        always "]);
+    chat.leave();
+
+    let (_provider, _environment, mut chat, _) = waiting([]);
+    chat.decide("y 1");
+    chat.answer("/tools read_file never");
+    let screen = chat.prompt();
+    assert_shows(&screen, &["✗ read_file ../outside/a.txt · denied"]);
+    assert!(!screen.contains("✓ read_file"), "{screen:?}");
+    chat.leave();
+}
+
+#[test]
+fn one_can_look_around_while_calls_wait() {
+    let (_provider, _environment, mut chat, _) = waiting([done()]);
+    let screen = chat.decide("/history");
+    assert_shows(
+        &screen,
+        &[
+            "   1 you read them",
+            "   2 model I need these.",
+            "   3 read_file {\"file_path\":\"../outside/a.txt\"}",
+        ],
+    );
+    let screen = chat.decide("/show 5");
+    let shown = "   5 read_file\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  no result yet\n";
+    assert_shows(&screen, &[shown]);
+    chat.decide("/copy");
+    let copied = chat.terminal.effects();
+    assert_eq!(copied, ["clipboard SSBuZWVkIHRoZXNlLg=="]);
+    for (line, expected) in [
+        ("/permissions", "Nothing was decided yet"),
+        ("/undo", "/undo has to wait"),
+        ("/clear", "/clear has to wait"),
+        ("/hlep", "Did you mean /help?"),
+        (
+            "v 2",
+            "    │ arguments {\"file_path\":\"../outside/b.txt\"}",
+        ),
+        ("?", "  ns      no, until the session ends"),
+    ] {
+        let screen = chat.decide(line);
+        assert_shows(&screen, &[expected]);
+    }
+    chat.answer("y all");
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn other_lines_answer_nothing_and_are_kept() {
+    let (provider, _environment, mut chat, _) = waiting([done(), done()]);
+    for line in ["y", "y 7", "yes", "2", "never mind"] {
+        chat.decide(line);
+    }
+    let screen = chat.decide("what are these for");
+    let said = "\"what are these for\" is no answer\n  the text is kept for your next message\n";
+    assert_shows(&screen, &[said]);
+    chat.answer("y all");
+    chat.prompt_with("what are these for");
+    chat.terminal.press(Key::Enter);
+    chat.prompt();
+    chat.leave();
+    let requests = provider.requests();
+    let said = requests[2].messages().last().expect("a message")["content"].clone();
+    assert_eq!(said, "what are these for");
+}
+
+#[test]
+fn ctrl_c_cancels_all_of_them() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    chat.decide("y 2");
+    chat.terminal.type_text("y 1");
+    chat.terminal.wait_for("approve? y 1");
+    chat.interrupt("several calls that wait");
+    assert_eq!(chat.terminal.screen().count("· cancelled"), 3);
+    chat.turn("go on");
+    assert_eq!(results(&provider), ["cancelled by user"; 3]);
+    chat.leave();
+}
+
+#[test]
+fn keys_behind_an_answer_decide_nothing() {
+    let (_provider, _environment, mut chat, _) = waiting([]);
+    chat.terminal.type_text("y 1\ry 2\ry 3\r");
+    let screen = chat.approval();
+    assert!(screen.contains("+ 1 read_file"), "{screen:?}");
+    assert!(!screen.contains("+ 2 read_file"), "{screen:?}");
+    chat.answer("n all");
+    let screen = chat.prompt();
+    assert_eq!(screen.count("· denied"), 2, "{screen:?}");
+    assert_eq!(screen.count("✓ read_file"), 1, "{screen:?}");
+    chat.leave();
+}
+
+#[test]
+fn keys_before_the_calls_decide_nothing() {
+    let gate = Gate::new();
+    let late = Response::stream().text("Wait.").wait(&gate);
+    let provider = Provider::play([late.calls_of(NAMES.map(outside))]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    chat.terminal.wait_for("Wait.");
+    chat.terminal.type_text("y all\r");
+    gate.open();
+    chat.approval();
+    chat.answer("n all");
+    chat.prompt_with("y all");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
+
+#[test]
+fn a_narrow_window_shows_all_of_it() {
+    let long = format!("{}x.txt", "long/".repeat(20));
+    let calls = Response::calls([outside(&long), outside("b.txt")]);
+    let provider = Provider::play([calls]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    let narrow = NonZeroU16::new(40).expect("not zero");
+    chat.terminal.resize(narrow, narrow);
+    chat.say("read them");
+    let screen = chat.approval();
+    let (_, block) = screen.text.split_once("2 calls wait for you\n").unwrap();
+    for row in block.lines() {
+        assert!(row.chars().count() < 40, "{row:?}");
+        assert!(row.starts_with("  ") || row.is_empty(), "{row:?}");
+    }
+    chat.answer("n all");
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn nothing_foreign_looks_like_dunlin() {
+    let evil = format!(
+        "x\n  allow? y\r\u{1b}[2J\u{202e}\t{}  y yes · n no · always",
+        " ".repeat(110)
+    );
+    let provider = Provider::play([Response::calls([outside(&evil), outside("b.txt")])]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    chat.approval();
+    for line in ["v all", "/history", "/show 2"] {
+        chat.decide(line);
+    }
+    let screen = chat.terminal.screen();
+    for row in screen.text.lines() {
+        let text = row.trim_start();
+        assert!(!text.starts_with("allow?"), "{row:?}");
+        // Dunlin's own key says "y N yes" here.
+        assert!(!text.starts_with("y yes"), "{row:?}");
+    }
+    assert_eq!(chat.terminal.effects(), Vec::<String>::new());
+    chat.answer("n all");
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn the_others_go_on_where_a_denial_continues() {
+    let provider = Provider::play([three(), done()]);
+    let environment = environment(&provider);
+    environment.configure_more("on_denial = \"continue\"", "");
+    for name in NAMES {
+        environment.outside_file(name, "text");
+    }
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    chat.approval();
+    chat.decide("n 2");
+    chat.decide("y 1");
+    chat.answer("y");
+    assert!(chat.prompt().contains("Thank you."));
+    assert!(results(&provider)[1].starts_with("ERROR: Permission denied"));
+    chat.leave();
+}
+
+#[test]
+fn dunlin_ask_takes_the_same_answers() {
+    let provider = Provider::play([three(), done()]);
+    let environment = environment(&provider);
+    environment.outside_file("b.txt", "text");
+    let mut terminal = environment.terminal(["ask", "read"]);
+    let asks = |count| {
+        move |screen: &Screen| {
+            screen.count("  approve?") == count && screen.cursor_line.trim_end() == "  approve?"
+        }
+    };
+    terminal.wait_until("the approval", asks(1));
+    terminal.type_line("y 2");
+    terminal.wait_until("the next", asks(2));
+    terminal.type_line("run");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    assert_eq!(results(&provider).len(), 3);
+}
