@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
-use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin};
+use dunlin_host::{CommandOptions, Host, HostOptions, Limits, Permissions, Plugin};
 use tokio::runtime::Runtime;
 
 use crate::config::paths;
@@ -159,6 +159,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         .collect(),
         session: session.to_owned(),
         limits: Limits::standard(),
+        commands: CommandOptions::none(),
     }
 }
 

@@ -160,6 +160,7 @@ fn main() -> Result<()> {
             protected: Vec::new(),
             session: "bench".into(),
             limits: Limits::standard(),
+            commands: dunlin_host::CommandOptions::none(),
         },
         vec![Plugin {
             name: embedded.name.into(),

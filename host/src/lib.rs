@@ -23,6 +23,7 @@ mod audit;
 mod bindings;
 pub mod call;
 mod capability;
+pub mod command;
 pub mod display;
 pub mod edit;
 mod engine;
@@ -31,6 +32,7 @@ mod host;
 pub mod limits;
 pub mod permission;
 mod plugin;
+pub mod process;
 mod resolve;
 mod schema;
 pub mod target;
@@ -46,6 +48,7 @@ pub use host::{Host, HostError};
 pub use limits::Limits;
 pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{LoadError, Plugin, Tool};
+pub use process::CommandOptions;
 pub use resolve::ResolveError;
 
 /// Everything the host needs to know; nothing is read from the environment.
@@ -74,6 +77,8 @@ pub struct HostOptions {
     pub session: String,
     /// What one call may use.
     pub limits: Limits,
+    /// How commands are run.
+    pub commands: CommandOptions,
 }
 
 /// Shows how far a running call is.

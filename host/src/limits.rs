@@ -151,3 +151,7 @@ pub(crate) const MAX_PATTERN_BYTES: usize = MIB;
 
 /// Size of a component, in bytes. Interpreters for other languages are 20 MB.
 pub(crate) const MAX_COMPONENT_BYTES: usize = 64 * MIB;
+
+/// Bytes of a command line. The kernel takes 128 KiB as one argument of a program; the shell's own words and a
+/// margin come off that.
+pub(crate) const MAX_COMMAND_BYTES: usize = 120 * KIB;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
-use dunlin_host::{Host, HostOptions, Limits, NoProgress, Plugin};
+use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -138,6 +138,7 @@ impl Sandbox {
             protected: vec![root.join("config"), root.join("data")],
             session: "a session".to_owned(),
             limits,
+            commands: CommandOptions::none(),
         }
     }
 

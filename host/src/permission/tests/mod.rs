@@ -50,6 +50,7 @@ impl Fixture {
             protected: vec![self.root.join("config")],
             session: "s".into(),
             limits: Limits::standard(),
+            commands: crate::CommandOptions::none(),
         })
         .unwrap()
     }

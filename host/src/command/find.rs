@@ -1,0 +1,369 @@
+//! Finds the commands in a line that is not simple.
+//!
+//! What is found here only makes things stricter: a program that is denied refuses the line, a file that looks
+//! like a secret is pointed out. So this reads roughly and generously, the line is asked about in any case, and
+//! a shell trick that hides a command from it gains nothing over being asked about. It is linear in the line
+//! but for substitutions, which are read again one level deeper, and those end at [`MAX_DEPTH`].
+//!
+//! No parser of others reads the line: the ones there are for shells overflow their stack, take exponential
+//! time or crash on lines that a model can write, and each of those would end the chat.
+
+use super::builtins;
+
+/// Substitutions within one another that are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// Commands of one line that are looked at. More are not judged by anybody.
+const MAX_COMMANDS: usize = 256;
+
+/// A word; `None` where it is not known before the line runs.
+pub(super) type Word = Option<String>;
+
+/// What stands in a line.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The words of each command, its name first.
+    pub(super) commands: Vec<Vec<Word>>,
+    /// Where redirections lead.
+    pub(super) files: Vec<String>,
+}
+
+/// Finds what can be found.
+pub(super) fn commands(line: &str) -> Found {
+    let mut found = Found::default();
+    look(line, 0, &mut found);
+    found
+}
+
+fn look(text: &str, depth: usize, found: &mut Found) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    Finder::new(text.chars().collect(), depth, found).run();
+}
+
+struct Finder<'a> {
+    chars: Vec<char>,
+    at: usize,
+    depth: usize,
+    command: Vec<Word>,
+    word: String,
+    has_word: bool,
+    is_known: bool,
+    is_quoted: bool,
+    /// The word under way is where a redirection leads.
+    is_file: bool,
+    /// The words up to the next separator are no command.
+    is_header: bool,
+    /// Delimiters of here-documents that begin at the next line, and whether they are read literally.
+    here_documents: Vec<(String, bool)>,
+    found: &'a mut Found,
+}
+
+impl<'a> Finder<'a> {
+    fn new(chars: Vec<char>, depth: usize, found: &'a mut Found) -> Finder<'a> {
+        Finder {
+            chars,
+            at: 0,
+            depth,
+            command: Vec::new(),
+            word: String::new(),
+            has_word: false,
+            is_known: true,
+            is_quoted: false,
+            is_file: false,
+            is_header: false,
+            here_documents: Vec::new(),
+            found,
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.chars.get(self.at + ahead).copied()
+    }
+
+    fn run(&mut self) {
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match c {
+                ' ' | '\t' | '\r' => self.end_word(),
+                '\n' => {
+                    self.end_command();
+                    self.skip_here_documents();
+                }
+                '&' if self.peek(0) == Some('>') => self.end_word(),
+                ';' | '&' | '|' | '(' | ')' => self.end_command(),
+                '<' | '>' => self.redirection(c),
+                '#' if !self.has_word => {
+                    while self.peek(0).is_some_and(|c| c != '\n') {
+                        self.at += 1;
+                    }
+                }
+                '\\' => match self.peek(0) {
+                    Some('\n') => self.at += 1,
+                    Some(next) => {
+                        self.at += 1;
+                        self.push(next, true);
+                    }
+                    None => {}
+                },
+                '\'' => {
+                    self.has_word = true;
+                    self.is_quoted = true;
+                    while let Some(c) = self.peek(0) {
+                        self.at += 1;
+                        if c == '\'' {
+                            break;
+                        }
+                        self.word.push(c);
+                    }
+                }
+                '"' => {
+                    self.has_word = true;
+                    self.is_quoted = true;
+                    self.double_quoted();
+                }
+                '$' => self.dollar(),
+                '`' => self.backquoted(),
+                // A pattern may stand for any name; a single `[` is a command.
+                '*' | '?' | '{' | '}' | '~' | '[' | ']' => {
+                    let is_alone =
+                        !self.has_word && self.peek(0).is_none_or(|c| " \t\n;".contains(c));
+                    self.is_known &= is_alone || c == '~';
+                    self.push(c, false);
+                }
+                c => self.push(c, false),
+            }
+        }
+        self.end_command();
+    }
+
+    fn push(&mut self, c: char, quoted: bool) {
+        self.has_word = true;
+        self.is_quoted |= quoted;
+        self.word.push(c);
+    }
+
+    fn double_quoted(&mut self) {
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match c {
+                '"' => return,
+                '\\' => {
+                    let Some(next) = self.peek(0) else { return };
+                    self.at += 1;
+                    if !"\"\\$`\n".contains(next) {
+                        self.word.push('\\');
+                    }
+                    if next != '\n' {
+                        self.word.push(next);
+                    }
+                }
+                '$' => self.dollar(),
+                '`' => self.backquoted(),
+                c => self.word.push(c),
+            }
+        }
+    }
+
+    /// Behind a `$`.
+    fn dollar(&mut self) {
+        self.has_word = true;
+        self.is_known = false;
+        match self.peek(0) {
+            Some('(') => {
+                self.at += 1;
+                self.substitution('(', ')');
+            }
+            Some('{') => {
+                self.at += 1;
+                self.substitution('{', '}');
+            }
+            Some('\'') => {
+                self.at += 1;
+                while let Some(c) = self.peek(0) {
+                    self.at += 1;
+                    match c {
+                        '\'' => break,
+                        '\\' => self.at += 1,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks into what stands up to the closing bracket, or as far as there is anything.
+    fn substitution(&mut self, open: char, close: char) {
+        let start = self.at;
+        let mut level = 1;
+        let mut quote = None;
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(q), c) if q == c => quote = None,
+                (None | Some('"'), '\\') => self.at += 1,
+                (None, c) if c == open => level += 1,
+                (None, c) if c == close => level -= 1,
+                _ => {}
+            }
+            if level == 0 {
+                break;
+            }
+        }
+        self.at = self.at.min(self.chars.len());
+        let end = if level == 0 { self.at - 1 } else { self.at };
+        let inside: String = self.chars[start..end].iter().collect();
+        if open == '{' {
+            // What it stands for may hold substitutions itself.
+            if let Some(at) = inside.find(['$', '`']) {
+                look(&inside[at..], self.depth + 1, self.found);
+            }
+        } else {
+            look(&inside, self.depth + 1, self.found);
+        }
+    }
+
+    fn backquoted(&mut self) {
+        self.has_word = true;
+        self.is_known = false;
+        let mut inside = String::new();
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match c {
+                '`' => break,
+                '\\' => {
+                    if let Some(next) = self.peek(0) {
+                        self.at += 1;
+                        if !"`\\$".contains(next) {
+                            inside.push('\\');
+                        }
+                        inside.push(next);
+                    }
+                }
+                c => inside.push(c),
+            }
+        }
+        look(&inside, self.depth + 1, self.found);
+    }
+
+    fn redirection(&mut self, c: char) {
+        // The number in front belongs to it.
+        if self.word.chars().all(|c| c.is_ascii_digit()) && !self.is_quoted {
+            self.word.clear();
+            self.has_word = false;
+        }
+        self.end_word();
+        if self.peek(0) == Some('(') {
+            self.at += 1;
+            self.substitution('(', ')');
+            return;
+        }
+        if c == '<' && self.peek(0) == Some('<') {
+            self.at += 1;
+            if self.peek(0) != Some('<') {
+                self.here_document();
+                return;
+            }
+        }
+        while self.peek(0).is_some_and(|c| "<>&|-".contains(c)) {
+            self.at += 1;
+        }
+        self.is_file = true;
+    }
+
+    fn here_document(&mut self) {
+        while self.peek(0).is_some_and(|c| "- \t".contains(c)) {
+            self.at += 1;
+        }
+        let mut delimiter = String::new();
+        let mut is_literal = false;
+        while let Some(c) = self.peek(0).filter(|c| !" \t\n;&|<>()".contains(*c)) {
+            self.at += 1;
+            if "'\"\\".contains(c) {
+                is_literal = true;
+            } else {
+                delimiter.push(c);
+            }
+        }
+        self.here_documents.push((delimiter, is_literal));
+    }
+
+    /// The text of here-documents is no command, but may hold some.
+    fn skip_here_documents(&mut self) {
+        for (delimiter, is_literal) in std::mem::take(&mut self.here_documents) {
+            let start = self.at;
+            let mut end = self.chars.len();
+            while self.at < self.chars.len() {
+                let line = self.at;
+                while self.peek(0).is_some_and(|c| c != '\n') {
+                    self.at += 1;
+                }
+                let text: String = self.chars[line..self.at].iter().collect();
+                self.at += 1;
+                if text.trim_start_matches('\t') == delimiter {
+                    end = line;
+                    break;
+                }
+            }
+            self.at = self.at.min(self.chars.len());
+            if !is_literal && self.depth < MAX_DEPTH {
+                let text = self.chars[start..end].to_vec();
+                let mut inside = Finder::new(text, self.depth + 1, self.found);
+                // A quote ends nothing there, so it is read on behind each.
+                while inside.at < inside.chars.len() {
+                    inside.double_quoted();
+                }
+            }
+        }
+    }
+
+    fn end_word(&mut self) {
+        if !self.has_word {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        let is_quoted = std::mem::take(&mut self.is_quoted);
+        let is_known = std::mem::replace(&mut self.is_known, true);
+        self.has_word = false;
+        if std::mem::take(&mut self.is_file) {
+            if is_known {
+                self.found.files.push(word);
+            }
+            return;
+        }
+        if self.command.is_empty() && !is_quoted {
+            if is_known && builtins::is_header(&word) {
+                self.is_header = true;
+            }
+            if (is_known && builtins::is_before_command(&word)) || is_assignment(&word) {
+                return;
+            }
+        }
+        self.command.push(is_known.then_some(word));
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.is_file = false;
+        let command = std::mem::take(&mut self.command);
+        let is_header = std::mem::take(&mut self.is_header);
+        if !command.is_empty() && !is_header && self.found.commands.len() < MAX_COMMANDS {
+            self.found.commands.push(command);
+        }
+    }
+}
+
+/// `NAME=value`, `NAME+=value`.
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else {
+        return false;
+    };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty()
+        && name.chars().all(is_letter)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+}

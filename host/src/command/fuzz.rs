@@ -1,0 +1,360 @@
+//! Holds the reading of simple commands against what shells really do.
+//!
+//! A line that is read as simple is run by `sh` and by `bash`, in an empty environment and an empty folder, with a
+//! search path in which every name there is stands for the same probe. The probe writes down the words it was
+//! started with. Exactly one of it has to have run, with exactly the words that were read.
+//!
+//! Shared by a test, which takes a fixed number of seeded lines, and by the bench `fuzz_commands`, which goes on for
+//! as long as it is told. Lines worth keeping go to [`KEPT`].
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+/// Reads a line; `None` when it is not simple.
+pub type Read = fn(&str) -> Option<Vec<String>>;
+
+/// Names of the probe: usual ones, and some that shells take for their own.
+const NAMES: &[&str] = &[
+    "probe", "p", "a.b", "x_1", "g++", "a-b", "Z", "0", "7z", "..x", "a+", "cargo", "rm", "if",
+    "then", "time", "do", "select", "function", "coproc", "echo", "test", "[", "[[", "true",
+    "false", "pwd", "cd", "eval", "exec", "source", ".", ":", "set", "read", "trap", "local",
+    "let", "type", "hash", "jobs", "kill", "wait", "fg", "printf", "export", "command", "builtin",
+    "alias", "enable", "shopt", "mapfile", "compgen", "umask", "times", "getopts", "chdir", "help",
+    "history", "fc", "dirs", "pushd", "popd", "declare", "typeset", "suspend", "logout", "bind",
+    "complete", "caller", "disown", "ulimit", "unset", "shift", "return", "break", "continue",
+    "exit", "readonly", "newgrp",
+];
+
+/// Pieces of lines: what is plain, what looks plain, and everything that means something.
+const PIECES: &[&str] = &[
+    "a",
+    "Z",
+    "0",
+    "1",
+    "2",
+    "9",
+    "-",
+    "--",
+    "_",
+    ".",
+    "/",
+    ",",
+    ":",
+    "=",
+    "+",
+    "@",
+    "%",
+    "^",
+    "~",
+    "a~1",
+    "HEAD~2",
+    "x=y",
+    "a=~",
+    "a:~",
+    "-f",
+    "--flag=value",
+    "é",
+    "日本",
+    "ß",
+    "🦀",
+    "\u{a0}",
+    "\u{200b}",
+    "\u{202e}",
+    "\u{3000}",
+    " ",
+    "  ",
+    "   ",
+    "\t",
+    "\n",
+    "\r",
+    "\u{7f}",
+    "\u{1}",
+    "'",
+    "''",
+    "'a b'",
+    "'$x'",
+    "'\\'",
+    "'|;&'",
+    "\"",
+    "\"\"",
+    "\"a b\"",
+    "\"\\\"\"",
+    "\"\\\\\"",
+    "\"\\$x\"",
+    "\"\\`\"",
+    "\"\\n\"",
+    "\"a'b\"",
+    "'a\"b'",
+    "\"$x\"",
+    "\"$(p)\"",
+    "\"!\"",
+    "\"#\"",
+    "\"*\"",
+    "\"~\"",
+    "\\",
+    "\\ ",
+    "\\n",
+    "$",
+    "$x",
+    "${x}",
+    "$(p)",
+    "$((1))",
+    "$'a'",
+    "$\"a\"",
+    "`p`",
+    "|",
+    "||",
+    "&",
+    "&&",
+    ";",
+    ";;",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{a,b}",
+    "{1..3}",
+    "*",
+    "?",
+    "[a]",
+    "[",
+    "]",
+    "!",
+    "#",
+    "#c",
+    "<",
+    ">",
+    ">>",
+    ">&1",
+    "2>&1",
+    "1>&2",
+    ">&2",
+    ">&-",
+    "2>",
+    ">/dev/null",
+    "> /dev/null",
+    "2>/dev/null",
+    "2> /dev/null",
+    ">>/dev/null",
+    "</dev/null",
+    "0</dev/null",
+    "< /dev/null",
+    "&>/dev/null",
+    "3>/dev/null",
+    "12>&1",
+    ">|/dev/null",
+    "<>/dev/null",
+    "/dev/null",
+    ">f",
+    "<<E",
+    "<<<a",
+    "<(p)",
+    ">(p)",
+    "%1",
+    "p",
+];
+
+/// How simple commands may end.
+const ENDS: &[&str] = &[
+    ">/dev/null",
+    "2>/dev/null",
+    "2>&1",
+    "> /dev/null 2>&1",
+    "</dev/null",
+    ">&2",
+    " ",
+];
+
+/// Any pieces, one after the other.
+pub fn any_line() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES), 0..8).prop_map(|pieces| pieces.concat())
+}
+
+/// A command with words of any pieces, as it is mostly simple but for one or two of them.
+pub fn command() -> impl Strategy<Value = String> {
+    let plain = prop::sample::select(&PIECES[..27]);
+    let piece = prop_oneof![
+        5 => plain.prop_map(str::to_owned),
+        2 => "[ -&(-~]{0,6}".prop_map(|text| format!("'{text}'")),
+        2 => "([ -!#%-\\[\\]-_a-~]|\\\\[\"$`\\\\na!]){0,6}".prop_map(|text| format!("\"{text}\"")),
+        1 => "\\PC{0,3}".prop_map(|text| format!("'{}'", text.replace('\'', ""))),
+    ];
+    let word = prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.concat());
+    let words = prop::collection::vec(word, 0..4);
+    let end = prop::collection::vec(prop::sample::select(ENDS), 0..2);
+    let disturbance = prop::option::weighted(
+        0.4,
+        (prop::sample::select(PIECES), any::<prop::sample::Index>()),
+    );
+    (prop::sample::select(NAMES), words, end, disturbance).prop_map(
+        |(name, words, end, disturbance)| {
+            let mut line = name.to_owned();
+            for part in words.iter().map(String::as_str).chain(end) {
+                line.push(' ');
+                line.push_str(part);
+            }
+            if let Some((piece, at)) = disturbance {
+                let at = line.floor_char_boundary(at.index(line.len() + 1));
+                line.insert_str(at, piece);
+            }
+            line
+        },
+    )
+}
+
+/// A folder with the probe, and the shells to try.
+pub struct Range {
+    folder: tempfile::TempDir,
+    shells: Vec<&'static Path>,
+}
+
+impl Range {
+    /// Sets it up. Only those shells are tried that there are.
+    pub fn new() -> io::Result<Range> {
+        let folder = tempfile::tempdir()?;
+        let names = folder.path().join("names");
+        fs::create_dir_all(&names)?;
+        fs::create_dir_all(folder.path().join("empty"))?;
+        let probe = names.join("probe");
+        let log = folder.path().join("log");
+        // Each word ends with a NUL, each start with a newline: neither can be in a word.
+        let script = format!(
+            "#!/bin/sh\n{{ printf '%s\\0' \"${{0##*/}}\" \"$@\"; printf '\\n'; }} >>'{}'\n",
+            log.display()
+        );
+        fs::write(&probe, script)?;
+        fs::set_permissions(&probe, fs::Permissions::from_mode(0o755))?;
+        for name in NAMES.iter().filter(|name| !matches!(**name, "probe" | ".")) {
+            symlink("probe", names.join(name))?;
+        }
+        let shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox"];
+        let shells = shells
+            .map(Path::new)
+            .into_iter()
+            .filter(|shell| shell.exists());
+        Ok(Range {
+            folder,
+            shells: shells.collect(),
+        })
+    }
+
+    /// How many shells run each line.
+    pub fn shells(&self) -> usize {
+        self.shells.len()
+    }
+
+    /// Runs a line if it is read as simple. Returns whether it was.
+    pub fn check(&self, line: &str, read: Read) -> Result<bool, TestCaseError> {
+        let Some(words) = read(line) else {
+            return Ok(false);
+        };
+        // Only what leads to the probe is run: never a program of this machine.
+        if !NAMES.contains(&words[0].as_str()) {
+            return Ok(false);
+        }
+        let mut expected: Vec<u8> = words
+            .iter()
+            .flat_map(|word| [word.as_bytes(), b"\0"].concat())
+            .collect();
+        expected.push(b'\n');
+        for shell in &self.shells {
+            let ran = self
+                .run(shell, line)
+                .map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(
+                String::from_utf8_lossy(&ran),
+                String::from_utf8_lossy(&expected),
+                "{} ran something else for {:?}",
+                shell.display(),
+                line
+            );
+        }
+        Ok(true)
+    }
+
+    fn run(&self, shell: &Path, line: &str) -> io::Result<Vec<u8>> {
+        let log = self.log();
+        fs::write(&log, "")?;
+        let mut command = Command::new(shell);
+        if shell.ends_with("busybox") {
+            command.arg("sh");
+        }
+        command
+            .args(["-c", line])
+            .env_clear()
+            .env("PATH", self.folder.path().join("names"))
+            .current_dir(self.folder.path().join("empty"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()?;
+        let mut ran = fs::read(&log)?;
+        if fs::read_dir(self.folder.path().join("empty"))?
+            .next()
+            .is_some()
+        {
+            ran.extend(b"and left a file");
+        }
+        Ok(ran)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+}
+
+/// Lines at the edges of what is read, kept for good.
+pub const KEPT: &[&str] = &[
+    "probe",
+    "  probe  a   b  ",
+    "probe 'a b' \"c d\" e'f'\"g\"",
+    "probe '' \"\"",
+    "probe 'it'\\''s'",
+    "probe \"a\\\"b\\\\c\\$d\\`e\\nf\\!\"",
+    "probe '\\' \"'\" '\"'",
+    "probe '$x `p` $(p) *' \"!#*?~{a,b}\"",
+    "probe HEAD~1 HEAD^ a@b stash@0 x=y --f=~ a=b:c",
+    "probe HEAD^~2 v1.0~~",
+    "probe a=~",
+    "probe a:~",
+    "probe ''~",
+    "probe 2 >/dev/null",
+    "probe 2>/dev/null",
+    "probe 2>/dev/null 3",
+    "probe 2 2>&1",
+    "probe a2>&1",
+    "probe 12>&1",
+    "probe >/dev/null2",
+    "probe >/dev/null/",
+    "probe >&12",
+    "probe >&1 >&2 </dev/null",
+    "probe 0</dev/null",
+    "probe '2'>/dev/null",
+    "probe %1",
+    "%1 probe",
+    "probe a#b",
+    "probe '#'",
+    "probe é",
+    "probe 'é日🦀'",
+    "probe \"é\\\\\"",
+    "probe --",
+    "probe -",
+    "7z a",
+    "0 >/dev/null",
+    "probe\u{a0}a",
+    "\"probe\" a",
+    "pro'be' a",
+    "if probe",
+    "time probe",
+    "probe {",
+    "probe }",
+    "probe !",
+    "probe ]",
+    "probe a,b {a,b}",
+];

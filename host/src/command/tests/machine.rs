@@ -1,0 +1,135 @@
+//! A machine with some programs.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::command::{CommandError, CommandLine};
+use crate::{CommandOptions, HostOptions, Limits, Permissions};
+
+const PROGRAMS: &[&str] = &[
+    "bash",
+    "busybox",
+    "cargo",
+    "docker",
+    "env",
+    "find",
+    "git",
+    "ionice",
+    "less",
+    "ls",
+    "make",
+    "man",
+    "mawk",
+    "nice",
+    "node",
+    "nohup",
+    "npm",
+    "perl",
+    "python3.11",
+    "rg",
+    "rustup",
+    "sed",
+    "setsid",
+    "sh",
+    "sort",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "sudo",
+    "tar",
+    "time",
+    "timeout",
+    "vim.basic",
+    "watch",
+    "xargs",
+];
+
+const LINKS: &[(&str, &str)] = &[
+    ("python3", "python3.11"),
+    ("awk", "alternatives-awk"),
+    ("alternatives-awk", "mawk"),
+    ("vim", "vim.basic"),
+    ("cat", "busybox"),
+    ("innocent", "xargs"),
+    ("list", "ls"),
+    ("rustc", "rustup"),
+];
+
+/// Folders with programs, a project, and a permission store over them.
+pub(super) struct Machine {
+    _folder: TempDir,
+    root: PathBuf,
+    pub(super) permissions: Permissions,
+}
+
+impl Machine {
+    pub(super) fn new() -> Machine {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        let bin = root.join("bin");
+        for folder in ["bin", "project/sub", "project/.dunlin", "data"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for name in PROGRAMS {
+            program(&bin.join(name));
+        }
+        for (link, to) in LINKS {
+            symlink(to, bin.join(link)).unwrap();
+        }
+        program(&root.join("project/tool.sh"));
+        program(&root.join("project/ld-linux-x86-64.so.2"));
+        fs::write(root.join("project/gen.py"), "").unwrap();
+        fs::write(root.join("project/.env"), "").unwrap();
+        let permissions = Permissions::open(&HostOptions {
+            project: root.join("project"),
+            home: Some(root.clone()),
+            search_path: vec![root.join("missing"), bin],
+            permissions_file: root.join("data/tool.permissions.json"),
+            audit_file: root.join("data/audit.jsonl"),
+            log_file: root.join("data/plugins.jsonl"),
+            cache_dir: root.join("cache"),
+            undo_dir: root.join("undo"),
+            protected: vec![root.join("data"), root.join("project/.dunlin")],
+            session: "s".into(),
+            limits: Limits::standard(),
+            commands: CommandOptions::none(),
+        })
+        .unwrap();
+        Machine {
+            _folder: folder,
+            root,
+            permissions,
+        }
+    }
+
+    /// Reads a line; `/bin-of-test` in it is the folder of the programs.
+    pub(super) fn read(&self, line: &str) -> Result<CommandLine, CommandError> {
+        let bin = self.root.join("bin").display().to_string();
+        CommandLine::read(line.replace("/bin-of-test", &bin), false, &self.permissions)
+    }
+
+    /// Where these programs are, and these files of the project.
+    pub(super) fn paths(&self, names: &str) -> Vec<PathBuf> {
+        let place = |name: &str| {
+            let program = self.root.join("bin").join(name);
+            if program.exists() {
+                program
+            } else {
+                self.root.join("project").join(name)
+            }
+        };
+        names.split(' ').map(place).collect()
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+fn program(path: &Path) {
+    fs::write(path, "").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}

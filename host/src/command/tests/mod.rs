@@ -1,0 +1,7 @@
+//! What command lines are read as, row by row.
+
+mod machine;
+mod needs;
+mod programs;
+mod shells;
+mod simple;

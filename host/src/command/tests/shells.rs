@@ -1,0 +1,86 @@
+//! Simple lines do in real shells what they were read as.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::command::fuzz::{KEPT, Range, any_line, command};
+use crate::command::simple_words;
+
+/// Lines of each kind that are tried. The bench `fuzz_commands` tries as many as there is time for.
+const CASES: u32 = 400;
+
+/// Where the lines come from: the same ones each time.
+const SEED: [u8; 32] = *b"dunlin reads what the shell runs";
+
+fn read(line: &str) -> Option<Vec<String>> {
+    simple_words(line).ok()
+}
+
+#[test]
+fn shells_agree_on_random_lines() {
+    let range = Range::new().unwrap();
+    assert!(range.shells() > 0);
+    let config = Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let simple = Cell::new(0);
+    let count = |is_simple| simple.set(simple.get() + u32::from(is_simple));
+    let seed = String::from_utf8_lossy(&SEED);
+    let check = |line: String| range.check(&line, read).map(count);
+    let result = runner.run(&command(), check);
+    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
+    // Otherwise nothing was compared.
+    assert!(
+        simple.get() > CASES / 20,
+        "only {} simple lines",
+        simple.get()
+    );
+    let result = runner.run(&any_line(), check);
+    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
+}
+
+#[test]
+fn shells_agree_on_lines_that_were_kept() {
+    let range = Range::new().unwrap();
+    for line in KEPT {
+        range
+            .check(line, read)
+            .unwrap_or_else(|e| panic!("{line:?}: {e}"));
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 2_000, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn any_text_is_read(text in any::<String>()) {
+        let _ = simple_words(&text);
+        let _ = crate::command::find::commands(&text);
+    }
+
+    #[test]
+    fn any_pieces_are_read(text in any_line()) {
+        let _ = simple_words(&text);
+        let _ = crate::command::find::commands(&text);
+    }
+
+    /// Whatever stands around it: an unquoted character with a meaning is never simple.
+    #[test]
+    fn what_means_something_is_never_simple(
+        before in "[a-z/. -]{0,12}",
+        meaning in prop::sample::select(&["|", "&", ";", "\n", "\r", "\t", "(", ")", "$", "`", "*", "?", "[", "{", "}", "\\", "!",
+            "#", "<", "=(", "\"$x\"", "\"`x`\"", "$'x'", "\u{0}", "\u{1b}", "\u{200b}", "\u{202e}", "\u{a0}", "'", "\""][..]),
+        after in "[a-z/. -]{0,12}",
+    ) {
+        let line = format!("{before}{meaning}{after}");
+        prop_assert!(simple_words(&line).is_err());
+        let line = format!("probe {line}");
+        prop_assert!(simple_words(&line).is_err());
+    }
+}

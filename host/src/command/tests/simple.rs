@@ -1,0 +1,163 @@
+//! Which lines are simple, and what keeps the others from it.
+
+use crate::command::simple_words;
+
+#[test]
+fn simple_lines_have_these_words() {
+    for (line, words) in [
+        ("cargo build", &["cargo", "build"][..]),
+        (
+            "cargo  test   -p  dunlin-host ",
+            &["cargo", "test", "-p", "dunlin-host"],
+        ),
+        (
+            "git log -n 3 --format=%H HEAD~2 HEAD^",
+            &["git", "log", "-n", "3", "--format=%H", "HEAD~2", "HEAD^"],
+        ),
+        (
+            "git commit -m 'fix: a & b; $(c) `d` | e > f'",
+            &["git", "commit", "-m", "fix: a & b; $(c) `d` | e > f"],
+        ),
+        (
+            "grep -rn \"fn main()\" src",
+            &["grep", "-rn", "fn main()", "src"],
+        ),
+        ("grep \"a\\.b\\\\\\\"c\" f", &["grep", "a\\.b\\\"c", "f"]),
+        (
+            "grep '# not a comment' f",
+            &["grep", "# not a comment", "f"],
+        ),
+        ("grep \"don't!\" f", &["grep", "don't!", "f"]),
+        ("ls '' \"\"", &["ls", "", ""]),
+        (
+            "./run.sh a,b c:d e=f g@h i%j k+l",
+            &["./run.sh", "a,b", "c:d", "e=f", "g@h", "i%j", "k+l"],
+        ),
+        ("'/opt/my tools/run' x", &["/opt/my tools/run", "x"]),
+        ("cargo build >/dev/null", &["cargo", "build"]),
+        ("cargo build > /dev/null 2>&1", &["cargo", "build"]),
+        ("cargo build 2>/dev/null </dev/null", &["cargo", "build"]),
+        ("cargo build 2>> /dev/null >&2", &["cargo", "build"]),
+        ("cat 'süß 日本'", &["cat", "süß 日本"]),
+    ] {
+        assert_eq!(
+            simple_words(line).as_deref(),
+            Ok(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()[..]),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn everything_else_is_named() {
+    let mut wrong = Vec::new();
+    for (line, why) in [
+        // More than one command.
+        ("cd x && npm test", "cd is a part of the shell"),
+        ("npm ci && npm test", "&&"),
+        ("a || b", "||"),
+        ("a | b", "a pipe"),
+        ("a |& b", "a pipe"),
+        ("a; b", "several commands"),
+        ("a;", "several commands"),
+        ("a\nb", "several lines"),
+        ("a\rb", "several lines"),
+        ("a & b", "a command in the background"),
+        ("a &", "a command in the background"),
+        ("(a)", "parentheses"),
+        ("{ a; }", "braces"),
+        ("f() { a; }", "parentheses"),
+        ("if a; then b; fi", "if is a part of the shell"),
+        ("! a", "an exclamation mark"),
+        ("if a", "if is a part of the shell"),
+        // Redirections.
+        ("a > f", "a redirection"),
+        ("a >f 2>&1", "a redirection"),
+        ("a 2>/dev/null2", "a redirection"),
+        ("a >/dev/null/../sda", "a redirection"),
+        ("a > /dev/nullx", "a redirection"),
+        ("a >/dev/null b", "a word behind a redirection"),
+        (">/dev/null a", "a word behind a redirection"),
+        ("a >| /dev/null", "a redirection"),
+        ("a <> /dev/null", "a redirection"),
+        ("a &>/dev/null", "a redirection"),
+        ("a >&/dev/null", "a redirection"),
+        ("a 3>&1", "a redirection"),
+        ("a 2>&-", "a redirection"),
+        ("a x2>&1", "a redirection"),
+        ("a < f", "a redirection"),
+        ("a >'/dev/null'", "a redirection"),
+        ("a << E", "a here-document"),
+        ("a <<< b", "a here-document"),
+        ("a <(b)", "a process substitution"),
+        ("a >(b)", "a process substitution"),
+        // Expansions.
+        ("a $(b)", "a command substitution"),
+        ("a `b`", "a command substitution"),
+        ("a \"$(b)\"", "a command substitution"),
+        ("a \"`b`\"", "a command substitution"),
+        ("a $b", "a variable"),
+        ("a \"${b}\"", "a variable"),
+        ("a $'b'", "a special quote"),
+        ("a $\"b\"", "a special quote"),
+        ("a *.rs", "a pattern"),
+        ("a b?", "a pattern"),
+        ("a [b]", "a pattern"),
+        ("a {b,c}", "braces"),
+        ("a {1..3}", "braces"),
+        ("a ~/b", "a tilde"),
+        ("a b=~/c", "a tilde"),
+        ("a b:~", "a tilde"),
+        ("a ''~", "a tilde"),
+        ("a b\\ c", "a backslash"),
+        // Quotes and comments.
+        ("a 'b", "a quote without end"),
+        ("a \"b", "a quote without end"),
+        ("a \"b\\", "a quote without end"),
+        ("a \"b\\\"", "a quote without end"),
+        ("a # b", "a comment"),
+        ("a b#c", "a comment"),
+        ("a b!c", "an exclamation mark"),
+        // The first word.
+        ("X=1 a", "a variable set in front"),
+        ("X+=1 a", "a variable set in front"),
+        ("eval a", "eval is a part of the shell"),
+        ("source a", "source is a part of the shell"),
+        (". a", ". is a part of the shell"),
+        ("exec a", "exec is a part of the shell"),
+        ("command a", "command is a part of the shell"),
+        ("builtin a", "builtin is a part of the shell"),
+        ("time a", "time is a part of the shell"),
+        ("export A", "export is a part of the shell"),
+        ("test -f a", "test is a part of the shell"),
+        ("%1", "an unusual name of a program"),
+        ("-a", "an unusual name of a program"),
+        ("'a' b", "an unusual name of a program"),
+        ("\"a\" b", "an unusual name of a program"),
+        ("a'' b", "an unusual name of a program"),
+        ("'' a", "an unusual name of a program"),
+        ("", "no command"),
+        ("   ", "no command"),
+        (">/dev/null", "no command"),
+        // What hides.
+        ("a\tb", "a control character"),
+        ("a '\u{1b}[2J'", "a control character"),
+        ("a '\0'", "a control character"),
+        ("a 'b\u{200b}'", "an invisible character"),
+        ("a 'b\u{202e}'", "an invisible character"),
+        ("a\u{a0}b", "an invisible character"),
+        ("a '\u{3000}'", "an invisible character"),
+        ("a é", "an unusual character"),
+        ("a '                                 ' b", "a long gap"),
+    ] {
+        let found = simple_words(line);
+        if found.as_ref().map_err(AsRef::as_ref) != Err(why) {
+            wrong.push(format!("{line:?}: {found:?}, not {why}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(
+        simple_words(&format!("a {}", "b".repeat(3_000))),
+        Err("a very long line".into())
+    );
+}

@@ -1,0 +1,256 @@
+//! Reads a line that is one simple command, and nothing else.
+//!
+//! The grammar is an allow-list: a character has to be known to stand for itself, in every POSIX shell, at the
+//! place where it stands. Whatever is left over is given a name for the question and goes no further. What a
+//! shell makes of a line read here is therefore beyond doubt: these words, in this order. `fuzz` holds `sh`
+//! and `bash` to that.
+//!
+//! ```text
+//! line        = program { " "+ word } { " "+ redirection } " "*
+//! word        = { plain | 'any' | "any, and \" \\ \$ \`" }+
+//! redirection = [ "1" | "2" ] ( ">" | ">>" ) " "* "/dev/null"
+//!             | [ "0" ] "<" " "* "/dev/null" | [ "1" | "2" ] ">&" ( "1" | "2" )
+//! ```
+
+use std::borrow::Cow;
+
+use super::builtins;
+use crate::display;
+
+/// Longest line that is read as a simple command, in bytes. What is longer is not judged at a glance.
+const MAX_BYTES: usize = 2_000;
+
+/// Spaces in a row that may push the rest of a line out of sight.
+const GAP: &str = "                ";
+
+/// What keeps a line from being simple, in few words: `a pipe`.
+pub type Why = Cow<'static, str>;
+
+/// Where a redirection may lead.
+const NOWHERE: &str = "/dev/null";
+
+/// The words of a simple command as the program gets them, its name first; or why it is none.
+///
+/// Pure: looks at nothing but the line.
+pub fn simple_words(line: &str) -> Result<Vec<String>, Why> {
+    refuse_the_unseen(line)?;
+    let mut reader = Reader {
+        rest: line,
+        before: ' ',
+    };
+    let mut words: Vec<String> = Vec::new();
+    let mut is_redirected = false;
+    loop {
+        reader.skip_spaces();
+        if reader.rest.is_empty() {
+            break;
+        }
+        if reader.redirection()? {
+            is_redirected = true;
+            continue;
+        }
+        if is_redirected {
+            return Err("a word behind a redirection".into());
+        }
+        let start = reader.rest;
+        let word = reader.word()?;
+        if words.is_empty() {
+            check_program(&start[..start.len() - reader.rest.len()], &word)?;
+        }
+        words.push(word);
+    }
+    if words.is_empty() {
+        return Err("no command".into());
+    }
+    Ok(words)
+}
+
+/// What a person would not see, or not read to its end.
+fn refuse_the_unseen(line: &str) -> Result<(), Why> {
+    if line.contains(['\n', '\r']) {
+        return Err("several lines".into());
+    }
+    if line.chars().any(char::is_control) {
+        return Err("a control character".into());
+    }
+    let is_odd_space = |c: char| c != ' ' && (c.is_whitespace() || c == '\u{2800}');
+    if matches!(display::escape(line), Cow::Owned(_)) || line.contains(is_odd_space) {
+        return Err("an invisible character".into());
+    }
+    if line.contains(GAP) {
+        return Err("a long gap".into());
+    }
+    if line.len() > MAX_BYTES {
+        return Err("a very long line".into());
+    }
+    Ok(())
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    /// The character before `rest`.
+    before: char,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, c: char) {
+        self.rest = &self.rest[c.len_utf8()..];
+        self.before = c;
+    }
+
+    fn skip_spaces(&mut self) {
+        while self.rest.starts_with(' ') {
+            self.take(' ');
+        }
+    }
+
+    /// Takes a harmless redirection; `false` when none stands here.
+    fn redirection(&mut self) -> Result<bool, Why> {
+        let (descriptor, operator) = match self.rest.split_at_checked(1) {
+            Some((digit @ ("0" | "1" | "2"), operator)) => (digit, operator),
+            _ => ("", self.rest),
+        };
+        if !operator.starts_with(['<', '>']) {
+            return Ok(false);
+        }
+        let reads = operator.starts_with('<');
+        match (descriptor, reads) {
+            ("" | "0", true) | ("" | "1" | "2", false) => {}
+            _ => return Err("a redirection".into()),
+        }
+        let target = operator
+            .strip_prefix(">>")
+            .or_else(|| operator.strip_prefix('>'))
+            .or_else(|| operator.strip_prefix('<'))
+            .unwrap_or_default();
+        if target.starts_with('(') {
+            return Err("a process substitution".into());
+        }
+        if reads && target.starts_with('<') {
+            return Err("a here-document".into());
+        }
+        let after = if operator.starts_with(">&") {
+            target
+                .strip_prefix("&1")
+                .or_else(|| target.strip_prefix("&2"))
+        } else {
+            target.trim_start_matches(' ').strip_prefix(NOWHERE)
+        };
+        match after {
+            Some(after) if after.is_empty() || after.starts_with(' ') => {
+                self.rest = after;
+                Ok(true)
+            }
+            _ => Err("a redirection".into()),
+        }
+    }
+
+    /// Takes one word, up to a space or the end.
+    fn word(&mut self) -> Result<String, Why> {
+        let mut word = String::new();
+        while let Some(c) = self.rest.chars().next() {
+            match c {
+                ' ' => break,
+                '\'' => self.single_quoted(&mut word)?,
+                '"' => self.double_quoted(&mut word)?,
+                c if is_plain(c) => {
+                    self.take(c);
+                    word.push(c);
+                }
+                // `HEAD~2`: only in front of a word, or behind `=` and `:`, it is somebody's home.
+                '~' if self.before.is_ascii_alphanumeric() || matches!(self.before, '~' | '^') => {
+                    self.take(c);
+                    word.push(c);
+                }
+                _ => return Err(self.name_of(c)),
+            }
+        }
+        Ok(word)
+    }
+
+    fn single_quoted(&mut self, word: &mut String) -> Result<(), Why> {
+        let inside = &self.rest[1..];
+        let Some(end) = inside.find('\'') else {
+            return Err("a quote without end".into());
+        };
+        word.push_str(&inside[..end]);
+        self.rest = &inside[end + 1..];
+        self.before = '\'';
+        Ok(())
+    }
+
+    fn double_quoted(&mut self, word: &mut String) -> Result<(), Why> {
+        let inside = &self.rest[1..];
+        let mut chars = inside.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.rest = &inside[at + 1..];
+                    self.before = '"';
+                    return Ok(());
+                }
+                '$' if inside[at + 1..].starts_with('(') => {
+                    return Err("a command substitution".into());
+                }
+                '$' => return Err("a variable".into()),
+                '`' => return Err("a command substitution".into()),
+                '\\' => match chars.next() {
+                    Some((_, c @ ('"' | '\\' | '$' | '`'))) => word.push(c),
+                    // A backslash before anything else stands for itself.
+                    Some((_, c)) => word.extend(['\\', c]),
+                    None => break,
+                },
+                c => word.push(c),
+            }
+        }
+        Err("a quote without end".into())
+    }
+
+    /// What a character that is not plain does here.
+    fn name_of(&self, c: char) -> Why {
+        let next = self.rest.chars().nth(1);
+        let why = match (c, next) {
+            ('|', Some('|')) => "||",
+            ('|', _) => "a pipe",
+            ('&', Some('&')) => "&&",
+            ('&', Some('>')) | ('>' | '<', _) => "a redirection",
+            ('&', _) => "a command in the background",
+            (';', _) => "several commands",
+            ('$', Some('(')) | ('`', _) => "a command substitution",
+            ('$', Some('\'' | '"')) => "a special quote",
+            ('$', _) => "a variable",
+            ('(' | ')', _) => "parentheses",
+            ('{' | '}', _) => "braces",
+            ('*' | '?' | '[' | ']', _) => "a pattern",
+            ('~', _) => "a tilde",
+            ('\\', _) => "a backslash",
+            ('#', _) => "a comment",
+            ('!', _) => "an exclamation mark",
+            (c, _) if !c.is_ascii() => "an unusual character",
+            _ => "an unusual character",
+        };
+        why.into()
+    }
+}
+
+/// Characters that stand for themselves wherever they are in a word.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c)
+}
+
+/// The first word has to be the name of a program, or lead to one.
+fn check_program(written: &str, word: &str) -> Result<(), Why> {
+    let is_bare = written == word;
+    if is_bare && builtins::is_own(word) {
+        return Err(format!("{word} is a part of the shell").into());
+    }
+    if is_bare && word.contains('=') {
+        return Err("a variable set in front".into());
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.+/".contains(c);
+    let is_usual = word.contains('/') || (is_bare && word.chars().all(is_name));
+    if word.is_empty() || word.starts_with('-') || !is_usual {
+        return Err("an unusual name of a program".into());
+    }
+    Ok(())
+}
