@@ -1,5 +1,8 @@
 //! From the actions of a plan, as a tool declares them, to what the user is asked about.
 
+mod command;
+
+pub(crate) use self::command::{Conditions, without_shell};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure};
 use crate::capability::edit::LookError;
@@ -16,6 +19,10 @@ pub(crate) struct Looked {
     pub(crate) needs: Vec<Need>,
     /// The question in the host's own words.
     pub(crate) wording: String,
+    /// What the actions want beyond the rules about their needs.
+    pub(crate) conditions: Conditions,
+    /// The wording stands, whatever the tool says: what happens can be said in no other words.
+    pub(crate) is_binding: bool,
 }
 
 /// Works out what the actions of a plan come to. Gives way between them: each may take some tenths of a
@@ -31,18 +38,20 @@ pub(crate) async fn look(
         needs: Vec::new(),
         wording: match planned.len() {
             0 => format!("Run {}?", call.tool),
-            count => format!("Edit {count} files?"),
+            count if planned.iter().all(is_edit) => format!("Edit {count} files?"),
+            _ => in_one_question(&planned),
         },
+        conditions: Conditions::default(),
+        is_binding: !planned.iter().all(is_edit),
     };
     let is_only = planned.len() == 1;
     let mut bytes = 0;
     for action in planned {
         let edit = match action {
             wire::Action::Edit(edit) => edit,
-            wire::Action::Command(_) => {
-                return Err(Failure::Action {
-                    message: "this version of Dunlin runs no commands".into(),
-                });
+            wire::Action::Command(command) => {
+                command::look_at(shared, &call.tool, command, &mut looked)?;
+                continue;
             }
         };
         tokio::task::yield_now().await;
@@ -83,7 +92,7 @@ fn look_at_edit(
     let Some(path) = target.path() else {
         return Ok(0);
     };
-    let is_this = |Action::Edit(other): &Action| other.path == path;
+    let is_this = |action: &Action| matches!(action, Action::Edit(other) if other.path == path);
     if looked.actions.iter().any(is_this) {
         return Err(Failure::Fault {
             tool: call.tool.clone(),
@@ -114,6 +123,27 @@ fn look_at_edit(
             message: chain(&error),
         }),
     }
+}
+
+fn is_edit(action: &wire::Action) -> bool {
+    matches!(action, wire::Action::Edit(_))
+}
+
+/// Commands and edits together, each named: `Run command: cargo build?`
+fn in_one_question(planned: &[wire::Action]) -> String {
+    let parts: Vec<String> = planned
+        .iter()
+        .map(|action| match action {
+            wire::Action::Command(command) => format!("run command: {}", command.line),
+            wire::Action::Edit(edit) => format!("edit file '{}'", edit.path),
+        })
+        .collect();
+    let mut question = parts.join(", and ") + "?";
+    // The first letter is ours, and ASCII.
+    if let Some(first) = question.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    question
 }
 
 fn wording(edit: &wire::FileEdit) -> String {

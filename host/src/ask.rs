@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use crate::call::Action;
 use crate::target::Need;
 
-/// How long an answer holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// How long an answer holds; the longer, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// For this call only.
     Once,
@@ -31,6 +31,19 @@ impl Answer {
         allow: false,
         scope: Scope::Once,
     };
+
+    /// The same answer, a yes for at most as long as it may hold. A no holds as long as the user wants.
+    #[must_use]
+    pub fn at_most(self, longest: Scope) -> Answer {
+        Answer {
+            scope: if self.allow {
+                self.scope.min(longest)
+            } else {
+                self.scope
+            },
+            ..self
+        }
+    }
 }
 
 /// Why the user is asked although the tool could have said so before.
@@ -61,6 +74,8 @@ pub struct Question {
     /// Things the user should know before answering, each one short sentence: outside the project,
     /// looks like a secret, the plugin changed since the grant.
     pub notices: Vec<String>,
+    /// The longest that a yes may hold; a longer one is shortened to it.
+    pub longest: Scope,
     /// Whether the tool declared it.
     pub origin: Origin,
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::ask::{Origin, Question};
+use crate::ask::{Origin, Question, Scope};
+pub use crate::command::{CommandLine, Reading};
 use crate::edit::FileEdit;
 use crate::target::Need;
 
@@ -36,12 +37,19 @@ pub struct Plan {
 pub enum Action {
     /// A file is changed or created.
     Edit(FileEdit),
+    /// A command line is run.
+    Command(CommandLine),
 }
 
 impl Plan {
     /// The question for the user about what is undecided; `None` when nothing is.
     pub fn question(&self, call: &Call) -> Option<Question> {
-        let Standing::Ask { needs, notices } = &self.standing else {
+        let Standing::Ask {
+            needs,
+            notices,
+            longest,
+        } = &self.standing
+        else {
             return None;
         };
         Some(Question {
@@ -52,6 +60,7 @@ impl Plan {
             needs: needs.clone(),
             actions: self.actions.clone(),
             notices: notices.clone(),
+            longest: *longest,
             origin: Origin::Declared,
         })
     }
@@ -68,6 +77,8 @@ pub enum Standing {
         needs: Vec<Need>,
         /// What the user should know before answering, a short sentence each.
         notices: Vec<String>,
+        /// The longest that a yes may hold; a longer one is shortened to it.
+        longest: Scope,
     },
     /// A rule refuses one of them.
     Denied {

@@ -41,6 +41,7 @@ impl Entry {
             needs: planned.map_or_else(Vec::new, |plan| plan.needs.clone()),
             actions: planned.map_or_else(Vec::new, |plan| plan.actions.clone()),
             notices: Vec::new(),
+            longest: Scope::Always,
             origin: Origin::Declared,
         });
         let mut entry = Entry {
@@ -69,9 +70,9 @@ impl Entry {
             revision: 0,
             state: CallState::Asking,
             edited: false,
+            longest: question.longest,
             question,
             problem: None,
-            longest: Scope::Always,
             mode: None,
         }
     }

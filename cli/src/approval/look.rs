@@ -10,8 +10,8 @@ use super::line::WORDS;
 use super::text::{BAR, calm, room, wrap};
 use crate::turn::CallState;
 use crate::ui::calls::{fit, look};
-use crate::ui::diff;
 use crate::ui::style::{Label, Styles};
+use crate::ui::{command, diff};
 
 /// The margin of everything that Dunlin says about calls.
 pub const MARGIN: &str = "  ";
@@ -183,14 +183,13 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
             _ if narrow => String::new(),
             meaning => format!(" {meaning}"),
         };
-        let width = word.width() + meaning.width();
-        if used + SEPARATOR.width() + width >= window.columns {
+        let width = SEPARATOR.width() + word.width() + meaning.width();
+        if used + width >= window.columns {
             let end = if key.is_empty() { "" } else { "\n" };
             key += &format!("{end}{MARGIN}");
             used = MARGIN.width();
         } else {
             key += SEPARATOR;
-            used += SEPARATOR.width();
         }
         key += &window.styles.paint(Label::Key, word);
         key += &meaning;
@@ -343,10 +342,14 @@ impl Page {
         }
     }
 
-    /// What would change, behind the bar like everything that is foreign.
+    /// What would be run or change, behind the bar like everything that is foreign.
     fn difference(&self, entry: &Entry) -> Vec<String> {
-        diff::lines(&entry.question.actions)
-            .into_iter()
+        let actions = &entry.question.actions;
+        let said = calm(&entry.question.wording);
+        let commands = command::lines(actions, &said).into_iter();
+        commands
+            .map(|line| (line, None))
+            .chain(diff::lines(actions))
             .flat_map(|(text, label)| self.barred(&text, label))
             .collect()
     }

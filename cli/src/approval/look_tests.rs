@@ -18,6 +18,7 @@ pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
         needs: targets.iter().map(need).collect(),
         actions: Vec::new(),
         notices: vec!["It lies outside the project.".to_owned()],
+        longest: Scope::Always,
         origin: Origin::Declared,
     })
 }

@@ -91,6 +91,7 @@ impl Tools for FakeTools {
             "outside" => Standing::Ask {
                 needs: vec![need],
                 notices: vec!["outside the project".to_owned()],
+                longest: Scope::Always,
             },
             "forbidden" => Standing::Denied {
                 need,
@@ -142,6 +143,7 @@ impl Tools for FakeTools {
                 needs: Vec::new(),
                 actions: Vec::new(),
                 notices: Vec::new(),
+                longest: Scope::Always,
                 origin: Origin::Undeclared,
             };
             if !ask.ask(question.clone()).await.allow {

@@ -63,6 +63,7 @@ pub(super) fn undecided(number: usize) -> Event {
         Ok(plan(Standing::Ask {
             needs: vec![need()],
             notices: Vec::new(),
+            longest: dunlin_host::ask::Scope::Always,
         })),
     )
 }

@@ -9,6 +9,7 @@
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
 pub mod calls;
+pub mod command;
 pub mod diff;
 mod guard;
 mod keyboard;

@@ -19,9 +19,10 @@ use std::sync::atomic::AtomicU64;
 use serde_json::Value;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 
+use crate::CommandOptions;
 use crate::HistoryBook;
 use crate::Progress;
-use crate::ask::{Ask, Origin, Question};
+use crate::ask::{Ask, Origin, Question, Scope};
 use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
@@ -76,6 +77,7 @@ pub(crate) struct Shared {
     pub(crate) undo: Journal,
     /// Which turn it is, counted from 1; 0 before the first.
     pub(crate) turn: AtomicU64,
+    pub(crate) commands: CommandOptions,
 }
 
 /// Everything that belongs to one call. Lives in the store and goes with it.
@@ -361,6 +363,15 @@ impl CallState {
             ));
         }
         self.questions += 1;
+        let has_network = self.shared.commands.network;
+        let mut longest = Scope::Always;
+        let mut warnings = notices(rule);
+        for action in &actions {
+            if let Action::Command(command) = action {
+                longest = longest.min(command.longest(has_network));
+                warnings.extend(command.notices(has_network));
+            }
+        }
         let question = Question {
             call: self.call.clone(),
             tool: self.tool.clone(),
@@ -371,12 +382,13 @@ impl CallState {
             ),
             needs: needs.clone(),
             actions,
-            notices: notices(rule),
+            notices: warnings,
+            longest,
             origin: Origin::Undeclared,
         };
         let answer = {
             let _standing = self.clock.pause();
-            ask.ask(question).await
+            ask.ask(question).await.at_most(longest)
         };
         if !answer.allow {
             // In the guest's own words: the model hears no more than the guest knew.

@@ -1,6 +1,7 @@
 //! What the permission store says of the needs of a call, and the note of a denial.
 
 use super::Host;
+use crate::ask::Scope;
 use crate::audit::{self, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Call, Failure, Standing};
@@ -71,6 +72,7 @@ impl Host {
             Standing::Ask {
                 needs: open,
                 notices,
+                longest: Scope::Always,
             }
         })
     }

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use self::guest::Machine;
 use self::wording::{checked_arguments, declared, fault, success};
-use crate::ask::{Answer, Ask};
+use crate::ask::{Answer, Ask, Scope};
 use crate::audit::JsonLines;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
@@ -74,6 +74,7 @@ impl Host {
                 history: HistoryBook::default(),
                 undo: Journal::new(&options.undo_dir),
                 turn: AtomicU64::new(0),
+                commands: options.commands,
             }),
             limits: options.limits,
             cache: Cache::new(&options.cache_dir),
@@ -146,10 +147,11 @@ impl Host {
         }
         let mut question = plan.question;
         question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
-        if question.trim().is_empty() {
+        if question.trim().is_empty() || looked.is_binding {
             question = looked.wording;
         }
         let standing = self.standing(call, &plugin.id, &needs)?;
+        let standing = looked.conditions.apply(standing);
         if let Standing::Denied { need, rule } = &standing {
             self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
         }
@@ -166,10 +168,15 @@ impl Host {
     /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
     pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
         let (plugin, ..) = self.find(&call.tool).await?;
-        let open = match &plan.standing {
-            Standing::Ask { needs, .. } => needs.as_slice(),
-            Standing::Allowed | Standing::Denied { .. } => &[],
+        let (open, longest) = match &plan.standing {
+            Standing::Ask { needs, longest, .. } => (needs.as_slice(), *longest),
+            Standing::Allowed | Standing::Denied { .. } => (&[][..], Scope::Once),
         };
+        let answer = answer.at_most(longest);
+        // A lasting no to a line is one to its programs, not to the shell and with it to every other line.
+        let shell = self.0.shared.commands.real_shell();
+        let lasting = actions::without_shell(open, &plan.actions, &shell, answer);
+        let open = lasting.as_deref().unwrap_or(open);
         if !answer.allow {
             self.note_denied(call, &plugin, open, &crate::describe_answer(answer))?;
         }

@@ -145,7 +145,10 @@ impl From<Action> for wire::Action {
                 path,
                 edits: edits.into_iter().map(WireLineEdit::from).collect(),
             }),
-            Action::Command(line) => Self::Command(line),
+            Action::Command(line) => Self::Command(wire_types::CommandLine {
+                line,
+                network: false,
+            }),
         }
     }
 }

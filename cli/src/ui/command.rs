@@ -1,0 +1,66 @@
+//! A command as it stands in a question: whole, line by line, and nothing in it hidden.
+
+use dunlin_host::call::Action;
+use dunlin_host::display::escape;
+
+/// How a tab is shown; escaped like other controls it would make a script hard to read.
+const TAB: &str = "→   ";
+
+/// The lines of all commands that the question, as it is shown, does not say to the letter: those of several lines,
+/// with gaps, or too long for it.
+pub fn lines(actions: &[Action], wording: &str) -> Vec<String> {
+    let is_said = |line: &str| !line.contains(['\n', '\t']) && wording.contains(&*escape(line));
+    let commands = actions.iter().filter_map(|action| match action {
+        Action::Command(command) => Some(&command.line),
+        _ => None,
+    });
+    commands
+        .filter(|line| !is_said(line))
+        .flat_map(|line| line.split('\n'))
+        .map(|line| {
+            let parts: Vec<_> = line.split('\t').map(escape).collect();
+            parts.join(TAB)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_host::call::{CommandLine, Reading};
+
+    use super::*;
+
+    #[test]
+    fn what_the_question_does_not_say_is_shown() {
+        for (line, wording, shown) in [
+            ("cargo build", "Run command: cargo build?", &[][..]),
+            ("a  b", "Run command: a b?", &["a  b"]),
+            (
+                "a\n\tb\u{1b}",
+                "Run command: a\\n\\tb?",
+                &["a", "→   b\\u{1b}"],
+            ),
+            (
+                "long long long",
+                "Run command: long lo?",
+                &["long long long"],
+            ),
+        ] {
+            let reading = Reading::Compound {
+                why: String::new(),
+                programs: Vec::new(),
+            };
+            let command = CommandLine {
+                line: line.to_owned(),
+                network: false,
+                reading,
+                guarded: Vec::new(),
+            };
+            assert_eq!(
+                lines(&[Action::Command(command)], wording),
+                shown,
+                "{line:?}"
+            );
+        }
+    }
+}
