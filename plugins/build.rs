@@ -6,7 +6,12 @@ use std::process::ExitCode;
 use dunlin_guest_build::script;
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 3] = ["dunlin-ask-user", "dunlin-edit-file", "dunlin-read-file"];
+const GUESTS: [&str; 4] = [
+    "dunlin-ask-user",
+    "dunlin-edit-file",
+    "dunlin-read-file",
+    "dunlin-run-terminal-command",
+];
 
 fn main() -> ExitCode {
     script::main(|| {

@@ -21,6 +21,7 @@ use crate::turn::{
     TurnReport, TurnRules, run_turn,
 };
 use crate::ui::Ui;
+use crate::ui::output::Tail;
 use crate::ui::style::Label;
 use crate::ui::terminal::TurnMode;
 use crate::workshop::Workshop;
@@ -252,6 +253,8 @@ pub struct Presenter {
     shows_reply: bool,
     /// The call whose line is being shown: progress is added to it.
     current: Mutex<Option<CallView>>,
+    /// The newest output of that call.
+    output: Mutex<Tail>,
 }
 
 impl Presenter {
@@ -261,6 +264,7 @@ impl Presenter {
             ui,
             shows_reply: true,
             current: Mutex::default(),
+            output: Mutex::default(),
         }
     }
 }
@@ -277,6 +281,15 @@ impl Progress for Presenter {
         };
         view.note = Some(note);
         self.ui.call(view);
+    }
+
+    fn output(&self, call: &str, bytes: &[u8]) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(view) = current.as_ref().filter(|view| view.id == call) {
+            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            output.push(bytes);
+            self.ui.call_output(view, &output);
+        }
     }
 }
 
@@ -303,6 +316,7 @@ impl Frontend for Presenter {
         self.ui.call(call);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = (!call.state.is_settled()).then(|| call.clone());
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Tail::default();
     }
 
     fn notice(&self, text: &str) {

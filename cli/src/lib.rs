@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use dunlin_host::Plugin;
+use dunlin_host::process::{KEEPER, keeper_main};
 
 /// The program with the tools that come with it.
 pub fn main() -> ExitCode {
@@ -33,7 +34,15 @@ pub fn main() -> ExitCode {
 /// keep their names.
 ///
 /// Help, version and wrong usage end here, before a file, a thread or a variable is touched.
+///
+/// Started as the keeper of a command it is nothing but that.
 pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == KEEPER)
+    {
+        return keeper_main();
+    }
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,
         Err(error) => {

@@ -27,6 +27,10 @@ pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
 /// Time without a byte from the provider. Large local models need most of it for their first token.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Time that a command may run. Builds and test runs of most projects need less, and one that waits for input that
+/// never comes should not be waited for much longer.
+pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// The agent's name where nothing else names one.
 pub const DEFAULT_AGENT: &str = "assistant";
 
@@ -55,6 +59,12 @@ pub struct Settings {
     pub max_tool_rounds: Sourced<u32>,
     /// Time without a byte from the provider.
     pub request_timeout: Sourced<Duration>,
+    /// How long a command may run.
+    pub command_timeout: Sourced<Duration>,
+    /// Whether every command may reach the network.
+    pub command_network: Sourced<bool>,
+    /// Folders and files that commands may write besides the project, as typed.
+    pub command_write: Sourced<Vec<String>>,
     /// The agents of the user's file, and of the project's as far as that is trusted.
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// Where keys are found.
@@ -212,6 +222,9 @@ impl Settings {
             show_intermediate_steps: Sourced::default(true),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
+            command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
+            command_network: Sourced::default(false),
+            command_write: Sourced::default(Vec::new()),
             agents: BTreeMap::new(),
             keys: BTreeMap::new(),
             origins: BTreeMap::new(),
@@ -303,6 +316,19 @@ impl Settings {
         files.map(|file| self.folders.resolve(file, &self.folders.config))
     }
 
+    /// The variables that hold keys.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        self.keys
+            .values()
+            .filter_map(|key| key.value.env.as_deref())
+    }
+
+    /// The folders and files that commands may write besides the project.
+    pub fn writable_for_commands(&self) -> impl Iterator<Item = PathBuf> {
+        let typed = self.command_write.value.iter();
+        typed.map(|path| self.folders.resolve(path, &self.project))
+    }
+
     /// Reads a key of the configuration.
     fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
         let entry = self.keys.get(name).map(|key| &key.value);
@@ -351,6 +377,18 @@ impl Settings {
         set(
             &mut self.request_timeout,
             loaded.seconds(&file.limits.request_timeout_secs),
+        );
+        set(
+            &mut self.command_timeout,
+            loaded.seconds(&file.limits.command_timeout_secs),
+        );
+        set(
+            &mut self.command_network,
+            loaded.sourced(&file.commands.network),
+        );
+        set(
+            &mut self.command_write,
+            loaded.sourced(&file.commands.write),
         );
         self.keys = file
             .keys

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
-use dunlin_host::{CommandOptions, Host, HostOptions, Limits, Permissions, Plugin};
+use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin};
 use tokio::runtime::Runtime;
 
-use crate::config::paths;
+use crate::config::{commands, paths};
 use crate::error::CliError;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -159,7 +159,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         .collect(),
         session: session.to_owned(),
         limits: Limits::standard(),
-        commands: CommandOptions::none(),
+        commands: commands::options(settings),
     }
 }
 

@@ -198,7 +198,12 @@ fn main() -> Result<()> {
     let component = Component::new(&engine, embedded.bytes)?;
     let compiling = cold.elapsed();
     let mut linker = Linker::new(&engine);
-    bare::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
+    bare::dunlin::tool::types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| {
+        state
+    })?;
+    files::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
+    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
+    chat::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     let pre = bare::PluginPre::new(linker.instantiate_pre(&component)?)?;
     let bare_call = tool::Call {
         tool: "read_file".into(),

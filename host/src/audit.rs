@@ -46,6 +46,9 @@ pub(crate) struct Record<'a> {
     pub(crate) bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_us: Option<u64>,
+    /// For a program: the command line it stands in, shortened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<&'a str>,
     /// For the end of a call: what went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<&'a str>,

@@ -16,5 +16,6 @@ wasmtime::component::bindgen!({
     },
     with: {
         "dunlin:tool/files.file": crate::capability::files::OpenFile,
+        "dunlin:tool/process.command": crate::capability::process::StartedCommand,
     },
 });

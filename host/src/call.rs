@@ -105,6 +105,8 @@ pub struct Success {
     pub text: String,
     /// Media type and bytes of the other parts.
     pub blobs: Vec<(String, Vec<u8>)>,
+    /// What the user should see beside the call although it completed: `exit status 1`. The host's own words.
+    pub note: Option<String>,
 }
 
 /// Who failed. The three kinds stay distinct: the tool said so, the tool broke, the host refused.

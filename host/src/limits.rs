@@ -155,3 +155,31 @@ pub(crate) const MAX_COMPONENT_BYTES: usize = 64 * MIB;
 /// Bytes of a command line. The kernel takes 128 KiB as one argument of a program; the shell's own words and a
 /// margin come off that.
 pub(crate) const MAX_COMMAND_BYTES: usize = 120 * KIB;
+
+/// Commands that one call may start, one after the other or side by side. Each has a time limit of its own, while
+/// which the call's clock stands.
+pub(crate) const MAX_COMMANDS: usize = 16;
+
+/// Bytes of output that one read gives to a guest; what the contract says of `process`.
+pub(crate) const MAX_CHUNK_BYTES: usize = 64 * KIB;
+
+/// Bytes of a command's newest output that are shown while it runs: some lines of a terminal.
+pub(crate) const MAX_SHOWN_OUTPUT_BYTES: usize = 8 * KIB;
+
+/// Processes and threads that a command may have at once. Builds on large machines have some hundreds; a fork bomb
+/// of this size leaves the machine usable.
+pub(crate) const MAX_PROCESSES: usize = 2_048;
+
+/// Bytes of a command's temporary folder, and as many again of its shared memory. Both are held in memory, and
+/// given back when it ends; linkers and test suites need some hundred MiB.
+pub(crate) const MAX_TEMPORARY_BYTES: u64 = 1024 * MIB as u64;
+
+/// Files and folders in each of the two: every one takes about a KiB of memory even when it is empty.
+pub(crate) const MAX_TEMPORARY_FILES: u64 = 200_000;
+
+/// How long a command that is ended may take to clean up (git removes its lock files) before it is killed. Short
+/// enough for an interruption to feel immediate.
+pub(crate) const COMMAND_GRACE: Duration = Duration::from_millis(60);
+
+/// Characters of a command line that the audit log keeps.
+pub(crate) const MAX_LOGGED_LINE_CHARS: usize = 400;

@@ -183,13 +183,14 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
             _ if narrow => String::new(),
             meaning => format!(" {meaning}"),
         };
-        let width = SEPARATOR.width() + word.width() + meaning.width();
-        if used + width >= window.columns {
+        let width = word.width() + meaning.width();
+        if used + SEPARATOR.width() + width >= window.columns {
             let end = if key.is_empty() { "" } else { "\n" };
             key += &format!("{end}{MARGIN}");
             used = MARGIN.width();
         } else {
             key += SEPARATOR;
+            used += SEPARATOR.width();
         }
         key += &window.styles.paint(Label::Key, word);
         key += &meaning;

@@ -91,6 +91,24 @@ fn show(ui: &Ui, settings: &Settings) {
         timeout.value.as_secs().to_string(),
         &timeout.origin,
     );
+    let timeout = &settings.command_timeout;
+    row(
+        "limits.command_timeout_secs",
+        timeout.value.as_secs().to_string(),
+        &timeout.origin,
+    );
+    let network = &settings.command_network;
+    row(
+        "commands.network",
+        network.value.to_string(),
+        &network.origin,
+    );
+    let write = &settings.command_write;
+    row(
+        "commands.write",
+        format!("{:?}", write.value),
+        &write.origin,
+    );
     for (name, key) in &settings.keys {
         let (what, value) = match (&key.value.env, &key.value.file) {
             (Some(variable), _) => ("env", variable),

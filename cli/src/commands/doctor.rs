@@ -92,6 +92,7 @@ pub fn run(
             permissions(&mut report, &workshop);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
             tools(&mut report, &workshop);
+            commands(&mut report, &workshop);
         }
         Err(error) => broken(&mut report, &error),
     }
@@ -317,6 +318,49 @@ fn tools(report: &mut Report<'_>, workshop: &Workshop) {
         Err(error) => {
             report.line(Verdict::Bad, "tools", &error.in_one_line());
         }
+    }
+}
+
+/// What commands of the machine run in.
+fn commands(report: &mut Report<'_>, workshop: &Workshop) {
+    let found = workshop
+        .host()
+        .and_then(|host| Ok(workshop.runtime()?.block_on(host.cage_of_commands())));
+    let cage = match found {
+        Ok(Ok(cage)) => cage,
+        Ok(Err(problem)) => return report.line(Verdict::Bad, "commands", &problem),
+        Err(error) => return report.line(Verdict::Bad, "commands", &error.in_one_line()),
+    };
+    let mut parts = Vec::new();
+    if cage.no_world.is_none() {
+        parts.push("namespaces".to_owned());
+    }
+    if cage.landlock > 0 {
+        parts.push(format!("Landlock {}", cage.landlock));
+    }
+    if cage.no_filter.is_none() {
+        parts.push("seccomp".to_owned());
+    }
+    let network = match workshop.settings.command_network.value {
+        true => "with the network",
+        false => "no network unless granted",
+    };
+    let gaps = cage.gaps();
+    let verdict = if gaps.is_empty() {
+        Verdict::Good
+    } else {
+        Verdict::Note
+    };
+    let parts = match parts.is_empty() {
+        true => "nothing".to_owned(),
+        false => parts.join(", "),
+    };
+    report.line(verdict, "commands", &format!("held by {parts}; {network}"));
+    for gap in gaps {
+        report.line(Verdict::Note, "commands", &gap);
+    }
+    if let Some(why) = cage.no_world {
+        report.way_out(&format!("namespaces are not to be had: {why}"));
     }
 }
 

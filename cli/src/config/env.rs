@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 /// Where the user's files are, and what `~` means.
 pub const HOME: &str = "HOME";
+/// Where temporary files are made; `/tmp` without it.
+pub const TMPDIR: &str = "TMPDIR";
 /// Where programs are looked up by name.
 pub const PATH: &str = "PATH";
 /// The base of the configuration folder; `~/.config` without it.
@@ -65,6 +67,12 @@ impl Environment {
             .into_iter()
             .flatten();
         folders.filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// All variables with their values, for programs that are started.
+    pub fn all(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let all = self.variables.iter();
+        all.map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
     /// The value as text; `None` also where it is no UTF-8.

@@ -31,6 +31,9 @@ pub struct File {
     /// Limits of a turn.
     #[serde(default)]
     pub limits: Limits,
+    /// What commands may do.
+    #[serde(default)]
+    pub commands: Commands,
     /// Where API keys are found, by name.
     #[serde(default)]
     pub keys: BTreeMap<String, Spanned<KeyEntry>>,
@@ -67,6 +70,18 @@ pub struct Limits {
     pub max_tool_rounds: Option<Spanned<u32>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
+    /// Seconds that a command may run.
+    pub command_timeout_secs: Option<Spanned<u64>>,
+}
+
+/// `[commands]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commands {
+    /// Whether every command may reach the network.
+    pub network: Option<Spanned<bool>>,
+    /// Folders and files that commands may write besides the project.
+    pub write: Option<Spanned<Vec<String>>>,
 }
 
 /// `[keys.NAME]`: exactly one of the two.
@@ -255,13 +270,18 @@ impl Loaded {
         {
             return Err(self.error_of(rounds, "max_tool_rounds must be at least 1"));
         }
-        let seconds = limits.request_timeout_secs.as_ref();
-        if let Some(seconds) = seconds.filter(|value| *value.get_ref() == 0) {
-            return Err(self.error_of(seconds, "request_timeout_secs must be at least 1"));
-        }
-        if let Some(seconds) = seconds.filter(|value| *value.get_ref() > MAX_TIMEOUT_SECS) {
-            let problem = format!("request_timeout_secs must be at most {MAX_TIMEOUT_SECS}, a day");
-            return Err(self.error_of(seconds, problem));
+        for (name, seconds) in [
+            ("request_timeout_secs", &limits.request_timeout_secs),
+            ("command_timeout_secs", &limits.command_timeout_secs),
+        ] {
+            let Some(seconds) = seconds else { continue };
+            if *seconds.get_ref() == 0 {
+                return Err(self.error_of(seconds, format!("{name} must be at least 1")));
+            }
+            if *seconds.get_ref() > MAX_TIMEOUT_SECS {
+                let problem = format!("{name} must be at most {MAX_TIMEOUT_SECS}, a day");
+                return Err(self.error_of(seconds, problem));
+            }
         }
         for (name, key) in &self.file.keys {
             if key.get_ref().env.is_some() == key.get_ref().file.is_some() {

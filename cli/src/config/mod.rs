@@ -4,6 +4,7 @@
 //! environment, the flags. The project's file comes with a project that somebody else may have
 //! written, so it may only narrow what the user chose until the user trusts it: see [`project`].
 
+pub mod commands;
 pub mod env;
 pub mod file;
 pub mod paths;

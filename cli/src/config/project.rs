@@ -159,6 +159,26 @@ impl Layer<'_> {
                 };
             }
         }
+        if let Some(seconds) = &file.limits.command_timeout_secs {
+            let time = Duration::from_secs(*seconds.get_ref());
+            let narrows = time <= self.settings.command_timeout.value;
+            let value = seconds.get_ref().to_string();
+            if narrows || self.wish("limits.command_timeout_secs", seconds, &value) {
+                let origin = self.loaded.source(seconds).origin;
+                self.settings.command_timeout = Sourced {
+                    value: time,
+                    origin,
+                };
+            }
+        }
+        for (is_there, name) in [
+            (file.commands.network.is_some(), "commands.network"),
+            (file.commands.write.is_some(), "commands.write"),
+        ] {
+            if is_there {
+                self.refuse(name, "what commands may reach is yours to say");
+            }
+        }
         if !file.keys.is_empty() {
             self.refuse("keys", "where keys are found is yours to say");
         }

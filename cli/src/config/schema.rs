@@ -41,6 +41,7 @@ const FILE: &[Key] = &[
     key("on_denial", Shape::Value),
     key("show_intermediate_steps", Shape::Value),
     key("limits", Shape::Table(LIMITS)),
+    key("commands", Shape::Table(COMMANDS)),
     key("keys", Shape::Named(KEY)),
     key("agents", Shape::Named(AGENT)),
     key("mcp", Shape::Later),
@@ -51,8 +52,10 @@ const LIMITS: &[Key] = &[
     key("request_timeout_secs", Shape::Value),
     key("max_history_lines", Shape::Later),
     key("max_history_tokens", Shape::Later),
-    key("command_timeout_secs", Shape::Later),
+    key("command_timeout_secs", Shape::Value),
 ];
+
+const COMMANDS: &[Key] = &[key("network", Shape::Value), key("write", Shape::Value)];
 
 const KEY: &[Key] = &[
     key("env", Shape::Value),

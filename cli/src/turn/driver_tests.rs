@@ -129,6 +129,7 @@ impl Tools for FakeTools {
         let mut result = Ok(Success {
             text: format!("contents of {path}"),
             blobs: Vec::new(),
+            note: None,
         });
         if path == "slow" {
             self.hanging.notify_one();

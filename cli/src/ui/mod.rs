@@ -13,6 +13,7 @@ pub mod command;
 pub mod diff;
 mod guard;
 mod keyboard;
+pub mod output;
 pub mod prompt;
 pub mod question;
 pub mod stream;
@@ -84,7 +85,7 @@ struct Screen {
     err: Box<dyn Write + Send>,
     /// Whether the cursor stands in the middle of a line of the reply.
     mid_line: bool,
-    /// The line of a call that may still be drawn again.
+    /// The line of a call that may still be drawn again, and what stands below it.
     live: Option<String>,
     reply: ReplyState,
     failure: Option<io::Error>,
@@ -403,9 +404,25 @@ impl Ui {
         self.take_live_away(&mut self.screen());
     }
 
+    /// Draws what stays only until something else is printed: whole lines that fit the screen.
+    fn draw_live(&self, text: String) {
+        let mut screen = self.screen();
+        self.end_line(&mut screen);
+        self.take_live_away(&mut screen);
+        self.write(&mut screen, self.status_sink(), &text);
+        screen.live = Some(text);
+    }
+
     fn take_live_away(&self, screen: &mut Screen) {
-        if screen.live.take().is_some() {
-            self.write(screen, self.status_sink(), CLEAR_LINE);
+        let Some(live) = screen.live.take() else {
+            return;
+        };
+        match live.matches('\n').count() {
+            0 => self.write(screen, self.status_sink(), CLEAR_LINE),
+            above => {
+                let clear = format!("\r\x1b[{above}A\x1b[J");
+                self.write(screen, self.status_sink(), &clear);
+            }
         }
     }
 

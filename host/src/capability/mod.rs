@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod open;
+pub(crate) mod process;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 
 use crate::CommandOptions;
@@ -31,6 +33,7 @@ use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
 use crate::permission::{Caller, Decision, Permissions, PluginId, Rule, Verdict};
+use crate::process::Cage;
 use crate::resolve::ResolveError;
 use crate::target::{Need, Operation};
 use crate::undo::Journal;
@@ -78,6 +81,8 @@ pub(crate) struct Shared {
     /// Which turn it is, counted from 1; 0 before the first.
     pub(crate) turn: AtomicU64,
     pub(crate) commands: CommandOptions,
+    /// What commands run in, once that was found out.
+    pub(crate) cage: OnceCell<Result<Cage, String>>,
 }
 
 /// Everything that belongs to one call. Lives in the store and goes with it.
@@ -106,6 +111,12 @@ pub(crate) struct CallState {
     uses: Vec<Use>,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
+    /// How many commands were started.
+    pub(crate) commands: usize,
+    /// The line of the command that was decided about last, for the audit log.
+    pub(crate) line: Option<String>,
+    /// What the user should see beside the call although it completed.
+    pub(crate) note: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
     /// Whether the end stands in the audit log.
@@ -178,6 +189,9 @@ impl CallState {
             text_questions: 0,
             uses: Vec::new(),
             decided: HashMap::new(),
+            commands: 0,
+            line: None,
+            note: None,
             refused: None,
             closed: false,
         }
@@ -435,6 +449,10 @@ impl CallState {
             bytes: None,
             duration_us: None,
             error: None,
+            line: match need {
+                Some((_, Operation::Execute)) => self.line.as_deref(),
+                _ => None,
+            },
         }
     }
 }
@@ -443,6 +461,7 @@ impl CallState {
 pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     use crate::bindings::dunlin::tool;
     tool::files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::process::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     Ok(())

@@ -25,6 +25,8 @@ struct State {
     spent: Duration,
     /// Since when it runs; `None` while it stands.
     since: Option<Instant>,
+    /// What was spent on work that has a limit of its own.
+    elsewhere: Duration,
     /// How many pauses are open.
     pauses: usize,
 }
@@ -37,6 +39,7 @@ impl Clock {
             state: Mutex::new(State {
                 spent: Duration::ZERO,
                 since: Some(Instant::now()),
+                elsewhere: Duration::ZERO,
                 pauses: 0,
             }),
             changed: Notify::new(),
@@ -51,13 +54,25 @@ impl Clock {
                 state.spent += since.elapsed();
             }
         });
-        Pause(self.clone())
+        Pause {
+            clock: self.clone(),
+            work: None,
+        }
     }
 
-    /// What has run so far.
+    /// Stops it until the pause is dropped, for work that has a time limit of its own: it counts as spent, and not
+    /// against the limit.
+    pub(crate) fn pause_for_work(&self) -> Pause {
+        let mut pause = self.pause();
+        pause.work = Some(Instant::now());
+        pause
+    }
+
+    /// What has run so far, here and elsewhere.
     pub(crate) fn spent(&self) -> Duration {
         let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.spent + state.since.map_or(Duration::ZERO, |since| since.elapsed())
+        let running = state.since.map_or(Duration::ZERO, |since| since.elapsed());
+        state.spent + state.elsewhere + running
     }
 
     /// Waits until the limit has run.
@@ -89,11 +104,17 @@ impl Clock {
 
 /// The clock stands while this lives.
 #[derive(Debug)]
-pub(crate) struct Pause(Clock);
+pub(crate) struct Pause {
+    clock: Clock,
+    /// Since when something else works, if it is that.
+    work: Option<Instant>,
+}
 
 impl Drop for Pause {
     fn drop(&mut self) {
-        self.0.change(|state| {
+        let worked = self.work.map_or(Duration::ZERO, |since| since.elapsed());
+        self.clock.change(|state| {
+            state.elsewhere += worked;
             state.pauses -= 1;
             if state.pauses == 0 {
                 state.since = Some(Instant::now());
@@ -118,5 +139,16 @@ mod tests {
         drop(pause);
         clock.expired().await;
         assert!(clock.spent() >= Duration::from_millis(20));
+    }
+
+    #[tokio::test]
+    async fn work_elsewhere_is_spent_and_not_limited() {
+        let clock = Clock::start(Duration::from_secs(3600));
+        let short = Clock::start(Duration::from_millis(20));
+        let pauses = [clock.pause_for_work(), short.pause_for_work()];
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        assert!(short.expired().now_or_never().is_none());
+        drop(pauses);
+        assert!(clock.spent() >= Duration::from_millis(40));
     }
 }

@@ -102,6 +102,7 @@ impl Host {
                 times: None,
                 bytes: None,
                 duration_us: None,
+                line: None,
                 error: None,
             })
             .collect();

@@ -1,5 +1,6 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
+mod cage;
 mod describe;
 mod guest;
 mod judge;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 
 use self::guest::Machine;
 use self::wording::{checked_arguments, declared, fault, success};
@@ -75,6 +76,7 @@ impl Host {
                 undo: Journal::new(&options.undo_dir),
                 turn: AtomicU64::new(0),
                 commands: options.commands,
+                cage: OnceCell::new(),
             }),
             limits: options.limits,
             cache: Cache::new(&options.cache_dir),
@@ -151,7 +153,10 @@ impl Host {
             question = looked.wording;
         }
         let standing = self.standing(call, &plugin.id, &needs)?;
-        let standing = looked.conditions.apply(standing);
+        let mut standing = looked.conditions.apply(standing);
+        if let Standing::Ask { notices, .. } = &mut standing {
+            notices.extend(self.gaps_of_commands(&looked.actions).await);
+        }
         if let Standing::Denied { need, rule } = &standing {
             self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
         }
@@ -266,10 +271,13 @@ impl Host {
         };
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state.as_mut().and_then(|state| state.refused.take());
-        let result = match refused {
+        let mut result = match refused {
             Some(question) => Err(Failure::Denied { question }),
             None => result,
         };
+        if let (Ok(success), Some(state)) = (&mut result, &mut state) {
+            success.note = state.note.take();
+        }
         if let Some(state) = &mut state {
             state.write_messages();
             let error = result.as_ref().err().map(ToString::to_string);

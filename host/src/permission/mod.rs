@@ -18,6 +18,7 @@
 //! in it.
 
 mod answers;
+mod commands;
 mod decide;
 mod error;
 mod file;

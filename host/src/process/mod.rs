@@ -1,23 +1,69 @@
-//! Commands of the machine: how they are run.
+//! Commands of the machine, and the cage they run in.
+//!
+//! A tool is a component and has no authority; a command is a program of the machine and has all of the user's.
+//! So it is not enough to ask before it starts: what it may do is bounded while it runs, and it ends with its
+//! call, whatever it does to outlive it.
+//!
+//! Three processes take part:
+//!
+//! 1. **Dunlin** (`runner`) starts this program again as a *keeper*, hands it an `order` through a socket
+//!    and reads what the command prints. The socket is the command's life line: when it closes, because the
+//!    call was dropped or because Dunlin was killed, everything ends.
+//! 2. **The keeper** (`keeper`) has one thread and no secrets. It makes a world of its own for the command
+//!    (`world`): its own processes, mounts and, unless the network was granted, its own network. Where the
+//!    kernel does not give that, it stays the ancestor of all that the command starts (`descent`).
+//! 3. **The warden** (`warden`), process 1 of that world (or the keeper itself), waits for the shell, the time limit
+//!    or the end of the life line, and then ends everything.
+//!
+//! The shell gets into the `cage` last, of its own will: no capabilities, Landlock for files, seccomp for
+//! the rest. Each layer stands alone, so that a missing one is a gap and not the end; [`Cage`] says which are in
+//! force.
+//!
+//! Everything outside of `runner` runs in the keeper, single-threaded, and may use plain `fork`.
+
+mod access;
+mod cage;
+mod descent;
+mod keeper;
+mod order;
+mod runner;
+mod secrets;
+mod sys;
+mod system_calls;
+mod warden;
+mod world;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use access::Access;
+pub use keeper::{KEEPER, WITHOUT_WORLD, keeper_main};
+pub use order::Cage;
+pub(crate) use order::End;
+pub(crate) use runner::{CommandError, Running, Stream};
+pub use secrets::home_secrets;
+
 /// How commands are run. Handed in: the host knows neither its own program nor the environment.
 #[derive(Debug, Clone)]
 pub struct CommandOptions {
-    /// How this program starts itself as the keeper of a command: its path and arguments. Empty: this host runs no
-    /// commands.
+    /// How this program starts itself as the keeper of a command: its path, and arguments of which the first is
+    /// [`KEEPER`]. Empty: this host runs no commands.
     pub keeper: Vec<OsString>,
     /// The shell that gets the line: `/bin/sh` or another that takes `-c`.
     pub shell: PathBuf,
-    /// All variables of a command, already without secrets.
+    /// All variables of a command, already without secrets. `TMPDIR` is set by the host.
     pub environment: Vec<(OsString, OsString)>,
+    /// Where the private temporary folders of commands are made.
+    pub temporary: PathBuf,
     /// How long a command may run.
     pub time_limit: Duration,
     /// Whether every command may reach the network.
     pub network: bool,
+    /// Folders and files that commands may write besides the project.
+    pub write: Vec<PathBuf>,
+    /// Folders and files that usually hold secrets: commands do not see them unless reading them is granted.
+    pub secrets: Vec<PathBuf>,
 }
 
 impl CommandOptions {
@@ -27,13 +73,37 @@ impl CommandOptions {
             keeper: Vec::new(),
             shell: PathBuf::from("/bin/sh"),
             environment: Vec::new(),
+            temporary: PathBuf::from("/tmp"),
             time_limit: Duration::from_secs(120),
             network: false,
+            write: Vec::new(),
+            secrets: Vec::new(),
         }
     }
+}
 
-    /// The shell's real path: what a permission is about.
-    pub(crate) fn real_shell(&self) -> PathBuf {
-        crate::resolve::real_path(&self.shell).unwrap_or_else(|_| self.shell.clone())
-    }
+/// What the cage of a command is made of on this machine, found out by running a command that does nothing.
+///
+/// Takes some milliseconds; touches no project.
+pub async fn in_force(options: &CommandOptions) -> Result<Cage, String> {
+    let probe = CommandOptions {
+        environment: Vec::new(),
+        network: false,
+        write: Vec::new(),
+        ..options.clone()
+    };
+    let access = Access {
+        project: probe.temporary.clone(),
+        ..Access::default()
+    };
+    let running = Running::start(&probe, ":".to_owned(), false, access).await;
+    let mut running = running.map_err(|e| crate::capability::chain(&e))?;
+    running
+        .wait()
+        .await
+        .map_err(|e| crate::capability::chain(&e))?;
+    running
+        .cage()
+        .cloned()
+        .ok_or_else(|| "the keeper said nothing".to_owned())
 }

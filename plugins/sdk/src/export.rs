@@ -145,10 +145,7 @@ impl From<Action> for wire::Action {
                 path,
                 edits: edits.into_iter().map(WireLineEdit::from).collect(),
             }),
-            Action::Command(line) => Self::Command(wire_types::CommandLine {
-                line,
-                network: false,
-            }),
+            Action::Command(command) => Self::Command(command.into()),
         }
     }
 }

@@ -207,7 +207,7 @@ pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
 }
 
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
-fn on_host() -> Result<(), Error> {
+pub(crate) fn on_host() -> Result<(), Error> {
     if cfg!(target_arch = "wasm32") {
         Ok(())
     } else {

@@ -25,6 +25,7 @@ mod export;
 pub mod files;
 pub mod log;
 mod plugin;
+pub mod process;
 mod tool;
 
 pub use error::{Error, Failure, FailureKind};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Failure;
 use crate::files::LineEdit;
+use crate::process::CommandLine;
 
 /// The version of the contract this crate was written for.
 pub const CONTRACT: &str = "0.1.0";
@@ -169,8 +170,8 @@ pub enum Action {
         /// In order, without overlaps.
         edits: Vec<LineEdit>,
     },
-    /// A command line for a shell, run as it is written; shown whole.
-    Command(String),
+    /// [`process::Command::start`](crate::process::Command::start) with exactly this; shown whole.
+    Command(CommandLine),
 }
 
 /// What a tool says of a call before it runs: a question for the user, and everything it will touch.
@@ -241,8 +242,8 @@ impl Plan {
     }
 
     /// Adds a command line. The user is shown all of it.
-    pub fn command(mut self, line: impl Into<String>) -> Self {
-        self.actions.push(Action::Command(line.into()));
+    pub fn command(mut self, command: CommandLine) -> Self {
+        self.actions.push(Action::Command(command));
         self
     }
 

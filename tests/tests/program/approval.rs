@@ -188,7 +188,10 @@ fn inside_the_project_nobody_is_asked() {
     chat.leave();
     let requests = provider.requests();
     assert!(requests[1].results()[0].contains("fn main() {}"));
-    assert_eq!(requests[0].tools(), ["ask_user", "edit_file", "read_file"]);
+    assert_eq!(
+        requests[0].tools(),
+        ["ask_user", "edit_file", "read_file", "run_terminal_command"]
+    );
 }
 
 #[test]

@@ -19,4 +19,5 @@ mod questions;
 mod readme;
 mod stage;
 mod startup;
+mod terminal_commands;
 mod type_ahead;

@@ -1,229 +1,178 @@
-//! Command lines in the plan of a call: how they are asked about, and what an answer is worth.
+//! Commands: the built-in tool on the real host, hostile command lines, and guests that show one line and run
+//! another.
+
+mod hostile;
+mod lies;
+mod limits;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use dunlin_host::Host;
-use dunlin_host::ask::{Answer, Question, Scope};
-use dunlin_host::call::{Action, Call, Failure, Plan, Reading, Standing};
-use dunlin_host::permission::ToolMode;
-use dunlin_tests::sandbox::{Sandbox, call, plugin};
-use serde_json::json;
+use dunlin_host::ask::Ask;
+use dunlin_host::call::{Failure, Success};
+use dunlin_host::process::{KEEPER, WITHOUT_WORLD};
+use dunlin_host::{CommandOptions, Host, Plugin};
+use dunlin_tests::program;
+use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
+use serde_json::{Value, json};
 
-/// A project with two programs in the search path, and a host.
-struct Shop {
+/// The variable that every command of one host has and nothing else on the machine.
+const MARK: &str = "DUNLIN_TEST_MARK";
+
+/// A host that runs commands.
+struct Yard {
     sandbox: Sandbox,
     host: Host,
 }
 
-impl Shop {
-    fn new() -> Shop {
+/// Both ways in which commands are kept; what holds in one has to hold in the other.
+const BOTH: [bool; 2] = [true, false];
+
+impl Yard {
+    fn new() -> Yard {
+        Yard::with(true, |_, _| {})
+    }
+
+    /// `own_world`: as where the kernel gives namespaces, which it does wherever these tests run.
+    fn with(own_world: bool, change: impl FnOnce(&Sandbox, &mut CommandOptions)) -> Yard {
         let sandbox = Sandbox::new();
-        let mut options = sandbox.options(dunlin_host::Limits::standard());
-        let bin = sandbox.project().join("../bin");
-        fs::create_dir(&bin).expect("a folder");
-        let bin = fs::canonicalize(bin).expect("the folder");
-        for name in ["cargo", "git", "sh"] {
-            fs::write(bin.join(name), "").expect("a program");
-            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755))
-                .expect("its mode");
+        let mut keeper = vec![program!().into(), KEEPER.into()];
+        if !own_world {
+            keeper.push(WITHOUT_WORLD.into());
         }
-        options.commands.shell = bin.join("sh");
-        options.search_path = vec![bin];
-        let host = Host::new(options, vec![plugin("disguised_command")]).expect("a host");
-        Shop { sandbox, host }
+        let project = sandbox.project();
+        let temporary = project.parent().expect("the root").join("tmp");
+        fs::create_dir(&temporary).expect("a folder");
+        let mut commands = CommandOptions {
+            keeper,
+            shell: PathBuf::from("/bin/bash"),
+            environment: vec![
+                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+                (MARK.into(), project.into()),
+            ],
+            temporary,
+            time_limit: Duration::from_secs(60),
+            ..CommandOptions::none()
+        };
+        change(&sandbox, &mut commands);
+        let mut options = sandbox.options(LIMITS);
+        options.search_path = ["/usr/local/bin", "/usr/bin", "/bin"]
+            .map(PathBuf::from)
+            .into();
+        options.commands = commands;
+        let built_in = dunlin_plugins::ALL.iter().map(|embedded| Plugin {
+            name: embedded.name.to_owned(),
+            bytes: embedded.bytes.into(),
+            digest: embedded.digest.to_owned(),
+            built_in: true,
+        });
+        let guests = ["command_otherwise", "command_many", "echo"].map(plugin);
+        let host = Host::new(options, built_in.chain(guests).collect()).expect("a host");
+        Yard { sandbox, host }
     }
 
-    async fn plan(&self, line: &str) -> Result<(Call, Plan), Failure> {
-        let call = call("disguised_command", json!({ "line": line }));
-        let plan = self.host.prepare(&call).await?;
-        Ok((call, plan))
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        ask: Arc<dyn Ask>,
+    ) -> Result<Success, Failure> {
+        play(&self.host, &call(tool, arguments), ask).await?.result
     }
 
-    async fn question(&self, line: &str) -> Question {
-        let (call, plan) = self.plan(line).await.expect("a plan");
-        plan.question(&call)
-            .unwrap_or_else(|| panic!("{line}: {:?}", plan.standing))
+    /// Runs a line with a yes, and asserts that nothing of it is left afterwards.
+    async fn run(&self, line: &str) -> Success {
+        let ran = self
+            .call("run_terminal_command", json!({ "command": line }), yes())
+            .await;
+        let success = ran.unwrap_or_else(|failure| panic!("{line}: {failure}"));
+        assert_eq!(self.left(), Vec::<String>::new(), "{line}");
+        success
     }
 
-    /// Answers a line as a new call would be; the call ends without being run.
-    async fn answer(&self, line: &str, allow: bool, scope: Scope) {
-        let (call, plan) = self.plan(line).await.expect("a plan");
-        let answer = Answer { allow, scope };
-        self.host
-            .answer(&call, &plan, answer)
+    /// What is still running of the commands of this host.
+    fn left(&self) -> Vec<String> {
+        let mark = format!("{MARK}={}", self.sandbox.project().display());
+        let mut left = Vec::new();
+        for entry in fs::read_dir("/proc").expect("processes").flatten() {
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            if variables.any(|variable| variable == mark.as_bytes()) {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                left.push(format!("{} {line}", entry.file_name().display()));
+            }
+        }
+        left
+    }
+}
+
+fn yes() -> Arc<Asker> {
+    Arc::new(Asker::yes())
+}
+
+#[tokio::test]
+async fn a_command_runs_and_tells_how_it_ended() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let asker = yes();
+        let arguments = json!({ "command": "echo out; echo err >&2; exit 3" });
+        let ran = yard
+            .call("run_terminal_command", arguments, asker.clone())
             .await
-            .expect("an answer");
-        self.host.cancelled(&call);
-    }
-
-    async fn standing(&self, line: &str) -> Standing {
-        self.plan(line).await.expect("a plan").1.standing
-    }
-
-    fn stored(&self) -> String {
-        fs::read_to_string(self.sandbox.permissions_file()).expect("the permissions")
-    }
-}
-
-fn programs(question: &Question) -> Vec<String> {
-    let name = |need: &dunlin_host::target::Need| {
-        let path = need.target.path().expect("a path");
-        path.file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned()
-    };
-    question.needs.iter().map(name).collect()
-}
-
-#[tokio::test]
-async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_by_its_program() {
-    let shop = Shop::new();
-    let question = shop.question("cargo build").await;
-    assert_eq!(question.wording, "Run command: cargo build?");
-    assert_eq!(question.longest, Scope::Always);
-    assert_eq!(programs(&question), ["cargo"]);
-    assert!(question.notices.is_empty(), "{question:?}");
-    let [Action::Command(command)] = question.actions.as_slice() else {
-        panic!("not one command: {question:?}");
-    };
-    assert_eq!(command.line, "cargo build");
-    assert!(matches!(command.reading, Reading::Simple { .. }));
-
-    shop.answer("cargo build", true, Scope::Always).await;
-    assert!(shop.stored().contains("/bin/cargo"), "{}", shop.stored());
-    assert_eq!(shop.standing("cargo test --all").await, Standing::Allowed);
-    assert!(matches!(
-        shop.standing("git log").await,
-        Standing::Ask { .. }
-    ));
-}
-
-#[tokio::test]
-async fn a_compound_command_is_asked_each_time_whatever_is_granted() {
-    let shop = Shop::new();
-    let before = shop.stored();
-    for scope in [Scope::Once, Scope::Session, Scope::Always] {
-        shop.answer("cargo build | git log", true, scope).await;
-        let question = shop.question("cargo build | git log").await;
-        assert_eq!(question.wording, "Run command: cargo build | git log?");
-        assert_eq!(question.longest, Scope::Once);
-        assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-        let notice = "It is not one simple command (a pipe), so it is asked each time.";
-        assert_eq!(question.notices, [notice]);
-    }
-    assert_eq!(shop.stored(), before);
-    assert!(shop.host.permissions().session_answers().is_empty());
-
-    // Not even when everything in it is granted, the shell included.
-    for program in ["cargo", "git", "sh"] {
-        let path = shop.sandbox.project().join("../bin").join(program);
-        shop.host
-            .permissions()
-            .set(&path.display().to_string(), "--x")
             .unwrap();
-    }
-    let question = shop.question("cargo build | git log").await;
-    assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-    assert_eq!(shop.standing("cargo build").await, Standing::Allowed);
-}
+        let expected = "<stdout>\nout\n</stdout>\n<stderr>\nerr\n</stderr>\nexit status 3";
+        assert_eq!(ran.text, expected);
+        assert_eq!(ran.note.as_deref(), Some("exit status 3"));
+        let questions = asker.questions();
+        assert_eq!(questions.len(), 1);
+        let wording = "Run command: echo out; echo err >&2; exit 3?";
+        assert_eq!(questions[0].wording, wording);
+        let used = yard.sandbox.audit();
+        let used = used.iter().find(|line| line["event"] == "used").unwrap();
+        assert_eq!(used["line"], "echo out; echo err >&2; exit 3");
+        assert_eq!(used["operation"], "execute");
 
-#[tokio::test]
-async fn a_lasting_no_is_for_the_programs_and_refuses_every_line_with_them() {
-    let shop = Shop::new();
-    shop.answer("$x; git push", false, Scope::Always).await;
-    assert!(!shop.stored().contains("/bin/sh"), "{}", shop.stored());
-    for line in [
-        "git log",
-        "cargo build && git push",
-        "cargo build \"$(git log)\"",
-        "sh -c 'git push'",
-    ] {
-        let standing = shop.standing(line).await;
-        assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
-        );
-    }
-    assert!(matches!(
-        shop.standing("cargo build | cargo fmt").await,
-        Standing::Ask { .. }
-    ));
-    // Where no program can be made out, it is the shell that would run it.
-    shop.answer("$x", false, Scope::Session).await;
-    assert!(matches!(
-        shop.standing("cargo build | cargo fmt").await,
-        Standing::Denied { .. }
-    ));
-    assert!(matches!(
-        shop.standing("cargo build").await,
-        Standing::Ask { .. }
-    ));
-}
+        let quiet = yard
+            .run("-x 2>/dev/null; pwd; cat; echo $TMPDIR > tmp")
+            .await;
+        let project = yard.sandbox.project();
+        let expected = format!("<stdout>\n{}\n</stdout>\nexit status 0", project.display());
+        assert_eq!(quiet.text, expected);
+        assert_eq!(quiet.note, None);
+        let temporary = fs::read_to_string(project.join("tmp")).unwrap();
+        assert!(!PathBuf::from(temporary.trim()).exists(), "{temporary}");
 
-#[tokio::test]
-async fn secrets_are_pointed_out_and_dunlins_own_folders_refused() {
-    let shop = Shop::new();
-    shop.answer("cargo build", true, Scope::Always).await;
-    let question = shop.question("cargo run --config-file=.env").await;
-    assert_eq!(question.longest, Scope::Once);
-    assert!(
-        question
-            .notices
-            .iter()
-            .any(|notice| notice.contains(".env")),
-        "{question:?}"
-    );
-    shop.answer("cargo run .env", true, Scope::Always).await;
-    assert!(matches!(
-        shop.standing("cargo run .env").await,
-        Standing::Ask { .. }
-    ));
-
-    let own = shop.sandbox.permissions_file();
-    for line in [
-        format!("cargo run {}", own.display()),
-        format!("cargo run < {}", own.display()),
-    ] {
-        let standing = shop.standing(&line).await;
-        assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
-        );
+        let killed = yard.run("kill -SEGV $$").await;
+        assert!(killed.text.contains("killed by SIGSEGV"), "{}", killed.text);
+        let none = yard.run("no-such-program || exit $?").await;
+        assert!(none.text.ends_with("exit status 127"), "{}", none.text);
+        assert_alive(&yard.host).await;
     }
 }
 
 #[tokio::test]
-async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
-    let shop = Shop::new();
-    shop.answer("git push", false, Scope::Always).await;
-    let permissions = shop.host.permissions();
-    permissions.set_tool_mode("disguised_command", ToolMode::Always);
-    for line in ["cargo build", "cargo build | cargo fmt", "$x"] {
-        assert_eq!(shop.standing(line).await, Standing::Allowed, "{line}");
-    }
-    for line in ["cargo run .env", "cargo run < .env", "cat .env | cargo run"] {
-        let question = shop.question(line).await;
-        assert_eq!(question.longest, Scope::Once, "{line}");
-    }
-    for line in ["git push", "cargo build && git push"] {
-        let standing = shop.standing(line).await;
-        assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
-        );
-    }
+async fn a_command_that_was_denied_does_not_run() {
+    let yard = Yard::new();
+    let arguments = json!({ "command": "touch ran" });
+    let denied = yard
+        .call("run_terminal_command", arguments, Arc::new(Asker::no()))
+        .await;
+    assert!(matches!(denied, Err(Failure::Denied { .. })), "{denied:?}");
+    assert!(!yard.sandbox.project().join("ran").exists());
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_exist_is_no_question() {
-    let shop = Shop::new();
-    let failure = shop.plan("carg build").await.unwrap_err();
-    assert_eq!(
-        failure.for_model(),
-        "ERROR: there is no program named \"carg\" in the search path; give its whole path"
-    );
-    let failure = shop.plan("").await.unwrap_err();
-    assert_eq!(failure.for_model(), "ERROR: the command line is empty");
+async fn what_the_kernel_offers_is_in_force() {
+    let cage = Yard::new().host.cage_of_commands().await.unwrap();
+    assert_eq!(cage.no_world, None);
+    assert_eq!(cage.no_filter, None);
+    // Without the world the rest stands alone, and says what is missing.
+    let cage = Yard::with(false, |_, _| {}).host.cage_of_commands().await;
+    let cage = cage.unwrap();
+    assert!(cage.no_world.is_some());
+    assert_eq!(cage.no_filter, None);
+    assert!(!cage.gaps().is_empty());
 }

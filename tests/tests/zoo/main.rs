@@ -6,6 +6,7 @@
 //! own, `appetite`, where no other test uses up anything meanwhile.
 
 mod cache;
+mod command_lines;
 mod commands;
 mod components;
 mod describe;
@@ -21,6 +22,7 @@ mod text;
 const TESTS: &[&str] = &[
     include_str!("../appetite.rs"),
     include_str!("cache.rs"),
+    include_str!("command_lines.rs"),
     include_str!("commands.rs"),
     include_str!("components.rs"),
     include_str!("describe.rs"),

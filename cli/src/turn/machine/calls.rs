@@ -260,9 +260,10 @@ impl Turn<'_> {
     pub(super) fn finished(&mut self, number: usize, outcome: Outcome, effects: &mut Vec<Effect>) {
         self.calls[number].duration = Some(outcome.duration);
         match outcome.result {
-            Ok(success) => {
+            Ok(mut success) => {
+                let note = success.note.take();
                 let text = text_of(success);
-                self.settle(number, CallState::Completed, text, None, effects);
+                self.settle(number, CallState::Completed, text, note, effects);
             }
             Err(failure) => {
                 self.fail(number, failure, effects);

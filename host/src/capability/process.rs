@@ -1,0 +1,257 @@
+//! `process`: commands of the machine.
+//!
+//! What the user agreed to is a line, so that is what is compared: a command runs as it was declared, or is asked
+//! about again, even where its programs are granted. The programs are decided about once more at this
+//! moment. What the command may then do to files and to the network is [`crate::process`]'s business.
+
+use std::path::PathBuf;
+
+use tokio::time::Instant;
+use wasmtime::component::Resource;
+
+use super::{CallState, Refusal, UseId, chain};
+use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
+use crate::bindings::dunlin::tool::types::{
+    CommandLine as Written, Error, Target as WrittenTarget,
+};
+use crate::call::Action;
+use crate::command::{CommandError as LineError, CommandLine};
+use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
+use crate::permission::Verdict;
+use crate::process::{CommandError, End, Running, Stream};
+
+/// What stands behind the contract's `command`.
+#[derive(Debug)]
+pub struct StartedCommand {
+    running: Running,
+    under: UseId,
+    shown: Shown,
+}
+
+/// The newest output, on its way to whoever watches.
+#[derive(Debug, Default)]
+struct Shown {
+    waiting: Vec<u8>,
+    /// When something was shown last.
+    last: Option<Instant>,
+}
+
+impl Shown {
+    /// Takes output over; of what nobody saw yet only the end is kept.
+    fn push(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_SHOWN_OUTPUT_BYTES)..];
+        self.waiting.extend_from_slice(bytes);
+        let more = self.waiting.len().saturating_sub(MAX_SHOWN_OUTPUT_BYTES);
+        self.waiting.drain(..more);
+    }
+
+    /// When what waits may be shown.
+    fn due(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let due = self.last.map_or(now, |last| last + PROGRESS_PERIOD);
+        (!self.waiting.is_empty()).then_some(due)
+    }
+}
+
+impl process::Host for CallState {
+    async fn start(&mut self, written: Written) -> Result<Resource<StartedCommand>, Refusal> {
+        self.only_in_run()?;
+        if self.commands == MAX_COMMANDS {
+            return Err(Error::TooLarge(format!(
+                "this call has started {MAX_COMMANDS} commands; no more are possible"
+            ))
+            .into());
+        }
+        self.commands += 1;
+        let command = CommandLine::read(written.line, written.network, &self.shared.permissions)?;
+        let under = self.authorise_command(&command).await?;
+        let options = &self.shared.commands;
+        let access = self.shared.permissions.access_of_commands(options);
+        let access = access.map_err(|e| Error::Failed(chain(&e)))?;
+        let running = Running::start(options, command.line, command.network, access).await?;
+        self.log_use(under)?;
+        let started = StartedCommand {
+            running,
+            under,
+            shown: Shown::default(),
+        };
+        // At most a handful of handles: see above.
+        let handle = self.table.push(started).map_err(wasmtime::Error::from)?;
+        Ok(handle)
+    }
+}
+
+impl process::HostCommand for CallState {
+    async fn read(&mut self, handle: Resource<StartedCommand>) -> Result<Option<Chunk>, Refusal> {
+        let _standing = self.clock.pause_for_work();
+        let progress = self.progress.clone();
+        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        let read = loop {
+            let due = entry.shown.due();
+            let flush = async {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = flush => {
+                    entry.shown.last = Some(Instant::now());
+                    let bytes = std::mem::take(&mut entry.shown.waiting);
+                    if let Some(progress) = &progress {
+                        progress.output(&self.call, &bytes);
+                    }
+                }
+                read = entry.running.read() => break read?,
+            }
+        };
+        let Some((stream, bytes)) = read else {
+            let end = entry.running.wait().await?;
+            self.ended(end);
+            return Ok(None);
+        };
+        entry.shown.push(&bytes);
+        let under = entry.under;
+        self.count(under, bytes.len());
+        Ok(Some(Chunk {
+            source: match stream {
+                Stream::Stdout => Source::Stdout,
+                Stream::Stderr => Source::Stderr,
+            },
+            bytes,
+        }))
+    }
+
+    async fn wait(&mut self, handle: Resource<StartedCommand>) -> Result<WireEnd, Refusal> {
+        let _standing = self.clock.pause_for_work();
+        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        let end = entry.running.wait().await?;
+        self.ended(end);
+        Ok(match end {
+            End::Exited(status) => WireEnd::Exited(status),
+            End::Killed(signal) => WireEnd::Killed(signal),
+            End::TimedOut => WireEnd::TimedOut,
+            End::Stopped => return Err(Error::Cancelled.into()),
+        })
+    }
+
+    async fn drop(&mut self, handle: Resource<StartedCommand>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+impl CallState {
+    /// Decides about a command: as it was declared it needs its programs, otherwise it is shown now.
+    async fn authorise_command(&mut self, command: &CommandLine) -> Result<UseId, Refusal> {
+        let is_declared = self.actions.iter().any(|action| match action {
+            Action::Command(declared) => {
+                declared.line == command.line && declared.network == command.network
+            }
+            Action::Edit(_) => false,
+        });
+        let shell = self.shared.commands.real_shell();
+        let needs = command.needs(&shell);
+        // In the guest's own words: which programs it comes to is the host's knowledge.
+        let written = || WrittenTarget::Program(shortened(&command.line));
+        let mut asking = None;
+        for need in &needs {
+            let decision = self.decide(need)?;
+            match decision.verdict {
+                Verdict::Deny => {
+                    return self.authorise(need.clone(), written()).await;
+                }
+                Verdict::Allow if is_declared => {}
+                Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
+            }
+        }
+        let answer = match asking {
+            None => None,
+            Some(rule) => {
+                let what = match command.network {
+                    true => format!("run '{}' with the network", shortened(&command.line)),
+                    false => format!("run '{}'", shortened(&command.line)),
+                };
+                let actions = vec![Action::Command(command.clone())];
+                let written = written();
+                let asked = self.ask_undeclared(&what, &written, needs.clone(), actions, &rule);
+                Some(asked.await?)
+            }
+        };
+        self.line = Some(shortened(&command.line));
+        let mut under = None;
+        for need in needs {
+            under = Some(match &answer {
+                None => self.authorise(need, written()).await?,
+                Some((allowed, rule)) => self.note(need, written(), *allowed, rule.clone())?,
+            });
+        }
+        // There is always a program, or the shell.
+        under.ok_or_else(|| Error::Failed("a command without a program".into()).into())
+    }
+
+    /// What the user is told beside the mark of the call, where a command did not end well.
+    fn ended(&mut self, end: End) {
+        self.note = match end {
+            End::Exited(0) | End::Stopped => None,
+            End::Exited(status) => Some(format!("exit status {status}")),
+            End::Killed(signal) => Some(format!("killed by {}", signal_name(signal))),
+            End::TimedOut => {
+                let seconds = self.shared.commands.time_limit.as_secs();
+                Some(format!("stopped after {seconds} s"))
+            }
+        };
+    }
+}
+
+/// A line for the log and for the middle of a sentence.
+fn shortened(line: &str) -> String {
+    let shown = crate::display::escape(line);
+    crate::display::shorten(&shown, crate::limits::MAX_LOGGED_LINE_CHARS).into_owned()
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGINT => "SIGINT",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGSYS => "SIGSYS",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+impl crate::CommandOptions {
+    /// The shell as a target: a link would be another one tomorrow.
+    pub(crate) fn real_shell(&self) -> PathBuf {
+        crate::resolve::real_path(&self.shell).unwrap_or_else(|_| self.shell.clone())
+    }
+}
+
+impl From<LineError> for Refusal {
+    fn from(error: LineError) -> Self {
+        let text = chain(&error);
+        Refusal::Guest(match error {
+            LineError::TooLong { .. } => Error::TooLarge(text),
+            LineError::Program(_) | LineError::NoProgram { .. } => Error::NotFound(text),
+            LineError::Permission(_) => Error::Failed(text),
+            LineError::Empty | LineError::Nul => Error::Invalid(text),
+        })
+    }
+}
+
+impl From<CommandError> for Refusal {
+    fn from(error: CommandError) -> Self {
+        let text = chain(&error);
+        Refusal::Guest(match error {
+            CommandError::Off => Error::Unsupported(text),
+            CommandError::TooLong(_) => Error::TooLarge(text),
+            CommandError::Nul => Error::Invalid(text),
+            _ => Error::Failed(text),
+        })
+    }
+}

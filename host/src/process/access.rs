@@ -1,0 +1,152 @@
+//! Which files a command may see and change.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Folders that are walked to find what lies beside hidden ones, at most. Each is one on the way to a hidden
+/// path, so there are some dozens; a folder with a million names must not keep a command from starting.
+const MAX_READABLE: usize = 20_000;
+
+/// What of the file system a command has. All paths are absolute and free of links.
+///
+/// What is not named can be read and not changed. Of two entries about one path the stricter holds: `hidden`
+/// before `read_only` before `writable`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Access {
+    /// Where the command starts; can be changed unless it is `read_only`.
+    pub(crate) project: PathBuf,
+    /// Folders and files that can be changed, too.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Exceptions from that.
+    pub(crate) read_only: Vec<PathBuf>,
+    /// Can be neither read nor changed.
+    pub(crate) hidden: Vec<PathBuf>,
+}
+
+impl Access {
+    /// What can be changed, without what is refused as a whole.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
+        let refused = |path: &Path| {
+            let mut rules = self.read_only.iter().chain(&self.hidden);
+            rules.any(|rule| path.starts_with(rule))
+        };
+        let all = std::iter::once(&self.project).chain(&self.writable);
+        all.map(PathBuf::as_path).filter(move |path| !refused(path))
+    }
+
+    /// The hidden path that the project lies in, if there is one: then no command can run there.
+    pub(super) fn hides_project(&self) -> Option<&Path> {
+        let mut hidden = self.hidden.iter().map(PathBuf::as_path);
+        hidden.find(|hidden| self.project.starts_with(hidden))
+    }
+
+    /// The largest folders and files that hold nothing hidden: together, all that may be read.
+    ///
+    /// What comes into being beside a hidden path while the command runs is not among them.
+    pub(super) fn readable(&self) -> Vec<PathBuf> {
+        let mut readable = Vec::new();
+        self.walk(Path::new("/"), &mut readable);
+        readable
+    }
+
+    fn walk(&self, folder: &Path, readable: &mut Vec<PathBuf>) {
+        // What cannot be listed cannot be read by the command either.
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            if readable.len() >= MAX_READABLE {
+                return;
+            }
+            let path = entry.path();
+            let kind = entry.file_type();
+            // A link is followed by whoever reads, and what it leads to is judged where it is.
+            if self.is_hidden(&path) || kind.is_ok_and(|kind| kind.is_symlink()) {
+                continue;
+            }
+            if self.hidden.iter().any(|hidden| hidden.starts_with(&path)) {
+                self.walk(&path, readable);
+            } else {
+                readable.push(path);
+            }
+        }
+    }
+
+    fn is_hidden(&self, path: &Path) -> bool {
+        // Devices are given one by one.
+        path == Path::new("/dev") || self.hidden.iter().any(|hidden| path == hidden)
+    }
+}
+
+/// Whether there is anything at a path; links are not followed.
+pub(super) fn kind_of(path: &Path) -> io::Result<Option<std::fs::FileType>> {
+    match path.symlink_metadata() {
+        Ok(meta) => Ok(Some(meta.file_type())),
+        Err(e) => match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            // What Dunlin itself may not look at the command cannot see either.
+            io::ErrorKind::PermissionDenied => Ok(None),
+            _ => Err(e),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(paths: &[&str]) -> Vec<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn the_stricter_rule_holds() {
+        let access = Access {
+            project: PathBuf::from("/p"),
+            writable: paths(&["/w", "/h/sub", "/r"]),
+            read_only: paths(&["/r"]),
+            hidden: paths(&["/h"]),
+        };
+        let written: Vec<&Path> = access.written().collect();
+        assert_eq!(written, ["/p", "/w"].map(Path::new));
+        assert_eq!(access.hides_project(), None);
+        let inside = Access {
+            project: PathBuf::from("/h/p"),
+            ..access
+        };
+        assert_eq!(inside.hides_project(), Some(Path::new("/h")));
+        assert!(!inside.written().any(|path| path.starts_with("/h")));
+    }
+
+    #[test]
+    fn readable_is_what_lies_beside_the_hidden() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for folder in [
+            "home/.ssh",
+            "home/docs",
+            "home/.config/dunlin",
+            "home/.config/git",
+        ] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("home/.ssh"), root.join("home/link")).unwrap();
+        let access = Access {
+            hidden: vec![root.join("home/.ssh"), root.join("home/.config/dunlin")],
+            ..Access::default()
+        };
+        let readable = access.readable();
+        let below: Vec<&Path> = readable
+            .iter()
+            .filter_map(|path| path.strip_prefix(&root).ok())
+            .collect();
+        assert_eq!(below.len(), 2, "{below:?}");
+        assert!(below.contains(&Path::new("home/docs")));
+        assert!(below.contains(&Path::new("home/.config/git")));
+        assert!(!readable.iter().any(|path| root.starts_with(path)));
+        assert!(!readable.contains(&PathBuf::from("/dev")));
+        assert!(readable.contains(&PathBuf::from("/usr")));
+    }
+}

@@ -1,0 +1,173 @@
+//! What a process does to itself before it becomes the command: no way back.
+
+use std::io;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+use super::order::{Cage, Order};
+use super::system_calls::{self, Network};
+use crate::limits::MAX_PROCESSES;
+
+/// The newest Landlock whose rights were looked at; an older kernel enforces what it knows of them.
+const KNOWN_ABI: ABI = ABI::V7;
+
+/// Devices that harm nobody. There are no others in a world of its own.
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// Gives everything up that a command does not need. `no_world`: why there is no world of its own.
+pub(super) fn enter(order: &Order, no_world: Option<&str>) -> Result<Cage, String> {
+    let unbounded = !limit_resources(no_world.is_none())
+        .map_err(|e| format!("cannot limit its processes: {e}"))?;
+    drop_capabilities().map_err(|e| format!("cannot give capabilities up: {e}"))?;
+    // A kernel without Landlock is a gap; one that has it and fails is not to be trusted with a command.
+    let landlock = restrict_files(order, no_world.is_some())
+        .map_err(|e| format!("cannot restrict its files: {e}"))?;
+    let network = match (order.network, no_world) {
+        (true, _) | (false, None) => Network::Sockets,
+        (false, Some(_)) => Network::None,
+    };
+    let no_filter = system_calls::filter(network).err();
+    Ok(Cage {
+        no_world: no_world.map(str::to_owned),
+        landlock,
+        no_filter: no_filter.map(|e| e.to_string()),
+        unbounded,
+    })
+}
+
+/// Bounds what the command could do to the machine without touching a file. `false`: how many processes it starts could
+/// not be bounded.
+fn limit_resources(own_world: bool) -> io::Result<bool> {
+    let at_most = |resource: Resource, most: u64| {
+        let most = getrlimit(resource)
+            .maximum
+            .map_or(most, |now| most.min(now));
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, limit)
+    };
+    // Memory of a crashed program is a large file that nobody asked for.
+    at_most(Resource::Core, 0)?;
+    // Counted within the user namespace; there, process 1 has bounded the superuser's, too, where the kernel can. Without
+    // a world all processes and threads of the user count, whoever started them.
+    let others = match own_world {
+        true => 0,
+        false => threads_of_user(),
+    };
+    at_most(Resource::Nproc, others + MAX_PROCESSES as u64)?;
+    let is_superuser = rustix::process::getuid().is_root();
+    let is_counted = || std::fs::read_to_string("/proc/sys/kernel/pid_max");
+    Ok(match (own_world, is_superuser) {
+        (_, false) => true,
+        (true, true) => is_counted().is_ok_and(|most| most.trim() == MAX_PROCESSES.to_string()),
+        (false, true) => false,
+    })
+}
+
+/// Threads of all processes of this user.
+fn threads_of_user() -> u64 {
+    let user = rustix::process::getuid().as_raw();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = processes.filter(|entry| {
+        use std::os::unix::fs::MetadataExt;
+        entry.metadata().is_ok_and(|meta| meta.uid() == user)
+    });
+    // Two names of each folder stand for itself and the one above.
+    let threads = |entry: std::fs::DirEntry| {
+        let tasks = std::fs::metadata(entry.path().join("task"));
+        tasks.map_or(0, |meta| {
+            std::os::unix::fs::MetadataExt::nlink(&meta).saturating_sub(2)
+        })
+    };
+    own.map(threads).sum()
+}
+
+/// Gives up what the superuser can do beyond a user, now and after every program that is started.
+fn drop_capabilities() -> io::Result<()> {
+    let own = rustix::thread::capabilities(None)?;
+    if own.effective.contains(CapabilitySet::SETPCAP) {
+        for capability in CapabilitySet::all().iter() {
+            match rustix::thread::remove_capability_from_bounding_set(capability) {
+                // A kernel that does not know it.
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let bits = CapabilitiesSecureBits::NO_ROOT
+            | CapabilitiesSecureBits::NO_ROOT_LOCKED
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+        rustix::thread::set_capabilities_secure_bits(bits)?;
+    }
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets {
+            effective: CapabilitySet::empty(),
+            permitted: CapabilitySet::empty(),
+            inheritable: CapabilitySet::empty(),
+        },
+    )?;
+    rustix::thread::set_no_new_privs(true)?;
+    Ok(())
+}
+
+/// Confines what can be written, and without a world of its own what can be read. Returns the version that is in
+/// force; 0: the kernel has none.
+fn restrict_files(order: &Order, no_world: bool) -> Result<u32, Box<dyn std::error::Error>> {
+    let read = AccessFs::from_read(KNOWN_ABI);
+    let everything = AccessFs::from_all(KNOWN_ABI);
+    // Devices cannot be made without capabilities anyway.
+    let write = everything & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let device: BitFlags<AccessFs> =
+        AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(everything)?
+        .scope(Scope::from_all(KNOWN_ABI))?
+        .create()?;
+    if no_world {
+        for path in order.access.readable() {
+            rules = allow(rules, &path, read)?;
+        }
+        // Names of what is hidden can be listed; without it not even `/` could.
+        rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
+        for name in DEVICES {
+            rules = allow(rules, &Path::new("/dev").join(name), device)?;
+        }
+    } else {
+        rules = allow(rules, Path::new("/"), read)?;
+        rules = allow(rules, Path::new("/dev"), device)?;
+        rules = allow(rules, Path::new("/dev/shm"), write)?;
+    }
+    for path in order.access.written() {
+        rules = allow(rules, path, write)?;
+    }
+    rules = allow(rules, &order.temporary, write)?;
+    let status = rules.restrict_self()?;
+    Ok(match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+        _ => 0,
+    })
+}
+
+/// Adds a rule; what does not exist, or cannot be opened, needs none.
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, impl std::error::Error + use<>> {
+    match PathFd::new(path) {
+        Ok(fd) => rules.add_rule(PathBeneath::new(fd, access)),
+        Err(_) => Ok(rules),
+    }
+}

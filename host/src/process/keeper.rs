@@ -1,0 +1,215 @@
+//! The keeper: this program, started again to look after one command.
+//!
+//! It reads its order from the life line (its standard input), tries to make a world for the command, falls back to
+//! being everybody's ancestor, and ends only when nothing of the command is left. Its standard output and
+//! error are the command's.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, getgid, getuid, set_child_subreaper,
+    set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
+};
+
+use super::order::{End, Order, Report};
+use super::sys::{self, Forked};
+use super::warden::{self, Rank};
+use super::{cage, world};
+
+/// The first argument that makes this program a keeper. Not for people, and in no help.
+pub const KEEPER: &str = "--keep-a-command";
+
+/// The second argument of a keeper that makes no world of its own: for tests of what is left then.
+pub const WITHOUT_WORLD: &str = "--without-world";
+
+/// How much sooner than others a command is ended where memory runs out (-1000 to 1000): before Dunlin and before
+/// whatever else the user has open.
+const OUT_OF_MEMORY_SCORE: &str = "800";
+
+/// What comes after the command's programs have said all they had to say about themselves.
+const READY: &[u8] = b"+";
+
+/// The whole life of a keeper. Called by `main` before anything else, while the process has one thread.
+pub fn keeper_main() -> ExitCode {
+    let with_world = std::env::args_os()
+        .nth(2)
+        .is_none_or(|second| second != WITHOUT_WORLD);
+    match keep(with_world) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody reads what a keeper prints; whoever holds the other end of the life line sees it end.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn keep(with_world: bool) -> io::Result<()> {
+    let life_line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let order = Order::read(&life_line)?;
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    // Away from the terminal: its Ctrl-C is for Dunlin, which closes the life line.
+    setsid()?;
+    set_child_subreaper(Some(rustix::process::getpid()))?;
+    let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
+    let keeper = Keeper {
+        life_line,
+        order,
+        nothing,
+    };
+    let world = match with_world {
+        true => keeper.in_own_world(),
+        false => Err("it is not wanted".to_owned()),
+    };
+    let kept = match world {
+        Ok(first) => keeper.wait_for(first),
+        Err(no_world) => keeper.as_ancestor(&no_world),
+    };
+    if let Err(error) = &kept {
+        keeper.report(&Report::Failed(error.to_string()));
+    }
+    // Empty where it was a mount of the command's world.
+    let _ = std::fs::remove_dir_all(&keeper.order.temporary);
+    kept
+}
+
+struct Keeper {
+    life_line: UnixStream,
+    order: Order,
+    nothing: File,
+}
+
+impl Keeper {
+    /// Starts process 1 of a world of its own, and waits until that is furnished. The error says why there is none.
+    fn in_own_world(&self) -> Result<Pid, String> {
+        let (user, group) = (getuid().as_raw(), getgid().as_raw());
+        let fail = |e: io::Error| e.to_string();
+        let (mut ready, says) = io::pipe().map_err(fail)?;
+        let first = match sys::fork(world::namespaces(self.order.network)).map_err(fail)? {
+            Forked::Child => {
+                drop(ready);
+                self.be_first(says, user, group);
+                sys::exit_now(0);
+            }
+            Forked::Parent(first) => first,
+        };
+        drop(says);
+        let mut said = Vec::new();
+        ready.read_to_end(&mut said).map_err(fail)?;
+        if said == READY {
+            return Ok(first);
+        }
+        let _ = waitpid(Some(first), WaitOptions::empty());
+        Err(String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Process 1: makes the world, starts the shell in it, and ends with it.
+    fn be_first(&self, mut says: io::PipeWriter, user: u32, group: u32) {
+        // A keeper that is killed takes its command with it.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+        if let Err(no_world) = world::furnish(&self.order, user, group) {
+            let _ = says.write_all(no_world.to_string().as_bytes());
+            return;
+        }
+        // Its memory is nobody's business: the command is the same user.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        let _ = says.write_all(READY);
+        drop(says);
+        if let Err(error) = self.run(Rank::First, None) {
+            self.report(&Report::Failed(error.to_string()));
+        }
+    }
+
+    /// Waits until process 1 has ended, and with it everything else.
+    fn wait_for(&self, first: Pid) -> io::Result<()> {
+        self.let_go_of_output()?;
+        loop {
+            match waitpid(Some(first), WaitOptions::empty()) {
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    fn as_ancestor(&self, no_world: &str) -> io::Result<()> {
+        self.run(Rank::Ancestor, Some(no_world))
+    }
+
+    /// Starts the shell and stays with it.
+    fn run(&self, rank: Rank, no_world: Option<&str>) -> io::Result<()> {
+        let (mut reports, says) = io::pipe()?;
+        let shell = match sys::fork(0)? {
+            Forked::Child => {
+                drop(reports);
+                self.become_shell(says, no_world);
+                sys::exit_now(127);
+            }
+            Forked::Parent(shell) => shell,
+        };
+        drop(says);
+        self.let_go_of_output()?;
+        // Closed by the shell that starts, or by the process that could not become one.
+        let mut said = Vec::new();
+        reports.read_to_end(&mut said)?;
+        let _ = (&self.life_line).write_all(&said);
+        let limit = Duration::from_millis(self.order.time_limit_ms);
+        let end = warden::guard(rank, shell, self.life_line.as_fd(), limit)?;
+        if end != End::Stopped {
+            self.report(&Report::Ended(end));
+        }
+        Ok(())
+    }
+
+    /// Gets into the cage and becomes the shell. Comes back only where that fails.
+    fn become_shell(&self, mut says: io::PipeWriter, no_world: Option<&str>) {
+        let failed = match self.try_to_become_shell(&mut says, no_world) {
+            Ok(never) => match never {},
+            Err(failed) => failed,
+        };
+        let _ = says.write_all(&Report::Failed(failed).to_line());
+    }
+
+    fn try_to_become_shell(
+        &self,
+        says: &mut io::PipeWriter,
+        no_world: Option<&str>,
+    ) -> Result<Infallible, String> {
+        let order = &self.order;
+        // A group of its own, so that `kill 0` in a script means the script.
+        setsid().map_err(|e| format!("cannot begin a session: {e}"))?;
+        let project = &order.access.project;
+        std::env::set_current_dir(project)
+            .map_err(|e| format!("cannot go to {}: {e}", project.display()))?;
+        let cage = cage::enter(order, no_world)?;
+        says.write_all(&Report::Caged(cage).to_line())
+            .map_err(|e| e.to_string())?;
+        let error = Command::new(&order.shell)
+            // The line may begin with a dash.
+            .args(["-c", "--"])
+            .arg(&order.line)
+            .env_clear()
+            .envs(order.environment.iter().map(|(name, value)| (name, value)))
+            .env("TMPDIR", &order.temporary)
+            .exec();
+        Err(format!("cannot start {}: {error}", order.shell.display()))
+    }
+
+    /// From here on the output belongs to the command alone: its end is the end of what it started.
+    fn let_go_of_output(&self) -> io::Result<()> {
+        let nothing: OwnedFd = self.nothing.try_clone()?.into();
+        rustix::stdio::dup2_stdout(&nothing)?;
+        rustix::stdio::dup2_stderr(&nothing)?;
+        Ok(())
+    }
+
+    fn report(&self, report: &Report) {
+        // Nobody there to hear it is the other end's choice.
+        let _ = (&self.life_line).write_all(&report.to_line());
+    }
+}

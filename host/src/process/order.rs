@@ -1,0 +1,218 @@
+//! What Dunlin and the keeper say to each other: one order down, a few reports up.
+//!
+//! Both ends are the same program, so the form is nobody else's business. Down: a length and JSON. Up: lines of
+//! JSON, and then the end of the stream, which comes only when nothing of the command is left.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Access;
+
+/// The largest order in bytes: a line, an environment and some paths are a hundredth of it.
+const MAX_ORDER_BYTES: usize = 16 * 1024 * 1024;
+
+/// What the keeper is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) line: String,
+    pub(super) shell: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) access: Access,
+    /// An empty folder that is the command's own. The keeper removes it.
+    pub(super) temporary: PathBuf,
+    pub(super) time_limit_ms: u64,
+    pub(super) network: bool,
+}
+
+/// What the keeper reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// What the command is about to run in.
+    Caged(Cage),
+    /// It cannot run; in words.
+    Failed(String),
+    /// How the command ended. What it left behind is being ended.
+    Ended(End),
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    /// With this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+    /// It was ended at its time limit.
+    TimedOut,
+    /// It was ended because nobody wanted it any more.
+    Stopped,
+}
+
+/// What holds a command on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cage {
+    /// Why the command has no processes, mounts and network of its own; `None`: it has.
+    pub no_world: Option<String>,
+    /// The version of Landlock, which guards the files; 0: the kernel has none.
+    pub landlock: u32,
+    /// Why system calls are not filtered; `None`: they are.
+    pub no_filter: Option<String>,
+    /// Whether a command may start processes without end: only the superuser's, where namespaces do not count them.
+    pub unbounded: bool,
+}
+
+impl Cage {
+    /// What does not hold, a short sentence each; none: everything holds.
+    pub fn gaps(&self) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if self.landlock == 0 && self.no_world.is_some() {
+            gaps.push("Files are not guarded: this kernel offers commands neither Landlock nor namespaces.".to_owned());
+        } else if self.landlock == 0 {
+            gaps.push(
+                "Writing is not confined to the project: this kernel has no Landlock.".to_owned(),
+            );
+        } else if self.no_world.is_some() {
+            gaps.push("A command may change .git/config, .git/hooks and .dunlin of the project, and names of hidden files can be listed.".to_owned());
+        }
+        if self.no_filter.is_some() {
+            gaps.push("The network and other programs' sockets are not cut off: this kernel filters no system calls.".to_owned());
+        }
+        if self.no_world.is_some() && self.landlock < SIGNAL_SCOPE_ABI {
+            gaps.push("A command may end Dunlin or outlive its call: this kernel lets it signal other programs.".to_owned());
+        }
+        if self.unbounded {
+            gaps.push("The number of its processes is not bounded: a fork bomb of the superuser can stop the machine.".to_owned());
+        }
+        gaps
+    }
+}
+
+/// The version of Landlock that keeps signals inside.
+const SIGNAL_SCOPE_ABI: u32 = 6;
+
+impl Order {
+    /// As it goes down the life line.
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let body = serde_json::to_vec(self)?;
+        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        let mut bytes = length.to_le_bytes().to_vec();
+        bytes.extend(body);
+        Ok(bytes)
+    }
+
+    /// Reads one, and not a byte more.
+    pub(super) fn read(mut from: impl Read) -> io::Result<Order> {
+        let mut length = [0; 4];
+        from.read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_ORDER_BYTES {
+            return Err(io::Error::other("the order is too long"));
+        }
+        let mut body = vec![0; length];
+        from.read_exact(&mut body)?;
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+impl Report {
+    /// As it goes up: one line.
+    pub(super) fn to_line(&self) -> Vec<u8> {
+        // Plain data under string keys always has a form; an empty line says nothing.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+
+    /// The reports of some whole lines; what cannot be read is skipped.
+    pub(super) fn of_lines(bytes: &[u8]) -> impl Iterator<Item = Report> {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_and_reports_come_back_as_they_were() {
+        let order = Order {
+            line: "echo 'ä\n'".to_owned(),
+            shell: PathBuf::from("/bin/sh"),
+            environment: vec![("A".into(), "b".into())],
+            access: Access::default(),
+            temporary: PathBuf::from("/tmp/x"),
+            time_limit_ms: 1,
+            network: true,
+        };
+        let mut bytes = order.to_bytes().unwrap();
+        bytes.extend(b"more");
+        let mut from = bytes.as_slice();
+        assert_eq!(Order::read(&mut from).unwrap(), order);
+        assert_eq!(from, b"more");
+        assert!(Order::read(&bytes[..9]).is_err());
+        assert!(Order::read(&[255, 255, 255, 255][..]).is_err());
+
+        let reports = [
+            Report::Failed("no".to_owned()),
+            Report::Ended(End::Exited(3)),
+        ];
+        let lines: Vec<u8> = reports.iter().flat_map(Report::to_line).collect();
+        assert_eq!(Report::of_lines(&lines).collect::<Vec<_>>(), reports);
+    }
+
+    #[test]
+    fn gaps_are_named() {
+        let whole = Cage {
+            no_world: None,
+            landlock: 7,
+            no_filter: None,
+            unbounded: false,
+        };
+        assert_eq!(whole.gaps(), Vec::<String>::new());
+        let check = |cage: Cage, gaps: usize| assert_eq!(cage.gaps().len(), gaps, "{cage:?}");
+        let no_world = Some("EPERM".to_owned());
+        check(
+            Cage {
+                landlock: 0,
+                ..whole.clone()
+            },
+            1,
+        );
+        check(
+            Cage {
+                no_world: no_world.clone(),
+                ..whole.clone()
+            },
+            1,
+        );
+        check(
+            Cage {
+                no_world: no_world.clone(),
+                landlock: 5,
+                ..whole.clone()
+            },
+            2,
+        );
+        check(
+            Cage {
+                unbounded: true,
+                ..whole
+            },
+            1,
+        );
+        let no_filter = Some("ENOSYS".to_owned());
+        check(
+            Cage {
+                no_world,
+                landlock: 0,
+                no_filter,
+                unbounded: true,
+            },
+            4,
+        );
+    }
+}

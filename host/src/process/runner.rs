@@ -1,0 +1,344 @@
+//! Dunlin's side of a command: starts the keeper, reads what the command prints, hears how it ended.
+
+use std::future::pending;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use tempfile::TempDir;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::Instant;
+
+use super::order::{End, Order, Report};
+use super::{Access, Cage, CommandOptions};
+use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
+
+/// Bytes that wait in a pipe between command and Dunlin. The usual 64 KiB make a command that prints much wait for
+/// every read.
+const PIPE_BYTES: usize = 256 * 1024;
+
+/// Bytes of all reports of a keeper: three short lines.
+const MAX_REPORT_BYTES: usize = 64 * 1024;
+
+/// How long after its keeper's end a command's output may still be held open by somebody. Only where it has no world
+/// of its own can that be, and then never for good.
+const DRAIN_TIME: Duration = Duration::from_millis(500);
+
+/// How much longer than its command a keeper may take to end before it is killed itself.
+const KEEPER_TIME: Duration = Duration::from_secs(10);
+
+/// Why a command does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum CommandError {
+    /// Nobody said how.
+    #[error("this Dunlin runs no commands")]
+    Off,
+    /// The kernel takes no longer one.
+    #[error(
+        "the command line has {0} bytes; at most {MAX_COMMAND_BYTES} are possible; put it into a script"
+    )]
+    TooLong(usize),
+    /// A NUL byte ends it for the kernel and not for us.
+    #[error("the command line holds a NUL character")]
+    Nul,
+    /// It would have to run where it may not look.
+    #[error("commands cannot run in {0}: it is hidden from them")]
+    Hidden(String),
+    /// The system refused.
+    #[error("cannot {what}")]
+    Io {
+        what: &'static str,
+        source: io::Error,
+    },
+    /// The keeper could not do it.
+    #[error("{0}")]
+    Keeper(String),
+}
+
+fn io_error(what: &'static str) -> impl Fn(io::Error) -> CommandError {
+    move |source| CommandError::Io { what, source }
+}
+
+/// Where output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// A command on its way. Dropping it ends the command and everything it started, some milliseconds later.
+#[derive(Debug)]
+pub(crate) struct Running {
+    keeper: Option<Child>,
+    life_line: UnixStream,
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+    reports: Vec<u8>,
+    /// When the keeper was gone.
+    over: Option<Instant>,
+    /// When the keeper must be gone.
+    latest: Instant,
+    cage: Option<Cage>,
+    end: Option<End>,
+    failed: Option<String>,
+    /// The keeper removes it, too: then it goes even if Dunlin is killed.
+    _temporary: TempDir,
+}
+
+impl Running {
+    /// Starts a command line. Dropping the future leaves nothing behind.
+    pub(crate) async fn start(
+        options: &CommandOptions,
+        line: String,
+        network: bool,
+        access: Access,
+    ) -> Result<Running, CommandError> {
+        let Some((program, arguments)) = options.keeper.split_first() else {
+            return Err(CommandError::Off);
+        };
+        if line.len() > MAX_COMMAND_BYTES {
+            return Err(CommandError::TooLong(line.len()));
+        }
+        if line.contains('\0') {
+            return Err(CommandError::Nul);
+        }
+        if let Some(hidden) = access.hides_project() {
+            return Err(CommandError::Hidden(hidden.display().to_string()));
+        }
+        let temporary = temporary_folder(&options.temporary)?;
+        let (ours, theirs) =
+            std::os::unix::net::UnixStream::pair().map_err(io_error("make a socket"))?;
+        ours.set_nonblocking(true)
+            .map_err(io_error("make a socket"))?;
+        let life_line = UnixStream::from_std(ours).map_err(io_error("make a socket"))?;
+        let (stdout, their_stdout) = pipe()?;
+        let (stderr, their_stderr) = pipe()?;
+        let order = Order {
+            line,
+            shell: options.shell.clone(),
+            environment: options.environment.clone(),
+            access,
+            temporary: temporary.path().to_owned(),
+            time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
+            network: network || options.network,
+        };
+        let order = order.to_bytes().map_err(io_error("write the order"))?;
+        let keeper = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(their_stdout))
+            .stderr(Stdio::from(their_stderr))
+            .spawn()
+            .map_err(io_error("start the keeper of the command"))?;
+        let running = Running {
+            keeper: Some(keeper),
+            life_line,
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            reports: Vec::new(),
+            over: None,
+            latest: Instant::now() + options.time_limit + COMMAND_GRACE + KEEPER_TIME,
+            cage: None,
+            end: None,
+            failed: None,
+            _temporary: temporary,
+        };
+        running.send(&order).await?;
+        Ok(running)
+    }
+
+    async fn send(&self, mut bytes: &[u8]) -> Result<(), CommandError> {
+        let fail = io_error("reach the keeper of the command");
+        while !bytes.is_empty() {
+            self.life_line.writable().await.map_err(&fail)?;
+            match self.life_line.try_write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => return Err(fail(e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What held the command; known once it has ended.
+    pub(crate) fn cage(&self) -> Option<&Cage> {
+        self.cage.as_ref()
+    }
+
+    /// The next output, at most [`MAX_CHUNK_BYTES`]. `None`: the command has ended and this was all. Dropping the
+    /// future loses nothing.
+    pub(crate) async fn read(&mut self) -> Result<Option<(Stream, Vec<u8>)>, CommandError> {
+        while self.stdout.is_some() || self.stderr.is_some() {
+            let drained = self.over.map(|over| over + DRAIN_TIME);
+            let (stream, read) = tokio::select! {
+                read = next_of(self.stdout.as_ref()) => (Stream::Stdout, read),
+                read = next_of(self.stderr.as_ref()) => (Stream::Stderr, read),
+                () = hear(&self.life_line, &mut self.reports), if self.over.is_none() => {
+                    self.over = Some(Instant::now());
+                    continue;
+                }
+                () = until(drained) => {
+                    (self.stdout, self.stderr) = (None, None);
+                    continue;
+                }
+                () = tokio::time::sleep_until(self.latest), if self.over.is_none() => {
+                    self.give_up();
+                    continue;
+                }
+            };
+            match read {
+                Ok(bytes) if !bytes.is_empty() => return Ok(Some((stream, bytes))),
+                Ok(_) => match stream {
+                    Stream::Stdout => self.stdout = None,
+                    Stream::Stderr => self.stderr = None,
+                },
+                Err(e) => return Err(io_error("read the output of the command")(e)),
+            }
+        }
+        self.finish().await?;
+        Ok(None)
+    }
+
+    /// Waits for the end; output that was not read until then is dropped. Dropping the future loses nothing.
+    pub(crate) async fn wait(&mut self) -> Result<End, CommandError> {
+        while self.read().await?.is_some() {}
+        match (self.end, &self.failed) {
+            (Some(end), _) => Ok(end),
+            (None, Some(failed)) => Err(CommandError::Keeper(failed.clone())),
+            (None, None) => Err(CommandError::Keeper(
+                "the keeper of the command was killed, and the command with it".to_owned(),
+            )),
+        }
+    }
+
+    /// Hears the last reports and takes the keeper over.
+    async fn finish(&mut self) -> Result<(), CommandError> {
+        if self.over.is_none() {
+            let heard = tokio::select! {
+                () = hear(&self.life_line, &mut self.reports) => true,
+                () = tokio::time::sleep_until(self.latest) => false,
+            };
+            if !heard {
+                self.give_up();
+            }
+            self.over = Some(Instant::now());
+        }
+        if self.keeper.is_some() {
+            // Its end of the life line closed as it ended: there is nothing left to wait for.
+            if let Some(mut keeper) = self.keeper.take() {
+                let _ = keeper.wait();
+            }
+            for report in Report::of_lines(&self.reports) {
+                match report {
+                    Report::Caged(cage) => self.cage = Some(cage),
+                    Report::Failed(failed) => self.failed = Some(failed),
+                    Report::Ended(end) => self.end = Some(end),
+                }
+            }
+            // A shell that never came to be ends with a status of its own.
+            if self.failed.is_some() {
+                self.end = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// A keeper that does not end: with it goes process 1, and with that the rest.
+    fn give_up(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            let _ = keeper.kill();
+        }
+        self.failed =
+            Some("the keeper of the command did not end in time and was killed".to_owned());
+        self.over = Some(Instant::now());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(keeper) = self.keeper.take() {
+            leave(keeper);
+        }
+    }
+}
+
+/// Reads what is there, and waits if there is nothing. Empty: that was all.
+async fn next_of(pipe: Option<&Receiver>) -> io::Result<Vec<u8>> {
+    let Some(pipe) = pipe else {
+        return pending().await;
+    };
+    let mut bytes = vec![0; MAX_CHUNK_BYTES];
+    loop {
+        pipe.readable().await?;
+        match pipe.try_read(&mut bytes) {
+            Ok(read) => {
+                bytes.truncate(read);
+                return Ok(bytes);
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Collects reports until the other end is gone.
+async fn hear(life_line: &UnixStream, reports: &mut Vec<u8>) {
+    let mut buffer = [0; 4096];
+    loop {
+        if life_line.readable().await.is_err() {
+            return;
+        }
+        match life_line.try_read(&mut buffer) {
+            Ok(0) => return,
+            Ok(read) if reports.len() + read <= MAX_REPORT_BYTES => {
+                reports.extend(&buffer[..read]);
+            }
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+fn pipe() -> Result<(Receiver, OwnedFd), CommandError> {
+    let fail = io_error("make a pipe");
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
+    // A user may have used up what pipes may hold; then it stays at the usual size.
+    let _ = fcntl_setpipe_size(&reader, PIPE_BYTES);
+    Ok((Receiver::from_owned_fd(reader).map_err(fail)?, writer))
+}
+
+fn temporary_folder(inside: &Path) -> Result<TempDir, CommandError> {
+    let inside = inside
+        .canonicalize()
+        .map_err(io_error("find the folder for temporary files"))?;
+    tempfile::Builder::new()
+        .prefix("dunlin-command-")
+        .tempdir_in(inside)
+        .map_err(io_error("make a temporary folder"))
+}
+
+/// Keepers whose commands were dropped. They end by themselves, and are taken over when the next one is left.
+static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Lets a keeper end without waiting for it.
+fn leave(keeper: Child) {
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    left.push(keeper);
+    left.retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));
+}

@@ -1,0 +1,229 @@
+//! Command lines in the plan of a call: how they are asked about, and what an answer is worth.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use dunlin_host::Host;
+use dunlin_host::ask::{Answer, Question, Scope};
+use dunlin_host::call::{Action, Call, Failure, Plan, Reading, Standing};
+use dunlin_host::permission::ToolMode;
+use dunlin_tests::sandbox::{Sandbox, call, plugin};
+use serde_json::json;
+
+/// A project with two programs in the search path, and a host.
+struct Shop {
+    sandbox: Sandbox,
+    host: Host,
+}
+
+impl Shop {
+    fn new() -> Shop {
+        let sandbox = Sandbox::new();
+        let mut options = sandbox.options(dunlin_host::Limits::standard());
+        let bin = sandbox.project().join("../bin");
+        fs::create_dir(&bin).expect("a folder");
+        let bin = fs::canonicalize(bin).expect("the folder");
+        for name in ["cargo", "git", "sh"] {
+            fs::write(bin.join(name), "").expect("a program");
+            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755))
+                .expect("its mode");
+        }
+        options.commands.shell = bin.join("sh");
+        options.search_path = vec![bin];
+        let host = Host::new(options, vec![plugin("disguised_command")]).expect("a host");
+        Shop { sandbox, host }
+    }
+
+    async fn plan(&self, line: &str) -> Result<(Call, Plan), Failure> {
+        let call = call("disguised_command", json!({ "line": line }));
+        let plan = self.host.prepare(&call).await?;
+        Ok((call, plan))
+    }
+
+    async fn question(&self, line: &str) -> Question {
+        let (call, plan) = self.plan(line).await.expect("a plan");
+        plan.question(&call)
+            .unwrap_or_else(|| panic!("{line}: {:?}", plan.standing))
+    }
+
+    /// Answers a line as a new call would be; the call ends without being run.
+    async fn answer(&self, line: &str, allow: bool, scope: Scope) {
+        let (call, plan) = self.plan(line).await.expect("a plan");
+        let answer = Answer { allow, scope };
+        self.host
+            .answer(&call, &plan, answer)
+            .await
+            .expect("an answer");
+        self.host.cancelled(&call);
+    }
+
+    async fn standing(&self, line: &str) -> Standing {
+        self.plan(line).await.expect("a plan").1.standing
+    }
+
+    fn stored(&self) -> String {
+        fs::read_to_string(self.sandbox.permissions_file()).expect("the permissions")
+    }
+}
+
+fn programs(question: &Question) -> Vec<String> {
+    let name = |need: &dunlin_host::target::Need| {
+        let path = need.target.path().expect("a path");
+        path.file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    question.needs.iter().map(name).collect()
+}
+
+#[tokio::test]
+async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_by_its_program() {
+    let shop = Shop::new();
+    let question = shop.question("cargo build").await;
+    assert_eq!(question.wording, "Run command: cargo build?");
+    assert_eq!(question.longest, Scope::Always);
+    assert_eq!(programs(&question), ["cargo"]);
+    assert!(question.notices.is_empty(), "{question:?}");
+    let [Action::Command(command)] = question.actions.as_slice() else {
+        panic!("not one command: {question:?}");
+    };
+    assert_eq!(command.line, "cargo build");
+    assert!(matches!(command.reading, Reading::Simple { .. }));
+
+    shop.answer("cargo build", true, Scope::Always).await;
+    assert!(shop.stored().contains("/bin/cargo"), "{}", shop.stored());
+    assert_eq!(shop.standing("cargo test --all").await, Standing::Allowed);
+    assert!(matches!(
+        shop.standing("git log").await,
+        Standing::Ask { .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_compound_command_is_asked_each_time_whatever_is_granted() {
+    let shop = Shop::new();
+    let before = shop.stored();
+    for scope in [Scope::Once, Scope::Session, Scope::Always] {
+        shop.answer("cargo build | git log", true, scope).await;
+        let question = shop.question("cargo build | git log").await;
+        assert_eq!(question.wording, "Run command: cargo build | git log?");
+        assert_eq!(question.longest, Scope::Once);
+        assert_eq!(programs(&question), ["cargo", "git", "sh"]);
+        let notice = "It is not one simple command (a pipe), so it is asked each time.";
+        assert_eq!(question.notices, [notice]);
+    }
+    assert_eq!(shop.stored(), before);
+    assert!(shop.host.permissions().session_answers().is_empty());
+
+    // Not even when everything in it is granted, the shell included.
+    for program in ["cargo", "git", "sh"] {
+        let path = shop.sandbox.project().join("../bin").join(program);
+        shop.host
+            .permissions()
+            .set(&path.display().to_string(), "--x")
+            .unwrap();
+    }
+    let question = shop.question("cargo build | git log").await;
+    assert_eq!(programs(&question), ["cargo", "git", "sh"]);
+    assert_eq!(shop.standing("cargo build").await, Standing::Allowed);
+}
+
+#[tokio::test]
+async fn a_lasting_no_is_for_the_programs_and_refuses_every_line_with_them() {
+    let shop = Shop::new();
+    shop.answer("$x; git push", false, Scope::Always).await;
+    assert!(!shop.stored().contains("/bin/sh"), "{}", shop.stored());
+    for line in [
+        "git log",
+        "cargo build && git push",
+        "cargo build \"$(git log)\"",
+        "sh -c 'git push'",
+    ] {
+        let standing = shop.standing(line).await;
+        assert!(
+            matches!(standing, Standing::Denied { .. }),
+            "{line}: {standing:?}"
+        );
+    }
+    assert!(matches!(
+        shop.standing("cargo build | cargo fmt").await,
+        Standing::Ask { .. }
+    ));
+    // Where no program can be made out, it is the shell that would run it.
+    shop.answer("$x", false, Scope::Session).await;
+    assert!(matches!(
+        shop.standing("cargo build | cargo fmt").await,
+        Standing::Denied { .. }
+    ));
+    assert!(matches!(
+        shop.standing("cargo build").await,
+        Standing::Ask { .. }
+    ));
+}
+
+#[tokio::test]
+async fn secrets_are_pointed_out_and_dunlins_own_folders_refused() {
+    let shop = Shop::new();
+    shop.answer("cargo build", true, Scope::Always).await;
+    let question = shop.question("cargo run --config-file=.env").await;
+    assert_eq!(question.longest, Scope::Once);
+    assert!(
+        question
+            .notices
+            .iter()
+            .any(|notice| notice.contains(".env")),
+        "{question:?}"
+    );
+    shop.answer("cargo run .env", true, Scope::Always).await;
+    assert!(matches!(
+        shop.standing("cargo run .env").await,
+        Standing::Ask { .. }
+    ));
+
+    let own = shop.sandbox.permissions_file();
+    for line in [
+        format!("cargo run {}", own.display()),
+        format!("cargo run < {}", own.display()),
+    ] {
+        let standing = shop.standing(&line).await;
+        assert!(
+            matches!(standing, Standing::Denied { .. }),
+            "{line}: {standing:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
+    let shop = Shop::new();
+    shop.answer("git push", false, Scope::Always).await;
+    let permissions = shop.host.permissions();
+    permissions.set_tool_mode("disguised_command", ToolMode::Always);
+    for line in ["cargo build", "cargo build | cargo fmt", "$x"] {
+        assert_eq!(shop.standing(line).await, Standing::Allowed, "{line}");
+    }
+    for line in ["cargo run .env", "cargo run < .env", "cat .env | cargo run"] {
+        let question = shop.question(line).await;
+        assert_eq!(question.longest, Scope::Once, "{line}");
+    }
+    for line in ["git push", "cargo build && git push"] {
+        let standing = shop.standing(line).await;
+        assert!(
+            matches!(standing, Standing::Denied { .. }),
+            "{line}: {standing:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_no_question() {
+    let shop = Shop::new();
+    let failure = shop.plan("carg build").await.unwrap_err();
+    assert_eq!(
+        failure.for_model(),
+        "ERROR: there is no program named \"carg\" in the search path; give its whole path"
+    );
+    let failure = shop.plan("").await.unwrap_err();
+    assert_eq!(failure.for_model(), "ERROR: the command line is empty");
+}

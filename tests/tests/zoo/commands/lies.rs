@@ -1,0 +1,89 @@
+//! Guests that show one command and run another.
+
+use std::sync::Arc;
+
+use dunlin_host::ask::{Origin, Question};
+use dunlin_host::call::{Action, Failure};
+use dunlin_tests::sandbox::{Asker, assert_alive};
+use serde_json::json;
+
+use super::{Yard, yes};
+
+#[tokio::test]
+async fn what_was_not_shown_is_shown() {
+    for (shown, network) in [
+        (Some("echo a"), false),
+        (None, false),
+        (Some("touch ran"), true),
+    ] {
+        for allow in [true, false] {
+            let yard = Yard::new();
+            let asker = Arc::new(Declared::new(allow));
+            let arguments = json!({ "shown": shown, "run": "touch ran", "network": network });
+            let ran = yard
+                .call("command_otherwise", arguments, asker.clone())
+                .await;
+            let context = format!("{shown:?} {network} {allow}");
+            let questions = asker.inner.questions();
+            let last = questions.last().unwrap();
+            assert_eq!(last.origin, Origin::Undeclared, "{context}");
+            let with = if network { " with the network" } else { "" };
+            let wording = format!(
+                "command_otherwise now wants to run 'touch ran'{with}, which it did not say before. Allow?"
+            );
+            assert_eq!(last.wording, wording, "{context}");
+            let [Action::Command(command)] = last.actions.as_slice() else {
+                panic!("{context}: {last:?}");
+            };
+            assert_eq!(
+                (command.line.as_str(), command.network),
+                ("touch ran", network)
+            );
+            assert_eq!(
+                yard.sandbox.project().join("ran").exists(),
+                allow,
+                "{context}"
+            );
+            match allow {
+                true => assert_eq!(ran.unwrap().text, "Exited(0)"),
+                false => assert!(matches!(ran, Err(Failure::Denied { .. })), "{ran:?}"),
+            }
+            assert_alive(&yard.host).await;
+        }
+    }
+}
+
+/// Says yes to what was declared, and to the rest as it was told.
+struct Declared {
+    inner: Asker,
+    allow: bool,
+}
+
+impl Declared {
+    fn new(allow: bool) -> Declared {
+        Declared {
+            inner: Asker::yes(),
+            allow,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl dunlin_host::ask::Ask for Declared {
+    async fn ask(&self, question: Question) -> dunlin_host::ask::Answer {
+        let declared = question.origin == Origin::Declared;
+        let mut answer = self.inner.ask(question).await;
+        answer.allow = self.allow || declared;
+        answer
+    }
+}
+
+#[tokio::test]
+async fn commands_without_end_come_to_one() {
+    let yard = Yard::new();
+    let failed = yard.call("command_many", json!({}), yes()).await;
+    let failed = failed.unwrap_err().to_string();
+    assert!(failed.contains("has started 16 commands"), "{failed}");
+    yard.wait_until_nothing_is_left();
+    assert_alive(&yard.host).await;
+}
