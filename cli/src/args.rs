@@ -212,7 +212,7 @@ pub enum PermissionsCommand {
     },
     /// Say what holds for a target and why
     Explain {
-        /// A file, `folder/`, a program, `https://host/`
+        /// A file, `folder/`, a program, `https://host/`, or a command line in quotes
         target: String,
     },
 }

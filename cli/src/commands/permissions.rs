@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use dunlin_host::Explained;
+use dunlin_host::call::Reading;
+use dunlin_host::command::ExplainedCommand;
 use dunlin_host::display::escape;
 use dunlin_host::permission::Verdict;
 
@@ -57,43 +60,81 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
             }
             ui.status(&format!("Removed what was stored for {}", escape(&target)));
         }
+        // What has a gap in it and is no file is a command line.
+        PermissionsCommand::Explain { target }
+            if target.contains(char::is_whitespace)
+                && !workshop.settings.project.join(&target).exists() =>
+        {
+            let command = permissions
+                .explain_command(&target)
+                .map_err(CliError::failed)?;
+            explain_command(ui, &command);
+        }
         PermissionsCommand::Explain { target } => {
             let (target, explained) = permissions.explain(&target)?;
             ui.data(
                 &ui.styles()
                     .paint(Label::Target, &escape(&target.to_string())),
             );
-            for line in explained {
-                let (label, verdict) = match line.verdict {
-                    Verdict::Allow => (Label::Good, "allow"),
-                    Verdict::Deny => (Label::Bad, "deny"),
-                    Verdict::Ask => (Label::Warning, "ask"),
-                };
-                let verdict = ui.styles().paint(label, &format!("{verdict:<5}"));
-                let rule = line.rule.to_string();
-                ui.data(&format!(
-                    "  {:<7}  {verdict}  {}",
-                    line.operation.verb(),
-                    escape(&rule)
-                ));
-                if let Some(way_out) = line.way_out {
-                    let other = if line.verdict == Verdict::Allow {
-                        "denies"
-                    } else {
-                        "allows"
-                    };
-                    let hint = format!(
-                        "{:19}{other} it: dunlin permissions set {} {}",
-                        "",
-                        shell_word(&way_out.target),
-                        way_out.bits
-                    );
-                    ui.data(&ui.styles().paint(Label::Quiet, &escape(&hint)));
-                }
+            for line in &explained {
+                explain(ui, line);
             }
         }
     }
     Ok(Exit::Done)
+}
+
+/// Says what holds for one operation on a target, and what would change it.
+fn explain(ui: &Ui, line: &Explained) {
+    let (label, verdict) = match line.verdict {
+        Verdict::Allow => (Label::Good, "allow"),
+        Verdict::Deny => (Label::Bad, "deny"),
+        Verdict::Ask => (Label::Warning, "ask"),
+    };
+    let verdict = ui.styles().paint(label, &format!("{verdict:<5}"));
+    let rule = line.rule.to_string();
+    ui.data(&format!(
+        "  {:<7}  {verdict}  {}",
+        line.operation.verb(),
+        escape(&rule)
+    ));
+    if let Some(way_out) = &line.way_out {
+        let other = if line.verdict == Verdict::Allow {
+            "denies"
+        } else {
+            "allows"
+        };
+        let hint = format!(
+            "{:19}{other} it: dunlin permissions set {} {}",
+            "",
+            shell_word(&way_out.target),
+            way_out.bits
+        );
+        ui.data(&ui.styles().paint(Label::Quiet, &escape(&hint)));
+    }
+}
+
+/// Says how a command line is read, and what holds for each program in it.
+fn explain_command(ui: &Ui, command: &ExplainedCommand) {
+    match &command.reading {
+        Reading::Simple { .. } => ui.data("one simple command: it runs when each of its programs is allowed"),
+        Reading::Compound { why, .. } => ui.data(&format!(
+            "more than one simple command ({}): asked each time, and refused when one of its programs is denied",
+            escape(why)
+        )),
+    }
+    for program in &command.programs {
+        let path = program.path.to_string_lossy();
+        ui.data(&ui.styles().paint(Label::Target, &escape(&path)));
+        explain(ui, &program.execute);
+    }
+    for path in &command.guarded {
+        let path = path.to_string_lossy();
+        ui.data(&format!(
+            "names {}, so it is asked each time, or refused if that is Dunlin's own",
+            escape(&path)
+        ));
+    }
 }
 
 /// A word as a shell takes it back.

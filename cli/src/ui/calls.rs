@@ -35,14 +35,21 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     let head = take(&format!("  {mark} "));
     let tool = take(&escape(&call.tool));
     let end = take(&end);
+    // A note says why; what the call is about stood there before, and keeps both its ends.
+    let note = call.note.as_deref().filter(|note| !note.is_empty());
+    let note = note.map_or_else(String::new, |note| format!(" · {}", escape(note)));
+    let kept = note.width().min(room / 2);
+    let room_of_target = room - kept;
+    let mut take = |text: &str, most: usize| {
+        let shown = fit(text, room.min(most));
+        room = room.saturating_sub(shown.width());
+        shown
+    };
     let target = match escape(&call.target).as_ref() {
         "" => String::new(),
-        target => take(&format!(" {target}")),
+        target => take(&format!(" {target}"), room_of_target),
     };
-    let note = match call.note.as_deref() {
-        Some(note) if !note.is_empty() => take(&format!(" · {}", escape(note))),
-        _ => String::new(),
-    };
+    let note = take(&note, usize::MAX);
     [
         styles.paint(label, &head),
         styles.paint(Label::Name, &tool),

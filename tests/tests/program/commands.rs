@@ -67,6 +67,32 @@ fn a_call_by_hand_can_be_approved() {
 }
 
 #[test]
+fn command_lines_are_explained() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
+    let simple = explain("timeout 5 ls -l");
+    assert!(simple.starts_with("one simple command: "), "{simple}");
+    assert_eq!(simple.matches("  execute  ask  ").count(), 2, "{simple}");
+    assert!(
+        simple.contains("allows it: dunlin permissions set "),
+        "{simple}"
+    );
+    let compound = explain("ls -l | cat .env");
+    assert!(
+        compound.starts_with("more than one simple command (a pipe): "),
+        "{compound}"
+    );
+    assert!(
+        compound.contains("/.env, so it is asked each time"),
+        "{compound}"
+    );
+    let failed = environment.run(["permissions", "explain", "no-such-program at all"]);
+    assert_eq!(failed.status, Some(1), "{failed}");
+    assert!(failed.stderr.contains("no-such-program"), "{failed}");
+}
+
+#[test]
 fn permissions() {
     let provider = Provider::play([]);
     let environment = environment(&provider);
@@ -187,7 +213,7 @@ fn doctor() {
     assert!(
         output
             .stdout
-            .contains("✓ tools         ask_user, edit_file, read_file\n"),
+            .contains("✓ tools         ask_user, edit_file, read_file, run_terminal_command\n"),
         "{output}"
     );
     assert!(!output.stdout.contains('✗'), "{output}");
