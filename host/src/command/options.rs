@@ -60,9 +60,7 @@ pub(super) fn git(words: &[String]) -> bool {
     let mut rest = words.iter().map(String::as_str);
     let command = loop {
         match rest.next() {
-            Some("-C") => {
-                rest.next();
-            }
+            // Not `-C`: the settings of whatever repository lies there may name programs.
             Some(
                 "-P" | "--no-pager" | "--no-optional-locks" | "--literal-pathspecs" | "--version",
             ) => {}
@@ -79,8 +77,13 @@ pub(super) fn git(words: &[String]) -> bool {
         "difftool" => "x",
         _ => "",
     };
-    let is_reading =
-        || has_long(&["get", "get-all", "list", "get-regexp"], &options) || options == ["-l"];
+    // Only as the first word, and with nothing like an option behind it: `git config NAME VALUE --get` writes.
+    let is_reading = || {
+        options.split_first().is_some_and(|(first, rest)| {
+            let reads = ["--get", "--get-all", "--get-regexp", "--list", "-l"];
+            reads.contains(&first.as_str()) && rest.iter().all(|word| !word.starts_with('-'))
+        })
+    };
     GIT_RUNNERS.contains(&command)
         || (command == "config" && !is_reading())
         || (command == "remote"
@@ -106,9 +109,10 @@ pub(super) fn git(words: &[String]) -> bool {
         )
 }
 
-/// `cargo`: `--config` names linkers, wrappers and runners.
+/// `cargo`: `--config` names linkers, wrappers and runners, and so do words that are handed to a compiler.
 pub(super) fn cargo(words: &[String]) -> bool {
-    has_long(&["config"], words)
+    let hands_on = |word: &String| matches!(word.as_str(), "rustc" | "rustdoc" | "clippy" | "fix");
+    has_long(&["config"], words) || (words.iter().any(hands_on) && compiler(words))
 }
 
 /// `make`: code on the command line, or variables that hold commands.
@@ -146,6 +150,9 @@ pub(super) fn cmake(words: &[String]) -> bool {
 pub(super) fn compiler(words: &[String]) -> bool {
     let prefixes = [
         "B",
+        "Wl,-plugin",
+        "Wl,--plugin",
+        "plugin",
         "wrapper",
         "fplugin",
         "fpass-plugin",

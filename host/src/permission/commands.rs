@@ -10,7 +10,12 @@ use crate::target::{Need, Operation, Target};
 
 /// Files of a repository that decide what git does next, for the user as well: outside of the cage, with all of
 /// the user's rights. Below the project.
-const GIT_SETTINGS: [&str; 2] = [".git/config", ".git/hooks"];
+const GIT_SETTINGS: [&str; 4] = [
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/hooks",
+];
 
 impl Permissions {
     /// Works out what commands may see and change at this moment.
@@ -43,6 +48,11 @@ impl Permissions {
             if !is_granted(&access, &path) {
                 access.read_only.push(path);
             }
+        }
+        // In a worktree it is a file that says where the rest lies.
+        let git = self.project().join(".git");
+        if git.is_file() && !is_granted(&access, &git) {
+            access.read_only.push(git);
         }
         for secret in &options.secrets {
             let path = resolve::real_path(secret)?;

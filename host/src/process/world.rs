@@ -5,6 +5,7 @@
 //! ends the rest, whatever it did to be left alone. Mounts hide what Landlock, which can only allow, could not
 //! take out of an allowed folder.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,14 @@ pub(super) fn furnish(order: &Order, user: u32, group: u32) -> Result<(), NoWorl
         "temporary folder",
         tmpfs(&order.temporary, MountFlags::empty(), &room),
     )?;
+    for folder in pins(order) {
+        let pinned = match kind_of(folder) {
+            Ok(Some(kind)) if kind.is_dir() => mount_bind(folder, folder).map_err(io::Error::from),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        step(format!("{} in its place", folder.display()), pinned)?;
+    }
     // Last writable, then hidden: of two rules about one path the stricter holds.
     for path in &order.access.read_only {
         step(format!("{} read-only", path.display()), freeze(path))?;
@@ -83,6 +92,20 @@ pub(super) fn furnish(order: &Order, user: u32, group: u32) -> Result<(), NoWorl
         step("loopback", sys::loopback_up())?;
     }
     Ok(())
+}
+
+/// The folders between what can be written and what in it cannot, outermost first. Each becomes a mount, which cannot be
+/// renamed: else a command would move the folder away and make another in its place.
+fn pins(order: &Order) -> BTreeSet<&Path> {
+    let access = &order.access;
+    let kept = access.read_only.iter().chain(&access.hidden);
+    kept.flat_map(|path| path.ancestors().skip(1))
+        .filter(|folder| {
+            access
+                .written()
+                .any(|root| folder.starts_with(root) && *folder != root)
+        })
+        .collect()
 }
 
 fn tmpfs(at: &Path, flags: MountFlags, options: &str) -> io::Result<()> {

@@ -99,6 +99,7 @@ async fn what_is_granted_can_be_changed_and_what_is_denied_cannot() {
         "echo x > .git/config",
         "echo x > .git/hooks/post-commit",
         "mv .git/config .git/other",
+        "mv .git .other",
         "grep . diary",
     ] {
         yard.refused(line).await;
@@ -142,7 +143,7 @@ async fn dunlins_own_things_are_hidden() {
             format!("p={pid}; cat /proc/$p/environ"),
             format!("p={pid}; cat /proc/$p/maps"),
             format!("p={pid}; head -c 1 /proc/$p/fd/0"),
-            format!("p={pid}; ls /proc/$p/root/"),
+            format!("p={pid}; ls /proc/$p/cwd/"),
             "cat /proc/1/environ".to_owned(),
         ] {
             let text = yard.refused(&line).await;
