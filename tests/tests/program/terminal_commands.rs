@@ -187,13 +187,7 @@ fn a_project_is_built_tested_and_committed() {
     environment.project_file("main.rs", main);
     let makefile = "answer: main\n\t./main\nmain: main.rs\n\trustc --edition 2024 main.rs\n";
     environment.project_file("Makefile", makefile);
-    let path = rust_path();
-    let terminal = environment
-        .command::<&str>([])
-        .variable("PATH", &path)
-        .variable("RUSTUP_HOME", &rustup_home())
-        .terminal();
-    let mut chat = Chat::of(terminal);
+    let mut chat = with_rust(&environment);
     chat.say("work");
     for _ in lines {
         chat.question();
@@ -237,13 +231,7 @@ fn a_crate_is_read_mended_and_tested() {
     let environment = environment(&provider);
     environment.project_file("Cargo.toml", crate_);
     environment.project_file("src/lib.rs", lib);
-    let path = rust_path();
-    let terminal = environment
-        .command::<&str>([])
-        .variable("PATH", &path)
-        .variable("RUSTUP_HOME", &rustup_home())
-        .terminal();
-    let mut chat = Chat::of(terminal);
+    let mut chat = with_rust(&environment);
     chat.say("the sum is wrong");
     // A simple command: allowed for the session, it is not asked about a second time.
     let question = chat.question();
@@ -279,6 +267,16 @@ fn a_crate_is_read_mended_and_tested() {
         "{passed}"
     );
     chat.leave();
+}
+
+/// An open chat whose commands find the compiler of this build.
+fn with_rust(environment: &Environment) -> Chat {
+    let terminal = environment
+        .command::<&str>([])
+        .variable("PATH", &rust_path())
+        .variable("RUSTUP_HOME", &rustup_home())
+        .terminal();
+    Chat::of(terminal)
 }
 
 /// Where the compiler of this build is, before the usual places.
