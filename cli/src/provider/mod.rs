@@ -3,8 +3,8 @@
 //! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
 //! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
 //! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
-//! wants sent. [`openai`] ties them to a connection. What is above sees [`Provider`] and
-//! [`StreamEvent`] and no provider's name.
+//! wants sent, and a [`Dialect`] writes it. [`openai`] ties them to a connection. What is above sees
+//! [`Provider`] and [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
 pub mod error;
@@ -26,10 +26,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::agent::{Agent, Api};
-use crate::request::Request;
+use crate::request::{Draft, Request};
 use error::ProviderError;
 use http::Timeouts;
-use profile::Profile;
 
 /// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
 /// connection.
@@ -38,8 +37,8 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderErr
 /// Answers requests.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// What this endpoint wants sent.
-    fn profile(&self) -> &Profile;
+    /// How this endpoint wants the next request written.
+    fn dialect(&self) -> Arc<dyn Dialect>;
 
     /// Sends a request and returns as soon as the endpoint has accepted it. Sends once: what may be
     /// repeated, and when, is for the caller to say. Dropping the future closes the connection.
@@ -47,6 +46,13 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Everything that goes wrong before the first byte of a reply, refusals included.
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError>;
+}
+
+/// Writes requests as one endpoint wants them. Never changes: equal drafts give equal bodies, and the
+/// draft of a longer conversation gives a body that starts alike.
+pub trait Dialect: Send + Sync {
+    /// The body that says what the draft says.
+    fn body(&self, draft: &Draft<'_>) -> Value;
 }
 
 /// The provider of an agent. Touches nothing: the connection is made by the first request.

@@ -1,4 +1,8 @@
+use serde_json::json;
+
 use super::*;
+use crate::message::{Message, Role, ToolCall};
+use crate::provider::profile::{CallContent, Profile, ReasoningEcho};
 
 fn tool(name: &str) -> Tool {
     Tool {
@@ -74,6 +78,12 @@ fn a_request_says_all_and_nothing_else() {
         r#""temperature":0.2,"max_tokens":100,"stream":true,"stream_options":{"include_usage":true}}"#,
     );
     assert_eq!(std::str::from_utf8(request.bytes()).unwrap(), expected);
+    let offered: Vec<&str> = request
+        .tools()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(offered, ["read_file"]);
 }
 
 #[test]

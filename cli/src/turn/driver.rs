@@ -252,7 +252,7 @@ impl TurnContext<'_> {
         let request = compose(
             turn.conversation(),
             self.agent,
-            self.provider.profile(),
+            self.provider.dialect().as_ref(),
             self.tool_list,
             &self.limits,
         );

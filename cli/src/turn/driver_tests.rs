@@ -13,7 +13,7 @@ use super::*;
 use crate::message::{Message, Role};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::profile::Profile;
-use crate::provider::{EventStream, ProposedCall};
+use crate::provider::{Dialect, EventStream, ProposedCall};
 use crate::turn::approve::{Choice, Decision};
 use crate::turn::event::OnDenial;
 
@@ -33,7 +33,6 @@ enum Piece {
 /// Plays one script for each request.
 struct Scripted {
     scripts: Mutex<VecDeque<Vec<Piece>>>,
-    profile: Profile,
     log: Log,
     /// Told when the script hangs.
     hanging: Arc<Notify>,
@@ -41,8 +40,8 @@ struct Scripted {
 
 #[async_trait]
 impl Provider for Scripted {
-    fn profile(&self) -> &Profile {
-        &self.profile
+    fn dialect(&self) -> Arc<dyn Dialect> {
+        Arc::new(Profile::default())
     }
 
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
@@ -283,7 +282,6 @@ impl World {
             agent: Agent::sample(),
             provider: Scripted {
                 scripts: Mutex::new(scripts.into()),
-                profile: Profile::default(),
                 log: log.clone(),
                 hanging: hanging.clone(),
             },

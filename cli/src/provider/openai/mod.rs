@@ -1,7 +1,10 @@
 //! Chat completions, streamed: the profile says what to send, framing and assembly what came back.
 
+mod wire;
+
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -12,13 +15,13 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-use super::assembly::{Assembly, BrokeOff};
-use super::error::{Cause, Endpoint, ProviderError, Waiting};
-use super::framing::{FrameError, Frames};
-use super::http::{self, Timeouts};
-use super::profile::Profile;
-use super::{EventStream, Provider, StreamEvent, error_body};
 use crate::agent::Agent;
+use crate::provider::assembly::{Assembly, BrokeOff};
+use crate::provider::error::{Cause, Endpoint, ProviderError, Waiting};
+use crate::provider::framing::{FrameError, Frames};
+use crate::provider::http::{self, Timeouts};
+use crate::provider::profile::Profile;
+use crate::provider::{Dialect, EventStream, Provider, StreamEvent, error_body};
 use crate::request::Request;
 use crate::secret::Secret;
 
@@ -41,7 +44,7 @@ pub struct OpenAi {
     endpoint: Endpoint,
     model: String,
     api_key: Option<Secret>,
-    profile: Profile,
+    profile: Arc<Profile>,
     timeouts: Timeouts,
     client: OnceCell<reqwest::Client>,
 }
@@ -59,7 +62,7 @@ impl OpenAi {
             url,
             model: agent.model.clone(),
             api_key: agent.api_key.clone(),
-            profile: Profile::of(&agent.base_url),
+            profile: Arc::new(Profile::of(&agent.base_url)),
             timeouts,
             client: OnceCell::new(),
         }
@@ -163,8 +166,8 @@ impl OpenAi {
 
 #[async_trait]
 impl Provider for OpenAi {
-    fn profile(&self) -> &Profile {
-        &self.profile
+    fn dialect(&self) -> Arc<dyn Dialect> {
+        self.profile.clone()
     }
 
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
