@@ -15,7 +15,9 @@ pub mod profile;
 
 mod arguments;
 mod calls;
+mod connection;
 mod error_body;
+mod reply;
 
 use std::pin::Pin;
 use std::sync::Arc;
