@@ -14,7 +14,7 @@ use crate::provider::http::Timeouts;
 use crate::provider::{Provider, provider};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
-use crate::request::HistoryLimits;
+use crate::request::{HistoryLimits, Ledger};
 use crate::turn::approve::DenyAll;
 use crate::turn::{
     Approver, CallContext, CallState, CallView, Frontend, OnDenial, TurnContext, TurnEnd,
@@ -33,6 +33,7 @@ pub struct Dialogue {
     agent: Agent,
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
+    ledger: Mutex<Ledger>,
     shows_reply: bool,
 }
 
@@ -58,6 +59,7 @@ impl Dialogue {
             agent,
             provider,
             tools: look_at_tools(workshop)?,
+            ledger: Mutex::default(),
             shows_reply: true,
         })
     }
@@ -77,6 +79,10 @@ impl Dialogue {
     /// Forgets what was said.
     pub fn clear(&mut self) {
         self.conversation.clear();
+        self.ledger
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// Takes one turn. Ctrl-C ends it at once; what was said until then is kept.
@@ -96,7 +102,12 @@ impl Dialogue {
             agent: &self.agent,
             provider: self.provider.as_ref(),
             tool_list: &self.tools,
-            limits: HistoryLimits::default(),
+            limits: HistoryLimits {
+                max_tokens: settings.max_history_tokens.value,
+                max_lines: settings.max_history_lines.value,
+                window: None,
+            },
+            ledger: &self.ledger,
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -239,6 +250,9 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
             ));
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
+        TurnEnd::TooLong(why) => {
+            return Err(CliError::new(Exit::Failed, why).with_hint(Some(why.hint())));
+        }
         TurnEnd::Failed(error) => {
             let hint = error.hint();
             return Err(CliError::new(Exit::Provider, error).with_hint(hint));

@@ -14,6 +14,7 @@ pub mod repl;
 pub mod request;
 pub mod secret;
 pub mod settings;
+pub mod tokens;
 pub mod turn;
 pub mod ui;
 pub mod workshop;

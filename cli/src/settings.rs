@@ -19,6 +19,7 @@ use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Load
 use crate::config::paths::{Folders, NoHome, find_project};
 use crate::config::project::{self, ProjectFile};
 use crate::config::trust::{self, Trust};
+use crate::request::HistoryLimits;
 use crate::secret::Secret;
 
 /// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
@@ -57,6 +58,10 @@ pub struct Settings {
     pub show_intermediate_steps: Sourced<bool>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,
+    /// Tokens of the conversation that a request carries.
+    pub max_history_tokens: Sourced<u64>,
+    /// Lines of the conversation that a request carries.
+    pub max_history_lines: Sourced<u64>,
     /// Time without a byte from the provider.
     pub request_timeout: Sourced<Duration>,
     /// How long a command may run.
@@ -221,6 +226,8 @@ impl Settings {
             on_denial: Sourced::default(OnDenial::Stop),
             show_intermediate_steps: Sourced::default(true),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
+            max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
+            max_history_lines: Sourced::default(HistoryLimits::default().max_lines),
             request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
             command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
             command_network: Sourced::default(false),
@@ -373,6 +380,14 @@ impl Settings {
         set(
             &mut self.max_tool_rounds,
             loaded.sourced(&file.limits.max_tool_rounds),
+        );
+        set(
+            &mut self.max_history_tokens,
+            loaded.sourced(&file.limits.max_history_tokens),
+        );
+        set(
+            &mut self.max_history_lines,
+            loaded.sourced(&file.limits.max_history_lines),
         );
         set(
             &mut self.request_timeout,

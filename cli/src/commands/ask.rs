@@ -30,7 +30,7 @@ enum PromptError {
 /// The document of `--json`. Texts are as they came.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted` or `failed`.
+    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `too_long` or `failed`.
     end: &'static str,
     reply: &'a str,
     calls: &'a [CallRecord],
@@ -96,6 +96,7 @@ fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliErr
             TurnEnd::Denied => "denied",
             TurnEnd::RoundLimit => "round_limit",
             TurnEnd::Interrupted => "interrupted",
+            TurnEnd::TooLong(_) => "too_long",
             TurnEnd::Failed(_) => "failed",
         },
         reply: &report.reply,
@@ -105,6 +106,7 @@ fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliErr
         rounds: report.rounds,
         error: match &report.end {
             TurnEnd::Failed(error) => Some(error.to_string()),
+            TurnEnd::TooLong(why) => Some(why.to_string()),
             _ => None,
         },
     };

@@ -85,6 +85,12 @@ fn show(ui: &Ui, settings: &Settings) {
         rounds.value.to_string(),
         &rounds.origin,
     );
+    for (name, most) in [
+        ("limits.max_history_tokens", &settings.max_history_tokens),
+        ("limits.max_history_lines", &settings.max_history_lines),
+    ] {
+        row(name, most.value.to_string(), &most.origin);
+    }
     let timeout = &settings.request_timeout;
     row(
         "limits.request_timeout_secs",

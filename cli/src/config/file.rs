@@ -68,6 +68,10 @@ impl OnDenial {
 pub struct Limits {
     /// Requests within one turn.
     pub max_tool_rounds: Option<Spanned<u32>>,
+    /// Tokens of the conversation that a request carries.
+    pub max_history_tokens: Option<Spanned<u64>>,
+    /// Lines of the conversation that a request carries.
+    pub max_history_lines: Option<Spanned<u64>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
     /// Seconds that a command may run.
@@ -270,6 +274,14 @@ impl Loaded {
         {
             return Err(self.error_of(rounds, "max_tool_rounds must be at least 1"));
         }
+        for (name, most) in [
+            ("max_history_tokens", &limits.max_history_tokens),
+            ("max_history_lines", &limits.max_history_lines),
+        ] {
+            if let Some(most) = most.as_ref().filter(|most| *most.get_ref() == 0) {
+                return Err(self.error_of(most, format!("{name} must be at least 1")));
+            }
+        }
         for (name, seconds) in [
             ("request_timeout_secs", &limits.request_timeout_secs),
             ("command_timeout_secs", &limits.command_timeout_secs),
@@ -469,6 +481,14 @@ mod tests {
         check(
             "[limits]\nmax_tool_rounds = 0",
             "config.toml:2: max_tool_rounds must be at least 1",
+        );
+        check(
+            "[limits]\nmax_history_tokens = 0",
+            "config.toml:2: max_history_tokens must be at least 1",
+        );
+        check(
+            "[limits]\nmax_history_lines = 0",
+            "config.toml:2: max_history_lines must be at least 1",
         );
         check(
             "[keys.k]\n",

@@ -147,6 +147,24 @@ impl Layer<'_> {
                 self.settings.max_tool_rounds = self.loaded.source(rounds);
             }
         }
+        if let Some(most) = &file.limits.max_history_tokens
+            && self.lowers(
+                "limits.max_history_tokens",
+                most,
+                self.settings.max_history_tokens.value,
+            )
+        {
+            self.settings.max_history_tokens = self.loaded.source(most);
+        }
+        if let Some(most) = &file.limits.max_history_lines
+            && self.lowers(
+                "limits.max_history_lines",
+                most,
+                self.settings.max_history_lines.value,
+            )
+        {
+            self.settings.max_history_lines = self.loaded.source(most);
+        }
         if let Some(seconds) = &file.limits.request_timeout_secs {
             let time = Duration::from_secs(*seconds.get_ref());
             let narrows = time <= self.settings.request_timeout.value;
@@ -283,6 +301,11 @@ impl Layer<'_> {
                 self.settings.agents.insert(name.to_owned(), agent);
             }
         }
+    }
+
+    /// Whether a limit counts: where it is not higher than the user's, or with trust.
+    fn lowers(&mut self, name: &str, limit: &Spanned<u64>, mine: u64) -> bool {
+        *limit.get_ref() <= mine || self.wish(name, limit, &limit.get_ref().to_string())
     }
 
     /// Notes a value that needs trust; whether it counts.

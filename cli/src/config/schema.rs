@@ -50,8 +50,8 @@ const FILE: &[Key] = &[
 const LIMITS: &[Key] = &[
     key("max_tool_rounds", Shape::Value),
     key("request_timeout_secs", Shape::Value),
-    key("max_history_lines", Shape::Later),
-    key("max_history_tokens", Shape::Later),
+    key("max_history_lines", Shape::Value),
+    key("max_history_tokens", Shape::Value),
     key("command_timeout_secs", Shape::Value),
 ];
 

@@ -55,6 +55,11 @@ pub trait Provider: Send + Sync {
 pub trait Dialect: Send + Sync {
     /// The body that says what the draft says.
     fn body(&self, draft: &Draft<'_>) -> Value;
+
+    /// Whether the reasoning of earlier replies is in the body, where they have calls.
+    fn echoes_reasoning(&self) -> bool {
+        false
+    }
 }
 
 /// The provider of an agent. Touches nothing: the connection is made by the first request.

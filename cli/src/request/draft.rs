@@ -28,14 +28,18 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Says these messages with the options of the agent, and offers those of the tools that it may use.
-    pub fn new(messages: &'a [Message], agent: &'a Agent, tools: &'a [Tool]) -> Draft<'a> {
+    pub fn new(
+        messages: impl IntoIterator<Item = Cow<'a, Message>>,
+        agent: &'a Agent,
+        tools: &'a [Tool],
+    ) -> Draft<'a> {
         Draft {
             model: &agent.model,
             system_prompt: agent
                 .system_prompt
                 .as_deref()
                 .filter(|prompt| !prompt.trim().is_empty()),
-            messages: in_turn(messages.iter().map(Cow::Borrowed)),
+            messages: in_turn(messages),
             tools: tools
                 .iter()
                 .filter(|tool| agent.may_use(&tool.name))
@@ -49,7 +53,7 @@ impl<'a> Draft<'a> {
 
 /// After a turn without an answer the user speaks twice in a row; many chat templates refuse that, so both
 /// become one.
-fn in_turn<'a>(messages: impl Iterator<Item = Cow<'a, Message>>) -> Vec<Cow<'a, Message>> {
+fn in_turn<'a>(messages: impl IntoIterator<Item = Cow<'a, Message>>) -> Vec<Cow<'a, Message>> {
     let mut in_turn: Vec<Cow<'a, Message>> = Vec::new();
     for message in messages {
         match in_turn.last_mut() {

@@ -1,17 +1,20 @@
 //! The request: one value that is counted, logged, shown and sent.
 //!
-//! [`compose`] is a pure function of conversation, agent, dialect, tools and limits. It chooses what
-//! is said, the [`Draft`], and has the provider's [`Dialect`] write it down. What it returns is
-//! serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket.
+//! The [`Ledger`] chooses what of a conversation fits. [`compose`] is a pure function of these
+//! messages, agent, dialect and tools. It says what is said, the [`Draft`], and has the provider's
+//! [`Dialect`] write it down. What it returns is serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket.
 //! Whoever wants to change what one request says changes the [`Request`] (see [`Request::edit`]),
 //! never the conversation.
 //!
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
+pub mod cost;
+pub mod cuts;
 mod draft;
-mod window;
+pub mod ledger;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -19,18 +22,17 @@ use dunlin_host::Tool;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::message::Conversation;
+use crate::message::Message;
 use crate::provider::Dialect;
 
 pub use draft::Draft;
-pub use window::{HistoryLimits, estimate_tokens};
+pub use ledger::{HistoryLimits, Ledger, TooLong};
 
 /// The exact body of one request to a provider.
 #[derive(Debug, Clone)]
 pub struct Request {
     body: Value,
     tools: Arc<[Tool]>,
-    left_out: usize,
     bytes: OnceLock<Bytes>,
 }
 
@@ -40,7 +42,6 @@ impl Request {
         Request {
             body,
             tools: Arc::new([]),
-            left_out: 0,
             bytes: OnceLock::new(),
         }
     }
@@ -73,30 +74,19 @@ impl Request {
     pub fn tools(&self) -> &Arc<[Tool]> {
         &self.tools
     }
-
-    /// How many messages at the start of the conversation were left out, because the history is
-    /// longer than the limits allow.
-    pub fn left_out(&self) -> usize {
-        self.left_out
-    }
 }
 
-/// Makes the next request of a conversation. `tools` are all tools there are; the agent's list
-/// picks from them.
-pub fn compose(
-    conversation: &Conversation,
-    agent: &Agent,
+/// Makes the next request of these messages. `tools` are all tools there are; the agent's list picks
+/// from them.
+pub fn compose<'a>(
+    messages: impl IntoIterator<Item = Cow<'a, Message>>,
+    agent: &'a Agent,
     dialect: &dyn Dialect,
-    tools: &[Tool],
-    limits: &HistoryLimits,
+    tools: &'a [Tool],
 ) -> Request {
-    let left_out = window::start(conversation.messages(), limits);
-    let draft = Draft::new(&conversation.messages()[left_out..], agent, tools);
+    let draft = Draft::new(messages, agent, tools);
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
-    Request {
-        left_out,
-        ..Request::new(dialect.body(&draft)).with_tools(offered)
-    }
+    Request::new(dialect.body(&draft)).with_tools(offered)
 }
 
 #[cfg(test)]

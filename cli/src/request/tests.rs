@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::message::{Message, Role, ToolCall};
+use crate::message::{Conversation, Message, Role, ToolCall};
 use crate::provider::profile::{CallContent, Profile, ReasoningEcho};
 
 fn tool(name: &str) -> Tool {
@@ -44,13 +44,8 @@ fn composed(
     profile: &Profile,
     tools: &[Tool],
 ) -> Request {
-    compose(
-        conversation,
-        agent,
-        profile,
-        tools,
-        &HistoryLimits::default(),
-    )
+    let messages = conversation.messages().iter().map(Cow::Borrowed);
+    compose(messages, agent, profile, tools)
 }
 
 #[test]

@@ -114,6 +114,11 @@ fn a_project_only_narrows() {
         "limits.max_tool_rounds, limits.request_timeout_secs",
     );
     check(
+        "[limits]\nmax_history_tokens = 200000\nmax_history_lines = 50001",
+        ("local", Continue, 20, 60),
+        "limits.max_history_tokens, limits.max_history_lines",
+    );
+    check(
         "default_agent = \"remote\"",
         ("local", Continue, 20, 60),
         "default_agent",
@@ -328,4 +333,19 @@ fn tools_may_become_fewer_without_trust() {
         &["read_file", "edit_file"],
         &["agents.filed.tools"],
     );
+}
+
+#[test]
+fn a_project_lowers_the_history() {
+    let home = Home::new(
+        USER,
+        "[limits]\nmax_history_tokens = 4000\nmax_history_lines = 300",
+    );
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    let found = (
+        settings.max_history_tokens.value,
+        settings.max_history_lines.value,
+    );
+    assert_eq!(found, (4000, 300));
+    assert_eq!(settings.notices, Vec::<String>::new());
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
@@ -22,7 +22,7 @@ use super::machine::Turn;
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
-use crate::request::{HistoryLimits, Request, compose};
+use crate::request::{HistoryLimits, Ledger, Request, TooLong, compose};
 
 /// What runs tools. [`Host`] does; tests have their own.
 #[async_trait]
@@ -118,6 +118,8 @@ pub struct TurnContext<'a> {
     pub tool_list: &'a [Tool],
     /// How much history is sent.
     pub limits: HistoryLimits,
+    /// What the conversation costs, and what of it is not sent.
+    pub ledger: &'a Mutex<Ledger>,
     /// For the calls.
     pub calls: CallContext<'a>,
 }
@@ -178,10 +180,13 @@ async fn drive(
     let mut end = TurnEnd::Interrupted;
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
-            Effect::Compose => {
-                request = speaker.map(|speaker| speaker.compose(&turn));
-                Some(Event::Composed)
-            }
+            Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
+                Ok(composed) => {
+                    request = composed;
+                    Some(Event::Composed)
+                }
+                Err(too_long) => Some(Event::TooLong(too_long)),
+            },
             Effect::Send => match (speaker, request.take()) {
                 (Some(speaker), Some(request)) => Some(
                     speaker
@@ -248,21 +253,29 @@ async fn drive(
 }
 
 impl TurnContext<'_> {
-    fn compose(&self, turn: &Turn<'_>) -> Request {
-        let request = compose(
-            turn.conversation(),
+    fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
+        let dialect = self.provider.dialect();
+        let messages = turn.conversation().messages();
+        let fitted = self.ledger().fit(
+            messages,
             self.agent,
-            self.provider.dialect().as_ref(),
             self.tool_list,
+            dialect.as_ref(),
             &self.limits,
-        );
-        if request.left_out() > 0 && turn.rounds() == 0 {
-            let left_out = request.left_out();
-            self.calls.frontend.notice(&format!(
-                "the oldest {left_out} messages are not sent: the history is too long"
-            ));
+        )?;
+        if let Some(notice) = &fitted.notice {
+            self.calls.frontend.notice(notice);
         }
-        request
+        Ok(compose(
+            fitted.messages,
+            self.agent,
+            dialect.as_ref(),
+            self.tool_list,
+        ))
+    }
+
+    fn ledger(&self) -> std::sync::MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends the request and passes on what comes, until the reply is over.
@@ -310,6 +323,7 @@ impl TurnContext<'_> {
             },
         };
         *usage = usage.plus(round_usage);
+        self.ledger().measured(round_usage);
         self.calls.frontend.reply_ended();
         event
     }

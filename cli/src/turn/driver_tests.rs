@@ -270,6 +270,8 @@ struct World {
     provider: Scripted,
     tools: FakeTools,
     ask: Arc<Answers>,
+    limits: HistoryLimits,
+    ledger: Mutex<Ledger>,
     hanging: Arc<Notify>,
 }
 
@@ -294,6 +296,8 @@ impl World {
                 answer,
                 hanging: hanging.clone(),
             }),
+            limits: HistoryLimits::default(),
+            ledger: Mutex::default(),
             log,
             hanging,
         }
@@ -304,7 +308,8 @@ impl World {
             agent: &self.agent,
             provider: &self.provider,
             tool_list: &[],
-            limits: HistoryLimits::default(),
+            limits: self.limits,
+            ledger: &self.ledger,
             calls: CallContext {
                 tools: &self.tools,
                 rules: TurnRules {

@@ -6,6 +6,7 @@ use dunlin_host::call::{Failure, Outcome, Plan};
 use super::approve::Resolution;
 use crate::provider::ReplyEnd;
 use crate::provider::error::ProviderError;
+use crate::request::TooLong;
 
 /// What happens to the turn when a call is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +43,8 @@ impl Default for TurnRules {
 pub enum Event {
     /// The request is made.
     Composed,
+    /// No request can be made that fits.
+    TooLong(TooLong),
     /// A piece of the answer.
     Text(String),
     /// A piece of the reasoning, and the field it came in.
@@ -65,7 +68,7 @@ pub enum Event {
 /// What is to be done. Each is answered by the event that it names.
 #[derive(Debug)]
 pub enum Effect {
-    /// Make the request: [`Event::Composed`].
+    /// Make the request: [`Event::Composed`] or [`Event::TooLong`].
     Compose,
     /// Send it and pass on what comes: [`Event::ReplyEnded`] or [`Event::StreamFailed`].
     Send,
@@ -98,6 +101,8 @@ pub enum TurnEnd {
     RoundLimit,
     /// The user interrupted.
     Interrupted,
+    /// What must be sent does not fit. The conversation is as it was, with what the user said.
+    TooLong(TooLong),
     /// The provider failed; what came before is kept and marked.
     Failed(ProviderError),
 }

@@ -106,6 +106,9 @@ impl<'a> Turn<'a> {
                 self.rounds += 1;
                 effects.push(Effect::Send);
             }
+            (State::Composing, Event::TooLong(why)) => {
+                self.end(TurnEnd::TooLong(why), &mut effects);
+            }
             (State::Streaming, Event::Text(text)) => self.text.push_str(&text),
             (State::Streaming, Event::Reasoning(field, text)) => {
                 let reasoning = self.reasoning.get_or_insert_default();

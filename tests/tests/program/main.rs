@@ -13,6 +13,7 @@ mod failures;
 mod first_run;
 mod hardship;
 mod interruption;
+mod limits;
 mod piped;
 mod prompt;
 mod questions;

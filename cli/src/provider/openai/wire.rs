@@ -39,6 +39,10 @@ impl Dialect for Profile {
         }
         body.into()
     }
+
+    fn echoes_reasoning(&self) -> bool {
+        self.reasoning == ReasoningEcho::WithCalls
+    }
 }
 
 fn wire(message: &Message, profile: &Profile) -> Value {

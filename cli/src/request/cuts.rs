@@ -1,0 +1,367 @@
+//! What of a long conversation is not sent.
+//!
+//! [`Cuts`] lies over the messages and never changes them. [`fit`] makes it larger when the room is full, in this
+//! order, and stops as soon as there is room again:
+//!
+//! 1. results of tools in earlier turns are replaced by a line that says what was there, oldest first;
+//! 2. earlier turns are left out whole, oldest first, but for the first message of the user: it mostly says what
+//!    all of it is about (unless it alone would take an eighth of the room);
+//! 3. results in the last turn are replaced, oldest first, but for those that the model has not answered to yet;
+//! 4. these are sent in part, both ends of them.
+//!
+//! What is left then, the system prompt, the last message of the user and all that the model said after it, is
+//! never cut. A call never loses its result: what is replaced stays a result, and turns go whole.
+//!
+//! Cuts stay where they are. Once the room is full a quarter of it is freed at one stroke, and nothing changes until
+//! it is full again: providers and local servers keep what they have read by its beginning, and a beginning that
+//! changes every time would be read anew every time.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::cost::Cost;
+use crate::message::{Message, Role};
+
+/// What a replaced result comes to, at most.
+const PLACEHOLDER: Cost = Cost {
+    tokens: 64,
+    lines: 1,
+};
+
+/// What the note about what is left out comes to, at most.
+const NOTE: Cost = Cost {
+    tokens: 40,
+    lines: 2,
+};
+
+/// A result is replaced only if that frees so much.
+const WORTH_REPLACING: Cost = Cost {
+    tokens: 16,
+    lines: 16,
+};
+
+/// The least of a result that is sent in part, in bytes.
+const LEAST_PART: usize = 512;
+
+/// The first message stays unless it takes more than this part of the room.
+const FIRST_PART: u64 = 8;
+
+/// What is not sent. Indices are those of the conversation's messages, which only ever grow in number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cuts {
+    /// The first message that is sent, beside the first of the user's. Always the beginning of a turn.
+    pub start: usize,
+    /// Whether the very first message is sent although it lies before `start`.
+    pub keeps_first: bool,
+    /// Results that are not sent whole.
+    pub results: BTreeMap<usize, ResultCut>,
+    /// What stands for the messages before `start`, where the model has summed them up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// How a result is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultCut {
+    /// As a line that says what was there.
+    Replaced,
+    /// Both ends of it, together so many bytes.
+    Ends(usize),
+}
+
+/// Why a request cannot be made to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoesNotFit {
+    /// What is left when all has been cut that can be.
+    pub needs: Cost,
+}
+
+impl Cuts {
+    /// Whether everything is sent.
+    pub fn is_empty(&self) -> bool {
+        self.start == 0 && self.results.is_empty()
+    }
+
+    /// How many messages are left out.
+    pub fn left_out(&self) -> usize {
+        self.start - usize::from(self.keeps_first && self.start > 0)
+    }
+
+    /// How many turns of these messages are left out; of the first one the user's message may be sent.
+    pub fn turns_left_out(&self, messages: &[Message]) -> usize {
+        let before = messages.get(..self.start).unwrap_or_default();
+        match self.left_out() {
+            0 => 0,
+            _ => before.iter().filter(|it| it.role == Role::User).count(),
+        }
+    }
+
+    /// Whether this message is sent, whole or not.
+    pub fn sends(&self, index: usize) -> bool {
+        index >= self.start || (index == 0 && self.keeps_first)
+    }
+
+    /// Forgets what was decided about messages that are no more; there are `count` now.
+    pub fn truncate(&mut self, count: usize) {
+        self.results.split_off(&count);
+        if self.start >= count {
+            *self = Cuts::default();
+        }
+    }
+
+    /// What is sent of a message, in the room's measure; `cost` is that of the whole message.
+    pub fn cost(&self, index: usize, message: &Message, cost: Cost) -> Cost {
+        if !self.sends(index) {
+            return Cost::default();
+        }
+        match self.results.get(&index) {
+            None => cost,
+            Some(ResultCut::Replaced) => PLACEHOLDER,
+            // The ends may be denser than the rest.
+            Some(cut @ ResultCut::Ends(bytes)) => {
+                let share = cost.share(*bytes as u64, message.content.len() as u64);
+                let ends = Cost::of(&cut.apply(message), false, crate::tokens::estimate);
+                Cost {
+                    tokens: ends.tokens.max(share.tokens),
+                    lines: ends.lines,
+                }
+            }
+        }
+    }
+
+    /// What stands between the messages, in the room's measure.
+    fn note_cost(&self) -> Cost {
+        match &self.summary {
+            _ if self.left_out() == 0 => Cost::default(),
+            None => NOTE,
+            Some(summary) => {
+                let message = Message::text(Role::User, summary.as_str());
+                NOTE + Cost::of(&message, false, crate::tokens::estimate)
+            }
+        }
+    }
+
+    /// All that is sent of the conversation, in the room's measure. `costs` belong to `messages`.
+    pub fn total(&self, messages: &[Message], costs: &[Cost]) -> Cost {
+        let each = messages.iter().zip(costs).enumerate();
+        let sum: Cost = each
+            .map(|(index, (message, cost))| self.cost(index, message, *cost))
+            .sum();
+        sum + self.note_cost()
+    }
+
+    /// The messages as they are sent. Equal input gives equal output, and more messages under the same cuts give
+    /// an output that begins alike.
+    pub fn apply<'a>(&self, messages: &'a [Message]) -> Vec<Cow<'a, Message>> {
+        let mut sent = Vec::with_capacity(messages.len().saturating_sub(self.left_out()));
+        let note = self.note();
+        for (index, message) in messages
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.sends(*index))
+        {
+            let mut message = Cow::Borrowed(message);
+            if let Some(cut) = self.results.get(&index) {
+                message = Cow::Owned(cut.apply(&message));
+            }
+            // The note belongs to the user: a message of its own would stand where many templates allow none.
+            if let Some(note) = note.as_ref().filter(|_| index == self.start) {
+                let message = message.to_mut();
+                message.content = format!("{note}\n\n{}", message.content);
+            }
+            sent.push(message);
+        }
+        sent
+    }
+
+    fn note(&self) -> Option<String> {
+        let count = self.left_out();
+        if count == 0 {
+            return None;
+        }
+        let messages = if count == 1 {
+            "message is"
+        } else {
+            "messages are"
+        };
+        Some(match &self.summary {
+            None => format!(
+                "[{count} earlier {messages} left out here: the conversation has become too long.]"
+            ),
+            Some(summary) => {
+                format!(
+                    "[{count} earlier {messages} left out here. This is your own summary of them:]\n\n{summary}"
+                )
+            }
+        })
+    }
+}
+
+impl ResultCut {
+    fn apply(self, message: &Message) -> Message {
+        let name = message.name.as_deref().unwrap_or("the tool");
+        let content = &message.content;
+        let content = match self {
+            ResultCut::Replaced => {
+                let size = content.len();
+                format!(
+                    "[The result of {name} is left out here: {size} bytes. Call it again if you need it.]"
+                )
+            }
+            ResultCut::Ends(bytes) => {
+                let head = content.floor_char_boundary(bytes.div_ceil(2));
+                let tail = content.ceil_char_boundary(content.len().saturating_sub(bytes / 2));
+                let (first, last) = (&content[..head], &content[tail.max(head)..]);
+                let between = content.len() - first.len() - last.len();
+                format!(
+                    "{first}\n[… {between} bytes are left out here: the result is too long …]\n{last}"
+                )
+            }
+        };
+        Message {
+            content,
+            ..message.clone()
+        }
+    }
+}
+
+/// Cuts so much that the messages fit into the room; the same cuts where they fit already. `costs` belong to
+/// `messages`.
+///
+/// # Errors
+/// The last turn alone does not fit, even with its results cut.
+pub fn fit(
+    messages: &[Message],
+    costs: &[Cost],
+    room: Cost,
+    cuts: &Cuts,
+) -> Result<Cuts, DoesNotFit> {
+    let mut fitting = Fitting {
+        messages,
+        costs,
+        total: cuts.total(messages, costs),
+        cuts: cuts.clone(),
+    };
+    if !fitting.total.exceeds(room) {
+        return Ok(fitting.cuts);
+    }
+    let enough = room.three_quarters();
+    let turn = last(messages, Role::User).max(fitting.cuts.start);
+    let round = last(messages, Role::Assistant).max(turn);
+    fitting.replace_results(fitting.cuts.start..turn, enough);
+    fitting.leave_out_turns(turn, room, enough);
+    if fitting.total.exceeds(room) {
+        fitting.replace_results(turn..round, enough);
+    }
+    if fitting.total.exceeds(room) {
+        fitting.shorten_results(round, room);
+    }
+    if fitting.total.exceeds(room) {
+        return Err(DoesNotFit {
+            needs: fitting.total,
+        });
+    }
+    Ok(fitting.cuts)
+}
+
+/// The last message of this role; 0 without one.
+fn last(messages: &[Message], role: Role) -> usize {
+    messages
+        .iter()
+        .rposition(|message| message.role == role)
+        .unwrap_or(0)
+}
+
+struct Fitting<'a> {
+    messages: &'a [Message],
+    costs: &'a [Cost],
+    cuts: Cuts,
+    /// What is sent under these cuts.
+    total: Cost,
+}
+
+impl Fitting<'_> {
+    fn cost(&self, index: usize) -> Cost {
+        let message = self.messages.get(index).zip(self.costs.get(index));
+        message.map_or(Cost::default(), |(message, cost)| {
+            self.cuts.cost(index, message, *cost)
+        })
+    }
+
+    fn is_result(&self, index: usize) -> bool {
+        self.messages
+            .get(index)
+            .is_some_and(|message| message.role == Role::Tool)
+    }
+
+    fn cut_result(&mut self, index: usize, cut: ResultCut) {
+        self.total -= self.cost(index);
+        self.cuts.results.insert(index, cut);
+        self.total += self.cost(index);
+    }
+
+    /// Replaces results, oldest first, until there is enough room.
+    fn replace_results(&mut self, range: std::ops::Range<usize>, enough: Cost) {
+        for index in range {
+            if !self.total.exceeds(enough) {
+                return;
+            }
+            if self.is_result(index) && self.cost(index).exceeds(PLACEHOLDER + WORTH_REPLACING) {
+                self.cut_result(index, ResultCut::Replaced);
+            }
+        }
+    }
+
+    /// Leaves out turns before the last one, oldest first, until there is enough room.
+    fn leave_out_turns(&mut self, last: usize, room: Cost, enough: Cost) {
+        while self.total.exceeds(enough) && self.cuts.start < last {
+            let next = (self.cuts.start + 1..last)
+                .find(|index| self.messages[*index].role == Role::User)
+                .unwrap_or(last);
+            let before = self.cuts.note_cost();
+            if self.cuts.start == 0 {
+                let first = self.cost(0);
+                let part = Cost {
+                    tokens: room.tokens / FIRST_PART,
+                    lines: room.lines / FIRST_PART,
+                };
+                self.cuts.keeps_first = self.messages[0].role == Role::User && !first.exceeds(part);
+            }
+            for index in self.cuts.start..next {
+                let is_kept = index == 0 && self.cuts.keeps_first;
+                if !is_kept {
+                    self.total -= self.cost(index);
+                }
+            }
+            self.cuts.start = next;
+            self.total -= before;
+            self.total += self.cuts.note_cost();
+        }
+        // What is not sent at all is not cut besides.
+        self.cuts.results = self.cuts.results.split_off(&self.cuts.start);
+    }
+
+    /// Sends results from here on in part, always halving the largest, until they fit.
+    fn shorten_results(&mut self, from: usize, room: Cost) {
+        while self.total.exceeds(room) {
+            let bytes = |index: &usize| match self.cuts.results.get(index) {
+                None => self.messages[*index].content.len(),
+                Some(ResultCut::Ends(bytes)) => *bytes,
+                Some(ResultCut::Replaced) => 0,
+            };
+            let largest = (from..self.messages.len())
+                .filter(|index| self.is_result(*index) && bytes(index) > LEAST_PART)
+                .max_by_key(|index| (bytes(index), std::cmp::Reverse(*index)));
+            let Some(largest) = largest else { return };
+            let half = (bytes(&largest) / 2).max(LEAST_PART);
+            self.cut_result(largest, ResultCut::Ends(half));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "cuts_tests.rs"]
+mod tests;

@@ -1,0 +1,294 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::message::{Conversation, ToolCall};
+use crate::tokens::estimate;
+
+/// What happens in a conversation, by the size of its texts.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(usize),
+    Answer(usize),
+    /// Calls, each with the size of its result.
+    Call(Vec<usize>),
+}
+
+/// About `size` tokens, a line for each ten of them.
+fn text(size: usize) -> String {
+    let words: Vec<&str> = (0..size)
+        .map(|index| if index % 10 == 9 { "word\n" } else { "word " })
+        .collect();
+    words.concat()
+}
+
+fn play(conversation: &mut Conversation, step: &Step) {
+    match step {
+        Step::Ask(size) => conversation.push_user(text(*size)),
+        Step::Answer(size) => {
+            conversation.push_assistant(Message::text(Role::Assistant, text(*size)));
+        }
+        Step::Call(results) => {
+            let call = |_: &usize| ToolCall {
+                id: String::new(),
+                name: "read_file".to_owned(),
+                arguments: serde_json::Map::new(),
+                raw_arguments: None,
+            };
+            let calls = conversation.push_assistant(Message {
+                tool_calls: results.iter().map(call).collect(),
+                ..Message::text(Role::Assistant, "")
+            });
+            for (call, size) in calls.iter().zip(results) {
+                conversation.push_result(&call.id, text(*size));
+            }
+        }
+    }
+}
+
+fn conversation(steps: &[Step]) -> Vec<Message> {
+    let mut conversation = Conversation::new();
+    for step in steps {
+        play(&mut conversation, step);
+    }
+    conversation.messages().to_vec()
+}
+
+fn costs(messages: &[Message]) -> Vec<Cost> {
+    let cost = |message| Cost::of(message, false, estimate);
+    messages.iter().map(cost).collect()
+}
+
+fn room(tokens: u64) -> Cost {
+    let lines = 100_000;
+    Cost { tokens, lines }
+}
+
+fn fitted(messages: &[Message], room: Cost) -> Result<Cuts, DoesNotFit> {
+    fit(messages, &costs(messages), room, &Cuts::default())
+}
+
+/// The sent messages in short: who, and how much of it.
+fn shape(messages: &[Message], cuts: &Cuts) -> Vec<String> {
+    let short = |message: &Cow<'_, Message>| {
+        let who = match message.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant if message.tool_calls.is_empty() => "answer",
+            Role::Assistant => "call",
+            Role::Tool => "result",
+        };
+        let note = message.content.lines().find(|line| line.starts_with('['));
+        match note {
+            Some(note) => format!("{who} {note}"),
+            None => who.to_owned(),
+        }
+    };
+    cuts.apply(messages).iter().map(short).collect()
+}
+
+#[test]
+fn what_fits_is_left_alone() {
+    let messages = conversation(&[Step::Ask(10), Step::Call(vec![500]), Step::Answer(10)]);
+    assert_eq!(fitted(&messages, room(2000)), Ok(Cuts::default()));
+    assert_eq!(
+        shape(&messages, &Cuts::default()),
+        ["user", "call", "result", "answer"]
+    );
+    assert_eq!(fitted(&[], room(0)), Ok(Cuts::default()));
+}
+
+#[test]
+fn old_results_go_first_and_say_what_was_there() {
+    let turn = [Step::Ask(10), Step::Call(vec![400]), Step::Answer(10)];
+    let messages = conversation(&[&turn[..], &turn, &turn].concat());
+    let cuts = fitted(&messages, room(1400)).unwrap();
+    let replaced = "result [The result of read_file is left out here: 2000 bytes. Call it again if you need it.]";
+    assert_eq!(
+        shape(&messages, &cuts),
+        [
+            "user", "call", replaced, "answer", "user", "call", replaced, "answer", "user", "call",
+            "result", "answer"
+        ]
+    );
+    assert_eq!((cuts.left_out(), cuts.turns_left_out(&messages)), (0, 0));
+}
+
+#[test]
+fn then_turns_go_but_for_the_first_message() {
+    let turn = [Step::Ask(10), Step::Answer(300)];
+    let messages = conversation(&[&turn[..], &turn, &turn, &turn].concat());
+    let cuts = fitted(&messages, room(1200)).unwrap();
+    let note = "[3 earlier messages are left out here: the conversation has become too long.]";
+    let after = format!("user {note}");
+    assert_eq!(
+        shape(&messages, &cuts),
+        ["user", after.as_str(), "answer", "user", "answer"]
+    );
+    assert_eq!((cuts.left_out(), cuts.turns_left_out(&messages)), (3, 2));
+
+    // A first message that takes an eighth of the room is no longer an introduction.
+    let long = [
+        &[Step::Ask(200), Step::Answer(300)][..],
+        &turn,
+        &turn,
+        &turn,
+    ]
+    .concat();
+    let messages = conversation(&long);
+    let cuts = fitted(&messages, room(1200)).unwrap();
+    let note = "user [4 earlier messages are left out here: the conversation has become too long.]";
+    assert_eq!(shape(&messages, &cuts), [note, "answer", "user", "answer"]);
+}
+
+#[test]
+fn in_the_last_turn_only_results_are_cut() {
+    let steps = [
+        Step::Ask(10),
+        Step::Call(vec![500]),
+        Step::Call(vec![500]),
+        Step::Call(vec![500, 20]),
+    ];
+    let messages = conversation(&steps);
+    let cuts = fitted(&messages, room(1400)).unwrap();
+    let replaced = "result [The result of read_file is left out here: 2500 bytes. Call it again if you need it.]";
+    let expected = [
+        "user", "call", replaced, "call", replaced, "call", "result", "result",
+    ];
+    assert_eq!(shape(&messages, &cuts), expected);
+
+    let cuts = fitted(&messages, room(500)).unwrap();
+    let ends = "result [… 1875 bytes are left out here: the result is too long …]";
+    let expected = [
+        "user", "call", replaced, "call", replaced, "call", ends, "result",
+    ];
+    assert_eq!(shape(&messages, &cuts), expected);
+    let sent = cuts.apply(&messages);
+    assert!(sent[6].content.starts_with("word word") && sent[6].content.ends_with("word\n"));
+}
+
+#[test]
+fn what_the_user_said_is_never_cut() {
+    let turn = [Step::Ask(10), Step::Answer(10)];
+    let messages = conversation(&[&turn[..], &[Step::Ask(1000)]].concat());
+    let error = fitted(&messages, room(500)).unwrap_err();
+    assert!(error.needs.tokens > 1000, "{error:?}");
+    // The next message is another turn, and that one can go then.
+    let messages = conversation(&[&turn[..], &[Step::Ask(1000), Step::Ask(10)]].concat());
+    let cuts = fitted(&messages, room(500)).unwrap();
+    assert_eq!(shape(&messages, &cuts).len(), 2);
+}
+
+#[test]
+fn lines_count_as_well() {
+    let turn = [Step::Ask(10), Step::Call(vec![1000]), Step::Answer(10)];
+    let messages = conversation(&[&turn[..], &turn].concat());
+    let few_lines = Cost {
+        tokens: 1_000_000,
+        lines: 150,
+    };
+    let cuts = fitted(&messages, few_lines).unwrap();
+    assert_eq!(cuts.results.keys().collect::<Vec<_>>(), [&2]);
+}
+
+#[test]
+fn text_is_cut_between_characters() {
+    let mut conversation = Conversation::new();
+    conversation.push_user("go");
+    play(&mut conversation, &Step::Call(vec![1]));
+    let mut messages = conversation.messages().to_vec();
+    messages[2].content = "日本語".repeat(3000);
+    let cuts = fitted(&messages, room(1000)).unwrap();
+    let sent = &cuts.apply(&messages)[2].content;
+    assert!(
+        sent.starts_with("日本語") && sent.ends_with("日本語"),
+        "{sent}"
+    );
+    assert!(sent.len() < 5000, "{sent}");
+}
+
+#[test]
+fn cuts_of_messages_that_are_no_more_are_forgotten() {
+    let mut cuts = Cuts {
+        start: 4,
+        keeps_first: true,
+        results: BTreeMap::from([(5, ResultCut::Replaced), (9, ResultCut::Ends(600))]),
+        summary: None,
+    };
+    cuts.truncate(9);
+    assert_eq!(cuts.results.len(), 1);
+    assert_eq!(cuts.start, 4);
+    cuts.truncate(4);
+    assert_eq!(cuts, Cuts::default());
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let size = || prop_oneof![4 => 0..60usize, 1 => 60..900usize];
+    let step = prop_oneof![
+        3 => size().prop_map(Step::Ask),
+        3 => size().prop_map(Step::Answer),
+        4 => prop::collection::vec(size(), 1..4).prop_map(Step::Call),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+/// Whether each call is followed by its results before anyone else speaks, and no result comes without a call.
+fn is_legal(sent: &[Cow<'_, Message>]) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    for message in sent {
+        match message.role {
+            Role::Tool => {
+                let id = message.tool_call_id.as_deref().unwrap_or_default();
+                let Some(position) = open.iter().position(|open| *open == id) else {
+                    return false;
+                };
+                open.remove(position);
+            }
+            _ if !open.is_empty() => return false,
+            _ => open.extend(message.tool_calls.iter().map(|call| call.id.as_str())),
+        }
+    }
+    open.is_empty()
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_said(steps in steps(), tokens in 100..3000u64, lines in 30..300u64) {
+        let room = Cost { tokens, lines };
+        let mut conversation = Conversation::new();
+        let mut cuts = Cuts::default();
+        let mut before: Vec<Message> = Vec::new();
+        for step in &steps {
+            play(&mut conversation, step);
+            let messages = conversation.messages();
+            let costs = costs(messages);
+            let old = cuts.clone();
+            let Ok(next) = fit(messages, &costs, room, &old) else {
+                // Then what is left is the last turn without results: nothing more could go.
+                continue;
+            };
+            cuts = next;
+            let sent = cuts.apply(messages);
+            prop_assert!(is_legal(&sent), "{sent:#?}");
+            // It fits, as counted and as it is.
+            prop_assert!(!cuts.total(messages, &costs).exceeds(room));
+            let real: Cost = sent.iter().map(|message| Cost::of(message, false, estimate)).sum();
+            prop_assert!(!real.exceeds(room), "{real:?} exceeds {room:?}");
+            // What the user said last is there, and nothing before it in the wrong order.
+            if let Some(last) = messages.iter().rposition(|message| message.role == Role::User) {
+                let said = &messages[last].content;
+                prop_assert!(sent.iter().any(|message| message.content.ends_with(said.as_str())));
+            }
+            // Cuts only grow, and while they stay the same what was sent before is sent again.
+            prop_assert!(cuts.start >= old.start);
+            if cuts == old {
+                let alike = sent.iter().zip(&before).all(|(now, before)| now.as_ref() == before);
+                prop_assert!(alike && sent.len() >= before.len());
+            } else {
+                prop_assert!(old.total(messages, &costs).exceeds(room), "cut without need");
+            }
+            // The same again gives the same, and cutting once more changes nothing.
+            prop_assert_eq!(&fit(messages, &costs, room, &cuts).unwrap(), &cuts);
+            before = sent.into_iter().map(Cow::into_owned).collect();
+        }
+    }
+}

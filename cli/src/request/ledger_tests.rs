@@ -1,0 +1,152 @@
+use super::*;
+use crate::message::Conversation;
+use crate::provider::profile::Profile;
+
+fn said(turns: usize) -> Conversation {
+    let mut conversation = Conversation::new();
+    for _ in 0..turns {
+        conversation.push_user("word ".repeat(90));
+        conversation.push_assistant(Message::text(Role::Assistant, "word ".repeat(90)));
+    }
+    conversation
+}
+
+fn limits(max_tokens: u64, window: Option<u64>) -> HistoryLimits {
+    HistoryLimits {
+        max_tokens,
+        window,
+        ..HistoryLimits::default()
+    }
+}
+
+fn fit(
+    ledger: &mut Ledger,
+    conversation: &Conversation,
+    limits: &HistoryLimits,
+) -> Result<(usize, String), String> {
+    let agent = Agent::sample();
+    let fitted = ledger.fit(
+        conversation.messages(),
+        &agent,
+        &[],
+        &Profile::default(),
+        limits,
+    );
+    fitted
+        .map(|fitted| (fitted.messages.len(), fitted.notice.unwrap_or_default()))
+        .map_err(|error| error.to_string())
+}
+
+fn usage(input_tokens: u64) -> Usage {
+    Usage {
+        input_tokens,
+        ..Usage::default()
+    }
+}
+
+#[test]
+fn a_change_is_said_once_and_old_turns_go_in_strides() {
+    // A turn comes to 212 tokens, so nine fit into 2,000; the first message stays.
+    let limits = limits(2000, None);
+    let mut ledger = Ledger::new();
+    let mut seen = Vec::new();
+    for turns in 1..20 {
+        let (sent, notice) = fit(&mut ledger, &said(turns), &limits).unwrap();
+        seen.push(sent);
+        if !notice.is_empty() {
+            seen.push(0);
+            let left_out = ledger.cuts().turns_left_out(said(turns).messages());
+            assert_eq!(
+                notice,
+                format!("· {left_out} turns are not sent (max_history_tokens is 2,000)")
+            );
+        }
+    }
+    assert_eq!(
+        seen,
+        [
+            2, 4, 6, 8, 10, 12, 14, 16, 18, 13, 0, 15, 17, 13, 0, 15, 17, 13, 0, 15, 17, 13, 0
+        ]
+    );
+}
+
+#[test]
+fn the_window_leaves_room_for_the_reply() {
+    // 2,400 tokens, a quarter of them for the reply.
+    let mut ledger = Ledger::new();
+    let (sent, _) = fit(&mut ledger, &said(8), &limits(100_000, Some(2400))).unwrap();
+    assert_eq!(sent, 16);
+    let (sent, notice) = fit(&mut ledger, &said(9), &limits(100_000, Some(2400))).unwrap();
+    assert_eq!(
+        (sent, notice.as_str()),
+        (
+            11,
+            "· 4 turns are not sent (the model's window has 2,400 tokens)"
+        )
+    );
+}
+
+#[test]
+fn the_providers_count_wins() {
+    let limits = limits(2000, None);
+    let check = |counted: u64, turns: usize, sent: usize| {
+        let mut ledger = Ledger::new();
+        fit(&mut ledger, &said(2), &limits).unwrap();
+        ledger.measured(usage(counted));
+        assert_eq!(
+            fit(&mut ledger, &said(turns), &limits).unwrap().0,
+            sent,
+            "{counted}"
+        );
+    };
+    check(424, 9, 18);
+    // Twice as many tokens as we count: half as much fits.
+    check(848, 4, 8);
+    check(848, 5, 5);
+    check(300, 12, 24);
+    // No counts, or none of what was sent.
+    check(0, 9, 18);
+    check(20, 9, 18);
+    check(100_000, 9, 18);
+}
+
+#[test]
+fn better_counts_move_nothing_that_was_sent() {
+    let limits = limits(2000, None);
+    let mut ledger = Ledger::new();
+    fit(&mut ledger, &said(10), &limits).unwrap();
+    let before = ledger.cuts().clone();
+    ledger.measured(usage(1000));
+    fit(&mut ledger, &said(10), &limits).unwrap();
+    assert_eq!(ledger.cuts(), &before);
+}
+
+#[test]
+fn what_cannot_fit_says_what_it_takes_and_the_way_out() {
+    let mut conversation = said(2);
+    conversation.push_user("word ".repeat(3000));
+    let mut ledger = Ledger::new();
+    assert_eq!(
+        fit(&mut ledger, &conversation, &limits(2000, None)).unwrap_err(),
+        "the last turn alone comes to about 3,540 tokens, and max_history_tokens is 2,000"
+    );
+    assert_eq!(
+        fit(&mut ledger, &conversation, &limits(9000, Some(2000))).unwrap_err(),
+        "the last turn alone comes to about 3,540 tokens, and the model's window has 2,000 tokens"
+    );
+    // Nothing of it sticks: where the next message is short, all goes on.
+    conversation.push_user("never mind");
+    assert!(fit(&mut ledger, &conversation, &limits(2000, None)).is_ok());
+}
+
+#[test]
+fn a_conversation_that_was_cut_back_is_counted_anew() {
+    let limits = limits(2000, None);
+    let mut ledger = Ledger::new();
+    fit(&mut ledger, &said(12), &limits).unwrap();
+    assert!(!ledger.cuts().is_empty());
+    assert_eq!(fit(&mut ledger, &said(2), &limits).unwrap().0, 4);
+    assert!(ledger.cuts().is_empty());
+    ledger.clear();
+    assert_eq!(fit(&mut ledger, &said(1), &limits).unwrap().0, 2);
+}

@@ -1,0 +1,33 @@
+//! Counting tokens: what a text comes to for a model.
+
+mod estimate;
+
+pub use estimate::estimate;
+
+/// A number with its thousands set apart, for people.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let check = |number, text: &str| assert_eq!(grouped(number), text);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1,000");
+        check(12_345, "12,345");
+        check(1_234_567, "1,234,567");
+    }
+}
