@@ -9,6 +9,7 @@ use crate::approval::look::Window;
 use crate::approval::text::{BAR, calm, room, wrap};
 use crate::message::{Message, Role, ToolCall};
 use crate::ui::calls::fit;
+use crate::ui::markdown;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 
@@ -103,6 +104,11 @@ pub fn show(messages: &[Message], number: Option<usize>, window: Window) -> Opti
     let name = window.styles.paint(Label::Name, &fit(&item.who(), 64));
     let mut rows = vec![format!("{number:>4} {name}")];
     match item {
+        // As it was shown when it came.
+        Item::Said(message) if message.role == Role::Assistant => {
+            let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
+            rows.extend(markdown::rows(&text, window.styles, window.columns));
+        }
         Item::Said(message) => rows.extend(foreign(&message.content, window)),
         Item::Called(call, result) => {
             let arguments = Value::Object(call.arguments.clone());

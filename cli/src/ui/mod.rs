@@ -2,8 +2,9 @@
 //!
 //! Data goes to standard output, status to standard error, and `-q` silences the status; in the chat on a
 //! terminal both are the same screen and everything goes to standard output. A reply is streamed
-//! through a filter that lets no escape sequence pass, and a call is one line that is drawn again in
-//! place until it ends: whatever else is printed meanwhile first takes that line away.
+//! through a filter that lets no escape sequence pass, and on a terminal its Markdown is rendered as it comes
+//! ([`markdown`]). A call is one line that is drawn again in place until it ends: whatever else is printed
+//! meanwhile first takes that line away.
 //!
 //! Nothing here fails while a turn runs: a reader that went away is remembered, [`Ui::closed`] tells
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
@@ -13,9 +14,11 @@ pub mod command;
 pub mod diff;
 mod guard;
 mod keyboard;
+pub mod markdown;
 pub mod output;
 pub mod prompt;
 pub mod question;
+mod reply;
 pub mod stream;
 pub mod style;
 pub mod terminal;
@@ -34,8 +37,7 @@ use crate::config::env::{self, Environment};
 use crate::error::CliError;
 use crate::turn::CallState;
 use crate::turn::CallView;
-use guard::Guard;
-use stream::Filter;
+use reply::ReplyState;
 use style::{Label, Styles};
 use terminal::Streams;
 
@@ -61,6 +63,8 @@ pub struct Ui {
     redraws: bool,
     /// Whether status goes to standard output: in the chat on a terminal.
     one_screen: bool,
+    /// Whether replies are rendered: on a terminal that can do it.
+    renders: bool,
     /// Whether finished calls stay on the screen.
     keep_calls: AtomicBool,
     /// Whether the terminal cannot move its cursor at all.
@@ -91,16 +95,6 @@ struct Screen {
     failure: Option<io::Error>,
 }
 
-#[derive(Default)]
-struct ReplyState {
-    filter: Filter,
-    guard: Guard,
-    started: bool,
-    /// Line ends that are printed only if more text follows: replies end with exactly one.
-    held_newlines: usize,
-    reasoning: bool,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sink {
     Out,
@@ -116,6 +110,7 @@ impl Ui {
             .get(env::TERM)
             .is_some_and(|term| term == "dumb");
         ui.one_screen = one_screen && streams.can_ask();
+        ui.renders = streams.output && !ui.dumb;
         ui.styles = Styles::decide(global.color, environment, streams.output);
         ui.status_styles = match ui.status_sink() {
             Sink::Out => ui.styles,
@@ -154,6 +149,7 @@ impl Ui {
             status_styles: Styles::plain(),
             redraws: false,
             one_screen: false,
+            renders: false,
             keep_calls: AtomicBool::new(true),
             dumb: false,
             quiet: false,
@@ -244,42 +240,6 @@ impl Ui {
         }
     }
 
-    /// Prints the next piece of a reply as it comes.
-    pub fn reply_piece(&self, piece: &str) {
-        let mut screen = self.screen();
-        if screen.reply.reasoning {
-            self.end_reasoning(&mut screen);
-        }
-        let mut text = screen.reply.filter.piece(piece);
-        if self.one_screen {
-            text = screen.reply.guard.piece(&text);
-        }
-        self.flow(&mut screen, &text, None);
-    }
-
-    /// Prints the next piece of what the model thinks, where more was asked for.
-    pub fn reasoning_piece(&self, piece: &str) {
-        if !self.verbose || self.quiet {
-            return;
-        }
-        let mut screen = self.screen();
-        let text = screen.reply.filter.piece(piece);
-        screen.reply.reasoning = true;
-        self.flow(&mut screen, &text, Some(Label::Quiet));
-    }
-
-    /// Ends the reply's last line.
-    pub fn end_reply(&self) {
-        let mut screen = self.screen();
-        if screen.reply.reasoning {
-            self.end_reasoning(&mut screen);
-        }
-        let rest = screen.reply.guard.rest();
-        self.flow(&mut screen, &rest, None);
-        self.end_line(&mut screen);
-        screen.reply = ReplyState::default();
-    }
-
     /// Shows where a call stands.
     pub fn call(&self, call: &CallView) {
         if self.quiet {
@@ -347,56 +307,6 @@ impl Ui {
         if let Some(live) = live {
             self.write(&mut screen, self.status_sink(), &live);
             screen.live = Some(live);
-        }
-    }
-
-    /// Prints text that may end anywhere, without the line ends at its very start and end.
-    fn flow(&self, screen: &mut Screen, text: &str, label: Option<Label>) {
-        let body = if screen.reply.started {
-            text
-        } else {
-            text.trim_start_matches(['\n', ' '])
-        };
-        if body.is_empty() {
-            return;
-        }
-        let visible = body.trim_end_matches('\n');
-        let newlines = body.len() - visible.len();
-        if visible.is_empty() {
-            screen.reply.held_newlines += newlines;
-            return;
-        }
-        self.take_live_away(screen);
-        let held = "\n".repeat(std::mem::replace(&mut screen.reply.held_newlines, newlines));
-        let text = match label {
-            Some(label) => held + &self.styles.paint(label, visible),
-            None => held + visible,
-        };
-        screen.reply.started = true;
-        screen.mid_line = true;
-        let sink = if label.is_some() {
-            self.status_sink()
-        } else {
-            Sink::Out
-        };
-        self.write(screen, sink, &text);
-    }
-
-    fn end_reasoning(&self, screen: &mut Screen) {
-        self.end_line(screen);
-        screen.reply = ReplyState::default();
-    }
-
-    fn end_line(&self, screen: &mut Screen) {
-        if screen.mid_line {
-            screen.mid_line = false;
-            screen.reply.held_newlines = 0;
-            let sink = if screen.reply.reasoning {
-                self.status_sink()
-            } else {
-                Sink::Out
-            };
-            self.write(screen, sink, "\n");
         }
     }
 

@@ -86,6 +86,31 @@ fn a_reply_ends_with_one_line_end() {
 }
 
 #[test]
+fn a_reply_on_a_terminal_is_rendered() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+        ui.renders = true;
+        ui.verbose = true;
+    };
+    let text = record(terminal, |ui| {
+        ui.reasoning_piece("So *what* ");
+        ui.reasoning_piece("now");
+        ui.reply_piece("\n\n- **one");
+        ui.reply_piece("** two");
+        ui.status("a status");
+        ui.reply_piece(" three\n\n\nallow?");
+        ui.end_reply();
+        ui.reply_piece("next");
+        ui.end_reply();
+    });
+    assert_eq!(
+        text,
+        "So *what* now\n• **one**\na status\n  two three\n\n│ allow?\nnext\n"
+    );
+}
+
+#[test]
 fn a_call_replaces_its_own_line() {
     let terminal = |ui: &mut Ui| {
         ui.one_screen = true;

@@ -51,7 +51,7 @@ fn a_reply_draws_no_prompt() {
     let mut chat = Chat::open(&environment(&provider));
     let screen = chat.turn("hello");
     assert!(
-        screen.contains("  read_file asks\n│   allow? y\n│ › and then\n"),
+        screen.contains("read_file asks\n│ allow? y\n│ › and then\n"),
         "{:?}",
         chat.terminal
     );

@@ -1,0 +1,146 @@
+//! A reply as it streams: filtered, rendered where there is a terminal, guarded, printed.
+
+use super::guard::Guard;
+use super::markdown::Markdown;
+use super::stream::Filter;
+use super::style::Label;
+use super::{Screen, Sink, Ui, terminal};
+
+/// Where in a reply the screen is.
+#[derive(Default)]
+pub(super) struct ReplyState {
+    filter: Filter,
+    guard: Guard,
+    /// What renders it; made with its first piece.
+    markdown: Option<Markdown>,
+    started: bool,
+    /// Line ends that are printed only if more text follows: replies end with exactly one.
+    held_newlines: usize,
+    reasoning: bool,
+}
+
+impl Ui {
+    /// Prints the next piece of a reply as it comes.
+    pub fn reply_piece(&self, piece: &str) {
+        let mut screen = self.screen();
+        if screen.reply.reasoning {
+            self.end_text(&mut screen);
+        }
+        let text = screen.reply.filter.piece(piece);
+        if self.renders {
+            return self.rendered(&mut screen, &text, Markdown::new(self.styles));
+        }
+        let text = self.guarded(&mut screen, text);
+        self.flow(&mut screen, &text, None);
+    }
+
+    /// Prints the next piece of what the model thinks, where more was asked for.
+    pub fn reasoning_piece(&self, piece: &str) {
+        if !self.verbose || self.quiet {
+            return;
+        }
+        let mut screen = self.screen();
+        let text = screen.reply.filter.piece(piece);
+        screen.reply.reasoning = true;
+        if self.renders && self.one_screen {
+            return self.rendered(&mut screen, &text, Markdown::without_marks(self.styles));
+        }
+        let text = self.guarded(&mut screen, text);
+        self.flow(&mut screen, &text, Some(Label::Quiet));
+    }
+
+    /// Ends the reply's last line.
+    pub fn end_reply(&self) {
+        self.end_text(&mut self.screen());
+    }
+
+    /// Prints what is held of a reply or of what the model thinks, and ends its last line.
+    fn end_text(&self, screen: &mut Screen) {
+        let columns = terminal::size().0;
+        if let Some(mut markdown) = screen.reply.markdown.take() {
+            let text = markdown.end(columns);
+            let text = screen.reply.guard.piece(&text, columns) + &screen.reply.guard.rest();
+            self.put(screen, &text, Sink::Out);
+        } else {
+            let rest = screen.reply.guard.rest();
+            let label = screen.reply.reasoning.then_some(Label::Quiet);
+            self.flow(screen, &rest, label);
+        }
+        self.end_line(screen);
+        screen.reply = ReplyState::default();
+    }
+
+    /// Renders a piece; `new` does it if none was rendered before.
+    fn rendered(&self, screen: &mut Screen, text: &str, new: Markdown) {
+        let columns = terminal::size().0;
+        let reply = &mut screen.reply;
+        let text = reply.markdown.get_or_insert(new).piece(text, columns);
+        let text = reply.guard.piece(&text, columns);
+        self.put(screen, &text, Sink::Out);
+    }
+
+    /// On one screen with questions nothing may look like one.
+    fn guarded(&self, screen: &mut Screen, text: String) -> String {
+        if self.one_screen {
+            screen.reply.guard.piece(&text, terminal::size().0)
+        } else {
+            text
+        }
+    }
+
+    /// Prints text that may end anywhere, without the line ends at its very start and end.
+    fn flow(&self, screen: &mut Screen, text: &str, label: Option<Label>) {
+        let body = if screen.reply.started {
+            text
+        } else {
+            text.trim_start_matches(['\n', ' '])
+        };
+        let visible = body.trim_end_matches('\n');
+        let newlines = body.len() - visible.len();
+        if visible.is_empty() {
+            screen.reply.held_newlines += newlines;
+            return;
+        }
+        let held = "\n".repeat(std::mem::replace(&mut screen.reply.held_newlines, newlines));
+        let text = match label {
+            Some(label) => held + &self.styles.paint(label, visible),
+            None => held + visible,
+        };
+        screen.reply.started = true;
+        let sink = if label.is_some() {
+            self.status_sink()
+        } else {
+            Sink::Out
+        };
+        self.put(screen, &text, sink);
+    }
+
+    /// Prints text in which the cursor stays.
+    fn put(&self, screen: &mut Screen, text: &str, sink: Sink) {
+        if !text.is_empty() {
+            self.take_live_away(screen);
+            screen.mid_line = true;
+            self.write(screen, sink, text);
+        }
+    }
+
+    /// Ends the line of the reply in which the cursor is: something else is to be printed.
+    pub(super) fn end_line(&self, screen: &mut Screen) {
+        if !screen.mid_line {
+            return;
+        }
+        screen.mid_line = false;
+        let reply = &mut screen.reply;
+        reply.held_newlines = 0;
+        reply.guard.interrupted();
+        if let Some(markdown) = &mut reply.markdown {
+            markdown.interrupted();
+        }
+        let sink = if reply.reasoning {
+            self.status_sink()
+        } else {
+            Sink::Out
+        };
+        self.write(screen, sink, "\n");
+    }
+}
