@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use crate::config::file::EndpointEntry;
 use crate::secret::Secret;
 
 /// Which protocol the endpoint speaks.
@@ -30,12 +31,16 @@ pub struct Agent {
     pub temperature: Option<f64>,
     /// The longest reply, in tokens; `None` leaves it to the endpoint.
     pub max_tokens: Option<u32>,
+    /// How many tokens the model is believed to see at once; `None`: as many as the endpoint says.
+    pub context_window: Option<u64>,
     /// Nucleus sampling; `None` leaves it to the endpoint.
     pub top_p: Option<f64>,
     /// What stands before every conversation.
     pub system_prompt: Option<String>,
     /// The names of the tools it may use; `None`: all.
     pub tools: Option<Vec<String>>,
+    /// What its endpoint wants otherwise than most.
+    pub endpoint: EndpointEntry,
 }
 
 impl Agent {
@@ -59,9 +64,11 @@ impl Agent {
             api_key: None,
             temperature: None,
             max_tokens: None,
+            context_window: None,
             top_p: None,
             system_prompt: None,
             tools: None,
+            endpoint: EndpointEntry::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dunlin_host::{Progress, Tool};
@@ -11,6 +12,7 @@ use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::message::{Conversation, Message};
 use crate::provider::http::Timeouts;
+use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Provider, provider};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
@@ -108,6 +110,7 @@ impl Dialogue {
                 window: None,
             },
             ledger: &self.ledger,
+            retries: RetryPolicy::with_retries(settings.max_retries.value),
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -269,6 +272,8 @@ pub struct Presenter {
     current: Mutex<Option<CallView>>,
     /// The newest output of that call.
     output: Mutex<Tail>,
+    /// Whether a wait before another request is being shown.
+    waits: AtomicBool,
 }
 
 impl Presenter {
@@ -279,6 +284,7 @@ impl Presenter {
             shows_reply: true,
             current: Mutex::default(),
             output: Mutex::default(),
+            waits: AtomicBool::new(false),
         }
     }
 }
@@ -340,5 +346,22 @@ impl Frontend for Presenter {
                 .status_styles()
                 .paint(Label::Quiet, &dunlin_host::display::escape(text)),
         );
+    }
+
+    fn warning(&self, text: &str) {
+        self.ui.warn(text);
+    }
+
+    fn retrying(&self, wait: Option<&Retrying>) {
+        match wait {
+            Some(wait) => {
+                let begins = !self.waits.swap(true, Ordering::Relaxed);
+                self.ui.countdown(&wait.line(), begins);
+            }
+            None => {
+                self.waits.store(false, Ordering::Relaxed);
+                self.ui.end_countdown();
+            }
+        }
     }
 }

@@ -28,6 +28,9 @@ pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
 /// Time without a byte from the provider. Large local models need most of it for their first token.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Repetitions of a request that failed before an answer began.
+pub const DEFAULT_MAX_RETRIES: u32 = crate::provider::retry::DEFAULT_RETRIES;
+
 /// Time that a command may run. Builds and test runs of most projects need less, and one that waits for input that
 /// never comes should not be waited for much longer.
 pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
@@ -64,6 +67,8 @@ pub struct Settings {
     pub max_history_lines: Sourced<u64>,
     /// Time without a byte from the provider.
     pub request_timeout: Sourced<Duration>,
+    /// How often a request is sent again that failed before an answer began.
+    pub max_retries: Sourced<u32>,
     /// How long a command may run.
     pub command_timeout: Sourced<Duration>,
     /// Whether every command may reach the network.
@@ -229,6 +234,7 @@ impl Settings {
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),
             request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
+            max_retries: Sourced::default(DEFAULT_MAX_RETRIES),
             command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
             command_network: Sourced::default(false),
             command_write: Sourced::default(Vec::new()),
@@ -307,9 +313,11 @@ impl Settings {
             api_key,
             temperature: entry.temperature,
             max_tokens: entry.max_tokens,
+            context_window: entry.context_window,
             top_p: entry.top_p,
             system_prompt: entry.system_prompt.clone(),
             tools: entry.tools.clone(),
+            endpoint: entry.endpoint.unwrap_or_default(),
         };
         Ok((agent, warning))
     }
@@ -392,6 +400,10 @@ impl Settings {
         set(
             &mut self.request_timeout,
             loaded.seconds(&file.limits.request_timeout_secs),
+        );
+        set(
+            &mut self.max_retries,
+            loaded.sourced(&file.limits.max_retries),
         );
         set(
             &mut self.command_timeout,

@@ -97,6 +97,12 @@ fn show(ui: &Ui, settings: &Settings) {
         timeout.value.as_secs().to_string(),
         &timeout.origin,
     );
+    let retries = &settings.max_retries;
+    row(
+        "limits.max_retries",
+        retries.value.to_string(),
+        &retries.origin,
+    );
     let timeout = &settings.command_timeout;
     row(
         "limits.command_timeout_secs",
@@ -136,8 +142,15 @@ fn show(ui: &Ui, settings: &Settings) {
         field("api_key", entry.api_key.as_deref().map(quoted));
         field("temperature", entry.temperature.map(|it| it.to_string()));
         field("max_tokens", entry.max_tokens.map(|it| it.to_string()));
+        field(
+            "context_window",
+            entry.context_window.map(|it| it.to_string()),
+        );
         field("top_p", entry.top_p.map(|it| it.to_string()));
         field("system_prompt", entry.system_prompt.as_deref().map(quoted));
+        for (name, value) in entry.endpoint.unwrap_or_default().values() {
+            field(&format!("endpoint.{name}"), Some(value));
+        }
         field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
     }
     let width = |part: fn(&(String, String, String)) -> &str| {

@@ -74,6 +74,8 @@ pub struct Limits {
     pub max_history_lines: Option<Spanned<u64>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
+    /// Repetitions of a request that failed before an answer began.
+    pub max_retries: Option<Spanned<u32>>,
     /// Seconds that a command may run.
     pub command_timeout_secs: Option<Spanned<u64>>,
 }
@@ -117,12 +119,16 @@ pub struct AgentPatch {
     pub temperature: Option<f64>,
     /// The longest reply in tokens.
     pub max_tokens: Option<u32>,
+    /// What the model is believed to see at once, in tokens.
+    pub context_window: Option<u64>,
     /// 0 to 1.
     pub top_p: Option<f64>,
     /// What the model is told first.
     pub system_prompt: Option<String>,
     /// The tools it may use; all without it.
     pub tools: Option<Vec<String>>,
+    /// What the endpoint wants otherwise than most.
+    pub endpoint: Option<EndpointEntry>,
 }
 
 /// An agent with all that it needs.
@@ -142,12 +148,91 @@ pub struct AgentEntry {
     pub temperature: Option<f64>,
     /// The longest reply in tokens.
     pub max_tokens: Option<u32>,
+    /// What the model is believed to see at once, in tokens.
+    pub context_window: Option<u64>,
     /// 0 to 1.
     pub top_p: Option<f64>,
     /// What the model is told first.
     pub system_prompt: Option<String>,
     /// The tools it may use; all without it.
     pub tools: Option<Vec<String>>,
+    /// What the endpoint wants otherwise than most.
+    pub endpoint: Option<EndpointEntry>,
+}
+
+/// `[agents.NAME.endpoint]`: what a server wants that does not say it when it refuses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointEntry {
+    /// The `content` of a message that has calls and no text.
+    pub content_beside_calls: Option<ContentName>,
+    /// The name of the limit on the reply's length.
+    pub max_tokens_field: Option<MaxTokensName>,
+    /// Whether a model's thoughts are sent back to it.
+    pub reasoning: Option<ReasoningName>,
+    /// Whether the count of tokens is asked for.
+    pub stream_usage: Option<bool>,
+}
+
+/// Forms of a `content` that says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentName {
+    /// `""`.
+    Empty,
+    /// `null`.
+    Null,
+    /// Left out.
+    Omit,
+}
+
+/// Names of the limit on the reply's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensName {
+    /// What most servers know.
+    MaxTokens,
+    /// What newer models of OpenAI want.
+    MaxCompletionTokens,
+}
+
+/// Whether a model's thoughts are sent back to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningName {
+    /// They are not.
+    Never,
+    /// With messages that have calls.
+    WithCalls,
+}
+
+impl EndpointEntry {
+    /// What is set, by name, as it stands in the file.
+    pub fn values(&self) -> Vec<(&'static str, String)> {
+        let quoted = |text: &str| format!("{text:?}");
+        let content = self.content_beside_calls.map(|content| match content {
+            ContentName::Empty => "empty",
+            ContentName::Null => "null",
+            ContentName::Omit => "omit",
+        });
+        let field = self.max_tokens_field.map(|field| match field {
+            MaxTokensName::MaxTokens => "max_tokens",
+            MaxTokensName::MaxCompletionTokens => "max_completion_tokens",
+        });
+        let reasoning = self.reasoning.map(|reasoning| match reasoning {
+            ReasoningName::Never => "never",
+            ReasoningName::WithCalls => "with_calls",
+        });
+        [
+            ("content_beside_calls", content.map(quoted)),
+            ("max_tokens_field", field.map(quoted)),
+            ("reasoning", reasoning.map(quoted)),
+            ("stream_usage", self.stream_usage.map(|it| it.to_string())),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+    }
 }
 
 /// The kinds of agents.
@@ -460,7 +545,7 @@ mod tests {
         check(
             "[agents.a]\nzzz = 1",
             "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
-             model, api_key, temperature, max_tokens, top_p, system_prompt, tools",
+             model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, endpoint",
         );
         check(
             "[mcp.servers.x]\ncommand = \"npx\"",

@@ -177,6 +177,13 @@ impl Layer<'_> {
                 };
             }
         }
+        if let Some(retries) = &file.limits.max_retries {
+            let narrows = *retries.get_ref() <= self.settings.max_retries.value;
+            let value = retries.get_ref().to_string();
+            if narrows || self.wish("limits.max_retries", retries, &value) {
+                self.settings.max_retries = self.loaded.source(retries);
+            }
+        }
         if let Some(seconds) = &file.limits.command_timeout_secs {
             let time = Duration::from_secs(*seconds.get_ref());
             let narrows = time <= self.settings.command_timeout.value;
@@ -362,11 +369,23 @@ impl AgentPatch {
             ("api_key", text(&self.api_key)),
             ("temperature", number(self.temperature)),
             ("max_tokens", self.max_tokens.map(|value| value.to_string())),
+            (
+                "context_window",
+                self.context_window.map(|value| value.to_string()),
+            ),
             ("top_p", number(self.top_p)),
             ("system_prompt", text(&self.system_prompt)),
             (
                 "tools",
                 self.tools.as_ref().map(|tools| format!("{tools:?}")),
+            ),
+            (
+                "endpoint",
+                self.endpoint.map(|endpoint| {
+                    let values = endpoint.values().into_iter();
+                    let values = values.map(|(name, value)| format!("{name} = {value}"));
+                    format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
+                }),
             ),
         ]
         .into_iter()
@@ -384,9 +403,11 @@ impl AgentPatch {
             api_key: self.api_key,
             temperature: self.temperature,
             max_tokens: self.max_tokens,
+            context_window: self.context_window,
             top_p: self.top_p,
             system_prompt: self.system_prompt,
             tools: self.tools,
+            endpoint: self.endpoint,
         })
     }
 
@@ -401,9 +422,11 @@ impl AgentPatch {
             api_key: None,
             temperature: self.temperature.or(mine.temperature),
             max_tokens: self.max_tokens.or(mine.max_tokens),
+            context_window: self.context_window.or(mine.context_window),
             top_p: self.top_p.or(mine.top_p),
             system_prompt: self.system_prompt.or(mine.system_prompt),
             tools: self.tools.or(mine.tools),
+            endpoint: self.endpoint.or(mine.endpoint),
         })
     }
 }

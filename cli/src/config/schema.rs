@@ -50,6 +50,7 @@ const FILE: &[Key] = &[
 const LIMITS: &[Key] = &[
     key("max_tool_rounds", Shape::Value),
     key("request_timeout_secs", Shape::Value),
+    key("max_retries", Shape::Value),
     key("max_history_lines", Shape::Value),
     key("max_history_tokens", Shape::Value),
     key("command_timeout_secs", Shape::Value),
@@ -71,9 +72,18 @@ const AGENT: &[Key] = &[
     key("api_key", Shape::Value),
     key("temperature", Shape::Value),
     key("max_tokens", Shape::Value),
+    key("context_window", Shape::Value),
     key("top_p", Shape::Value),
     key("system_prompt", Shape::Value),
     key("tools", Shape::Value),
+    key("endpoint", Shape::Table(ENDPOINT)),
+];
+
+const ENDPOINT: &[Key] = &[
+    key("content_beside_calls", Shape::Value),
+    key("max_tokens_field", Shape::Value),
+    key("reasoning", Shape::Value),
+    key("stream_usage", Shape::Value),
 ];
 
 /// What is wrong with a key, and where: an offset into the text.

@@ -26,7 +26,7 @@ fn assemble(frames: Vec<Frame>) -> Vec<String> {
                     usage.input_tokens, usage.cached_tokens, usage.output_tokens
                 )
             }
-            StreamEvent::Notice(notice) => notice,
+            StreamEvent::Notice(notice) | StreamEvent::Warning(notice) => notice,
             StreamEvent::End(_) => unreachable!("made by the provider"),
         })
         .collect();

@@ -6,13 +6,15 @@ use std::time::{Duration, SystemTime};
 use futures::StreamExt;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use url::Url;
 
-use super::error::{Cause, Endpoint, ProviderError, Waiting};
-use super::error_body;
+use super::error::{Cause, Endpoint, ProviderError, Refusal, Waiting};
 use super::http::{self, Timeouts};
+use super::lessons::Lessons;
+use super::{error_body, overflow};
 use crate::agent::Agent;
 use crate::request::Request;
 use crate::secret::Secret;
@@ -23,6 +25,13 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// How long to wait for the body of a refusal. Its status is known by then and tells more than
 /// half.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The largest answer to a question beside the chat, in bytes. The longest list of models there is takes some
+/// 800 kB.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long to wait for the answer to a question beside the chat. Nobody waits for it in front of a screen.
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One endpoint and what it takes to reach it. Connects with the first request only.
 #[derive(Debug)]
@@ -64,7 +73,7 @@ impl Connection {
     }
 
     /// Sends a request, once, and returns when the endpoint has accepted it. `accept` is the media type that
-    /// is asked for.
+    /// is asked for; what the answer teaches goes to `lessons`.
     ///
     /// # Errors
     /// Everything that goes wrong before the first byte of the body of a reply.
@@ -72,6 +81,7 @@ impl Connection {
         &self,
         request: &Request,
         accept: &'static str,
+        lessons: &Lessons,
     ) -> Result<Response, ProviderError> {
         let client = self.client().await?;
         let post = client
@@ -81,10 +91,44 @@ impl Connection {
             .body(request.bytes().clone());
         let response = self.exchange(post).await?;
         if response.status().is_success() {
-            Ok(response)
-        } else {
-            Err(self.refused(response).await)
+            lessons.accepted();
+            return Ok(response);
         }
+        let (mut refusal, body) = self.refused(response).await;
+        refusal.learned = lessons.refused(&refusal, &body, request.body());
+        Err(ProviderError::Status(Box::new(refusal)))
+    }
+
+    /// Asks something beside the chat: `GET`, or `POST` with a body. `None`: there is no answer in time, or none
+    /// in JSON. `url` has to be of the same server, since the key goes with it.
+    pub(super) async fn ask(&self, url: Url, body: Option<&Value>) -> Option<Value> {
+        if url.origin() != self.url.origin() {
+            return None;
+        }
+        let client = self.client().await.ok()?;
+        let request = match body {
+            Some(body) => client
+                .post(url)
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.to_string()),
+            None => client.get(url),
+        };
+        let asked = async {
+            let response = self.exchange(request).await.ok()?;
+            if !response.status().is_success() {
+                return None;
+            }
+            let mut answer = Vec::new();
+            let mut chunks = pin!(response.bytes_stream());
+            while let Some(chunk) = chunks.next().await {
+                answer.extend_from_slice(&chunk.ok()?);
+                if answer.len() > MAX_ANSWER_BYTES {
+                    return None;
+                }
+            }
+            serde_json::from_slice(&answer).ok()
+        };
+        timeout(ASK_TIMEOUT, asked).await.ok()?
     }
 
     async fn client(&self) -> Result<&reqwest::Client, ProviderError> {
@@ -146,32 +190,45 @@ impl Connection {
         }
     }
 
-    async fn refused(&self, response: Response) -> ProviderError {
+    async fn refused(&self, response: Response) -> (Refusal, String) {
         let status = response.status();
-        let header = |name| {
+        let header = |name: &str| {
             response
                 .headers()
                 .get(name)
                 .and_then(|value: &HeaderValue| value.to_str().ok())
         };
-        let retry_after =
-            header(RETRY_AFTER).and_then(|value| error_body::retry_after(value, SystemTime::now()));
-        let location = header(LOCATION).and_then(|location| self.url.join(location).ok());
-        let body = error_body(response).await;
+        // OpenAI and Azure are more exact in a header of their own.
+        let retry_after = header("retry-after-ms")
+            .and_then(error_body::retry_after_ms)
+            .or_else(|| {
+                header(RETRY_AFTER.as_str())
+                    .and_then(|value| error_body::retry_after(value, SystemTime::now()))
+            });
+        let location = header(LOCATION.as_str()).and_then(|location| self.url.join(location).ok());
+        let body = self.masked(error_body(response).await);
         let message = match location {
             Some(location) if status.is_redirection() => {
                 format!("it redirects to {}", Endpoint::of(&location))
             }
             _ => error_body::readable(&body).unwrap_or_else(|| reason(status)),
         };
-        ProviderError::Status {
+        let code = serde_json::from_str(&body)
+            .ok()
+            .and_then(|body| error_body::code_of(&body));
+        let refusal = Refusal {
             endpoint: self.endpoint.clone(),
             status: status.as_u16(),
-            message: self.masked(message),
+            message,
+            overflow: overflow::recognise(Some(status.as_u16()), code.as_deref(), &body),
+            code,
             retry_after,
             key: self.api_key.as_ref().map(|key| key.name().to_owned()),
             model: self.model.clone(),
-        }
+            way_out: None,
+            learned: None,
+        };
+        (refusal, body)
     }
 
     fn masked(&self, message: String) -> String {

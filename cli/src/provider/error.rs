@@ -7,7 +7,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use url::Url;
+
+pub use super::overflow::Overflow;
 
 /// The address of an endpoint as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,21 +144,8 @@ pub enum ProviderError {
         after: Duration,
     },
     /// The endpoint refused.
-    #[error("{endpoint} answered {status}: {message}")]
-    Status {
-        /// Where.
-        endpoint: Endpoint,
-        /// The HTTP status.
-        status: u16,
-        /// What the endpoint says, in one line that is safe to show.
-        message: String,
-        /// How long it asks to wait before another attempt.
-        retry_after: Option<Duration>,
-        /// The name of the key that was sent.
-        key: Option<String>,
-        /// The model that was asked for.
-        model: String,
-    },
+    #[error("{} answered {}: {}", .0.endpoint, .0.status, .0.message)]
+    Status(Box<Refusal>),
     /// The endpoint reported a failure in the middle of its reply.
     #[error("{endpoint} broke off its reply: {message}")]
     Reported {
@@ -165,6 +155,8 @@ pub enum ProviderError {
         message: String,
         /// Its code, where it gave one.
         code: Option<String>,
+        /// Whether the request was too long for the model, and by how much.
+        overflow: Option<Overflow>,
     },
     /// The connection ended in the middle of the reply.
     #[error("the reply of {endpoint} ended in the middle")]
@@ -184,7 +176,83 @@ pub enum ProviderError {
     },
 }
 
+/// What an endpoint said instead of a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where.
+    pub endpoint: Endpoint,
+    /// The HTTP status.
+    pub status: u16,
+    /// What the endpoint says, in one line that is safe to show.
+    pub message: String,
+    /// Its code, where it gave one.
+    pub code: Option<String>,
+    /// How long it asks to wait before another attempt.
+    pub retry_after: Option<Duration>,
+    /// The name of the key that was sent.
+    pub key: Option<String>,
+    /// The model that was asked for.
+    pub model: String,
+    /// Whether the request was too long for the model, and by how much.
+    pub overflow: Option<Overflow>,
+    /// The way out, where the protocol knows a better one than the status.
+    pub way_out: Option<String>,
+    /// What was learned from it: the next request is written otherwise and may be accepted.
+    pub learned: Option<Learned>,
+}
+
+/// What was learned from a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learned {
+    /// What the user should know of it, in one line that is safe to show; `None` where it changes nothing that
+    /// anybody would miss.
+    pub notice: Option<String>,
+}
+
 impl ProviderError {
+    /// Whether the request was too long for the model's window, said before or in the middle of a reply.
+    pub fn is_context_overflow(&self) -> bool {
+        self.context_overflow().is_some()
+    }
+
+    /// By how much the request was too long for the model's window, as far as the endpoint says so; `None`: it
+    /// failed for another reason.
+    pub fn context_overflow(&self) -> Option<Overflow> {
+        match self {
+            ProviderError::Status(refusal) => refusal.overflow,
+            ProviderError::Reported { overflow, .. } => *overflow,
+            _ => None,
+        }
+    }
+
+    /// What went wrong, in a few words that are safe to show.
+    pub fn in_brief(&self) -> String {
+        const MOST_CHARS: usize = 60;
+        match self {
+            ProviderError::Status(refusal) => {
+                let reason = StatusCode::from_u16(refusal.status)
+                    .ok()
+                    .and_then(|status| status.canonical_reason())
+                    .map(str::to_lowercase);
+                // The usual reason is shorter than the message, which comes if this goes on.
+                let reason = reason.unwrap_or_else(|| refusal.message.clone());
+                let reason = dunlin_host::display::shorten(&reason, MOST_CHARS);
+                format!("{} {reason}", refusal.status)
+            }
+            ProviderError::TimedOut { .. } => "no answer in time".to_owned(),
+            ProviderError::Connect { .. } => "no connection".to_owned(),
+            _ => "the connection broke".to_owned(),
+        }
+    }
+
+    /// What was learned from the failure: `Some` says that a request composed anew is worth sending.
+    pub fn learned(&self) -> Option<&Learned> {
+        match self {
+            ProviderError::Status(refusal) => refusal.learned.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The way out, in one sentence, where there is one to name.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -205,7 +273,8 @@ impl ProviderError {
             ProviderError::TimedOut { .. } => {
                 Some("a slow model may need a larger request_timeout_secs under [limits]".to_owned())
             }
-            ProviderError::Status { status, key, model, .. } => status_hint(*status, key.as_deref(), model),
+            ProviderError::Status(refusal) => status_hint(refusal),
+            ProviderError::Reported { overflow: Some(_), .. } => Some(TOO_LONG.to_owned()),
             ProviderError::Reported { .. } | ProviderError::Incomplete { .. } => {
                 Some("what came so far is kept; ask again to go on".to_owned())
             }
@@ -216,8 +285,18 @@ impl ProviderError {
     }
 }
 
-fn status_hint(status: u16, key: Option<&str>, model: &str) -> Option<String> {
-    Some(match (status, key) {
+/// The way out of a conversation that does not fit.
+const TOO_LONG: &str = "the conversation is too long for the model; start afresh with /clear";
+
+fn status_hint(refusal: &Refusal) -> Option<String> {
+    if refusal.way_out.is_some() {
+        return refusal.way_out.clone();
+    }
+    if refusal.overflow.is_some() {
+        return Some(TOO_LONG.to_owned());
+    }
+    let model = &refusal.model;
+    Some(match (refusal.status, refusal.key.as_deref()) {
         (300..=399, _) => {
             "put the address that it redirects to into the agent's base_url".to_owned()
         }
@@ -231,9 +310,40 @@ fn status_hint(status: u16, key: Option<&str>, model: &str) -> Option<String> {
                 "check that the model {model:?} exists there, and the agent's base_url: it usually ends with /v1"
             )
         }
-        (413, _) => "the request is too large; start afresh with /clear".to_owned(),
-        (429, _) => "wait a moment and ask again".to_owned(),
+        (429, _) => match refusal.retry_after {
+            Some(wait) => format!("it wants {} of rest; ask again then", in_words(wait)),
+            None => "wait a moment and ask again".to_owned(),
+        },
         (500..=599, _) => "the fault is on the server's side; ask again later".to_owned(),
         _ => return None,
     })
+}
+
+/// A time to wait, rounded up.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+#[cfg(test)]
+impl Refusal {
+    /// A refusal for tests, with nothing set that need not be.
+    pub(crate) fn sample() -> Refusal {
+        Refusal {
+            endpoint: Endpoint("http://127.0.0.1:8080/v1".to_owned()),
+            status: 400,
+            message: "no".to_owned(),
+            code: None,
+            retry_after: None,
+            key: None,
+            model: "small".to_owned(),
+            overflow: None,
+            way_out: None,
+            learned: None,
+        }
+    }
 }

@@ -76,6 +76,12 @@ pub(super) fn code_of(value: &Value) -> Option<String> {
         })
 }
 
+/// How long the server asks to wait, in milliseconds.
+pub(super) fn retry_after_ms(header: &str) -> Option<Duration> {
+    let milliseconds = header.trim().parse::<f64>().ok()?;
+    Duration::try_from_secs_f64(milliseconds / 1000.0).ok()
+}
+
 /// How long the server asks to wait: seconds, or a date of HTTP. `now` is the time to count from.
 pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     let header = header.trim();
@@ -162,6 +168,22 @@ mod tests {
             readable(&"x".repeat(10_000)).map(|text| text.chars().count()),
             Some(MAX_MESSAGE_CHARS)
         );
+    }
+
+    #[test]
+    fn waiting_times_in_milliseconds() {
+        for (header, milliseconds) in [
+            ("1500", Some(1500)),
+            ("0", Some(0)),
+            ("-1", None),
+            ("x", None),
+        ] {
+            assert_eq!(
+                retry_after_ms(header),
+                milliseconds.map(Duration::from_millis),
+                "{header}"
+            );
+        }
     }
 
     #[test]

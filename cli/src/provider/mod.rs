@@ -3,7 +3,8 @@
 //! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
 //! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
 //! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
-//! wants sent, and a [`Dialect`] writes it. [`openai`] ties them to a connection. What is above sees
+//! wants sent, which it may teach by refusing, and a [`Dialect`] writes it. [`openai`] ties them to a
+//! connection. What may be sent again, and when, is the policy of [`retry`]. What is above sees
 //! [`Provider`] and [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
@@ -12,12 +13,17 @@ pub mod framing;
 pub mod http;
 pub mod openai;
 pub mod profile;
+pub mod retry;
+pub mod window;
 
 mod arguments;
 mod calls;
 mod connection;
 mod error_body;
+mod lessons;
+mod overflow;
 mod reply;
+mod schema;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,6 +37,7 @@ use crate::agent::{Agent, Api};
 use crate::request::{Draft, Request};
 use error::ProviderError;
 use http::Timeouts;
+use window::Window;
 
 /// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
 /// connection.
@@ -42,8 +49,18 @@ pub trait Provider: Send + Sync {
     /// How this endpoint wants the next request written.
     fn dialect(&self) -> Arc<dyn Dialect>;
 
+    /// The model's window, as far as it is known by now. Asks nobody.
+    fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// Asks the endpoint for the model's window, unless it was asked before. To be polled while a reply is
+    /// read; never fails, and dropping the future loses nothing but the answer.
+    async fn look_up_window(&self) {}
+
     /// Sends a request and returns as soon as the endpoint has accepted it. Sends once: what may be
-    /// repeated, and when, is for the caller to say. Dropping the future closes the connection.
+    /// repeated, and when, is for the caller to say, as is composing anew what the endpoint has taught
+    /// ([`ProviderError::learned`]). Dropping the future closes the connection.
     ///
     /// # Errors
     /// Everything that goes wrong before the first byte of a reply, refusals included.
@@ -53,6 +70,11 @@ pub trait Provider: Send + Sync {
 /// Writes requests as one endpoint wants them. Never changes: equal drafts give equal bodies, and the
 /// draft of a longer conversation gives a body that starts alike.
 pub trait Dialect: Send + Sync {
+    /// Whether tools may be offered. Where not, the draft has none.
+    fn offers_tools(&self) -> bool {
+        true
+    }
+
     /// The body that says what the draft says.
     fn body(&self, draft: &Draft<'_>) -> Value;
 
@@ -90,6 +112,8 @@ pub enum StreamEvent {
     Usage(Usage),
     /// Something the user should know: a damaged piece was skipped.
     Notice(String),
+    /// Something the user must know: the reply is to less than what was sent.
+    Warning(String),
     /// The reply is over.
     End(ReplyEnd),
 }

@@ -1,16 +1,29 @@
 //! What one endpoint wants sent: the only place that knows endpoints by name.
 //!
 //! A new endpoint starts with the default, which the most servers accept; a field departs from it
-//! for a reason that its documentation names.
+//! for a reason that its documentation names, or because the endpoint taught it (see
+//! [`super::lessons`]).
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use url::Url;
+
+use super::schema::{self, Keyword};
+use crate::agent::Agent;
+use crate::config::file::{ContentName, EndpointEntry, MaxTokensName, ReasoningName};
 
 /// What is sent differently from endpoint to endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// The `content` of an assistant message that has calls and no text.
     pub content_beside_calls: CallContent,
+    /// How many forms of it the endpoint has refused.
+    pub contents_refused: u8,
+    /// Whether tools are offered: some models take none, and refuse every request that has any.
+    pub offers_tools: bool,
+    /// Options that are not sent although the agent sets them, by their names on the wire.
+    pub options_left_out: BTreeSet<&'static str>,
     /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked
     /// to.
     pub include_usage: bool,
@@ -23,6 +36,8 @@ pub struct Profile {
     /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
     /// request.
     pub schema_bound: u64,
+    /// What else schemas have to do without.
+    pub schema_without: BTreeSet<Keyword>,
 }
 
 /// The `content` of an assistant message that has calls and no text. There is no form that every
@@ -50,15 +65,51 @@ impl Default for Profile {
     fn default() -> Profile {
         Profile {
             content_beside_calls: CallContent::Empty,
+            contents_refused: 0,
+            offers_tools: true,
+            options_left_out: BTreeSet::new(),
             include_usage: true,
             max_tokens_field: "max_tokens",
             reasoning: ReasoningEcho::Never,
             schema_bound: 2000,
+            schema_without: BTreeSet::new(),
         }
     }
 }
 
 impl Profile {
+    /// The profile of an agent's endpoint: what is known of its address, then what is configured.
+    pub fn of_agent(agent: &Agent) -> Profile {
+        let mut profile = Profile::of(&agent.base_url);
+        let EndpointEntry {
+            content_beside_calls,
+            max_tokens_field,
+            reasoning,
+            stream_usage,
+        } = agent.endpoint;
+        if let Some(content) = content_beside_calls {
+            profile.content_beside_calls = match content {
+                ContentName::Empty => CallContent::Empty,
+                ContentName::Null => CallContent::Null,
+                ContentName::Omit => CallContent::Omit,
+            };
+        }
+        if let Some(field) = max_tokens_field {
+            profile.max_tokens_field = match field {
+                MaxTokensName::MaxTokens => "max_tokens",
+                MaxTokensName::MaxCompletionTokens => "max_completion_tokens",
+            };
+        }
+        if let Some(reasoning) = reasoning {
+            profile.reasoning = match reasoning {
+                ReasoningName::Never => ReasoningEcho::Never,
+                ReasoningName::WithCalls => ReasoningEcho::WithCalls,
+            };
+        }
+        profile.include_usage = stream_usage.unwrap_or(profile.include_usage);
+        profile
+    }
+
     /// The profile of the endpoint at this address.
     pub fn of(base_url: &Url) -> Profile {
         let mut profile = Profile::default();
@@ -72,79 +123,13 @@ impl Profile {
 
     /// A tool's schema in the form that this endpoint accepts.
     pub fn schema(&self, schema: &Value) -> Value {
-        let mut schema = schema.clone();
-        self.sanitise(&mut schema);
-        schema
-    }
-
-    /// Walks where schemas stand only: a property may well be named `maxLength`.
-    fn sanitise(&self, schema: &mut Value) {
-        let Some(schema) = schema.as_object_mut() else {
-            return;
-        };
-        schema.shift_remove("$schema");
-        for bound in ["maxLength", "maxItems"] {
-            if schema
-                .get(bound)
-                .and_then(Value::as_u64)
-                .is_some_and(|value| value >= self.schema_bound)
-            {
-                schema.shift_remove(bound);
-            }
-        }
-        for (keyword, value) in schema.iter_mut() {
-            match keyword.as_str() {
-                "properties" | "patternProperties" | "$defs" | "definitions" => {
-                    if let Some(named) = value.as_object_mut() {
-                        named.values_mut().for_each(|schema| self.sanitise(schema));
-                    }
-                }
-                "items"
-                | "prefixItems"
-                | "additionalProperties"
-                | "anyOf"
-                | "oneOf"
-                | "allOf"
-                | "not" => match value.as_array_mut() {
-                    Some(several) => several.iter_mut().for_each(|schema| self.sanitise(schema)),
-                    None => self.sanitise(value),
-                },
-                _ => {}
-            }
-        }
+        schema::acceptable(schema, self.schema_bound, &self.schema_without)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn schemas_lose_only_what_breaks_servers() {
-        let schema = json!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "type": "object",
-            "properties": {
-                "$schema": {"type": "string", "maxLength": 4000},
-                "maxLength": {"type": "integer"},
-                "tags": {"type": "array", "maxItems": 9000, "items": {"type": "string", "maxLength": 12}},
-                "either": {"anyOf": [{"type": "string", "maxLength": 2000}, {"type": "null"}]},
-            },
-            "required": ["$schema"],
-        });
-        let accepted = json!({
-            "type": "object",
-            "properties": {
-                "$schema": {"type": "string"},
-                "maxLength": {"type": "integer"},
-                "tags": {"type": "array", "items": {"type": "string", "maxLength": 12}},
-                "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            },
-            "required": ["$schema"],
-        });
-        assert_eq!(Profile::default().schema(&schema), accepted);
-    }
 
     #[test]
     fn endpoints_are_known_by_their_host() {
@@ -162,5 +147,23 @@ mod tests {
             profile("https://api.openai.com.example.org/v1"),
             Profile::default()
         );
+    }
+
+    #[test]
+    fn what_is_configured_stands_over_what_is_known() {
+        let agent = Agent {
+            base_url: "https://api.deepseek.com".parse().unwrap(),
+            endpoint: EndpointEntry {
+                content_beside_calls: Some(ContentName::Omit),
+                reasoning: Some(ReasoningName::Never),
+                ..EndpointEntry::default()
+            },
+            ..Agent::sample()
+        };
+        let expected = Profile {
+            content_beside_calls: CallContent::Omit,
+            ..Profile::default()
+        };
+        assert_eq!(Profile::of_agent(&agent), expected);
     }
 }

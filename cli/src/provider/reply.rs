@@ -11,7 +11,7 @@ use super::assembly::{Assembly, BrokeOff, ReportedError};
 use super::connection::Connection;
 use super::error::{Cause, Endpoint, ProviderError, Waiting};
 use super::framing::{Frame, FrameError};
-use super::{EventStream, ReplyEnd, StreamEvent, error_body};
+use super::{EventStream, ReplyEnd, StreamEvent, error_body, overflow};
 use crate::secret::Secret;
 
 /// How long to wait after the model has finished: for the count of tokens and the mark of the end,
@@ -132,10 +132,12 @@ impl Reply {
                 Some(key) => key.mask_in(&reported.message),
                 None => reported.message,
             };
+            let overflow = overflow::recognise(None, reported.code.as_deref(), &message);
             return Err(ProviderError::Reported {
                 endpoint: self.endpoint.clone(),
                 message,
                 code: reported.code,
+                overflow,
             });
         }
         if assembly.is_done() {

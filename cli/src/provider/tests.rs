@@ -253,7 +253,7 @@ async fn refusals() {
         refused("429 Too Many Requests", "retry-after: 7\r\n", ""),
         &[
             &format!("{HERE} answered 429: too many requests"),
-            "hint: wait a moment and ask again",
+            "hint: it wants 7 s of rest; ask again then",
         ],
     )
     .await;
@@ -283,7 +283,7 @@ async fn a_refusal_says_how_long_to_wait() {
     let provider = provider(&agent(&server.base_url), Timeouts::default());
     let error = provider.send(&Request::new(json!({}))).await.err();
     assert!(
-        matches!(error, Some(ProviderError::Status { retry_after: Some(wait), .. }) if wait == Duration::from_secs(7)),
+        matches!(&error, Some(ProviderError::Status(refusal)) if refusal.retry_after == Some(Duration::from_secs(7))),
         "{error:?}"
     );
 }

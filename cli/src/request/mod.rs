@@ -84,6 +84,7 @@ pub fn compose<'a>(
     dialect: &dyn Dialect,
     tools: &'a [Tool],
 ) -> Request {
+    let tools = if dialect.offers_tools() { tools } else { &[] };
     let draft = Draft::new(messages, agent, tools);
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
     Request::new(dialect.body(&draft)).with_tools(offered)

@@ -19,8 +19,10 @@ use super::approve::{Approver, Resolution, Waiting};
 use super::call::{CallRecord, CallView, Denial};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::machine::Turn;
+use super::sending;
 use crate::agent::Agent;
 use crate::message::Conversation;
+use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
 use crate::request::{HistoryLimits, Ledger, Request, TooLong, compose};
 
@@ -92,6 +94,13 @@ pub trait Frontend: Progress {
     fn call(&self, call: &CallView);
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
+    /// Something the user must know, one line.
+    fn warning(&self, text: &str) {
+        self.notice(text);
+    }
+    /// The request has failed and is sent again after a wait: told when it begins, every second while it lasts,
+    /// and `None` when it is over.
+    fn retrying(&self, _wait: Option<&Retrying>) {}
 }
 
 /// What calls need, whoever proposed them.
@@ -120,6 +129,8 @@ pub struct TurnContext<'a> {
     pub limits: HistoryLimits,
     /// What the conversation costs, and what of it is not sent.
     pub ledger: &'a Mutex<Ledger>,
+    /// When a request that failed is sent again.
+    pub retries: RetryPolicy,
     /// For the calls.
     pub calls: CallContext<'a>,
 }
@@ -190,7 +201,7 @@ async fn drive(
             Effect::Send => match (speaker, request.take()) {
                 (Some(speaker), Some(request)) => Some(
                     speaker
-                        .stream(&mut turn, &request, &mut usage, interrupt.as_mut())
+                        .stream(&mut turn, request, &mut usage, interrupt.as_mut())
                         .await,
                 ),
                 _ => Some(Event::Interrupted),
@@ -253,7 +264,7 @@ async fn drive(
 }
 
 impl TurnContext<'_> {
-    fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
+    pub(super) fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
         let dialect = self.provider.dialect();
         let messages = turn.conversation().messages();
         let fitted = self.ledger().fit(
@@ -282,13 +293,16 @@ impl TurnContext<'_> {
     async fn stream(
         &self,
         turn: &mut Turn<'_>,
-        request: &Request,
+        request: Request,
         usage: &mut Usage,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
         let mut round_usage = Usage::default();
-        let event = match unless(interrupt.as_mut(), self.provider.send(request)).await {
+        let sent = unless(interrupt.as_mut(), self.send(turn, request)).await;
+        let stream = sent
+            .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
+        let event = match stream {
             None => Event::Interrupted,
             Some(Err(error)) => Event::StreamFailed(error),
             Some(Ok(mut stream)) => loop {
@@ -308,6 +322,9 @@ impl TurnContext<'_> {
                     Some(Some(Ok(StreamEvent::Usage(counted)))) => round_usage = counted,
                     Some(Some(Ok(StreamEvent::Notice(notice)))) => {
                         self.calls.frontend.notice(&notice)
+                    }
+                    Some(Some(Ok(StreamEvent::Warning(warning)))) => {
+                        self.calls.frontend.warning(&warning)
                     }
                     Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
                     Some(Some(Err(error))) => break Event::StreamFailed(error),
@@ -407,4 +424,4 @@ async fn unless<T>(
 
 #[cfg(test)]
 #[path = "driver_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -24,7 +24,9 @@ fn note(log: &Log, line: impl Into<String>) {
     log.lock().unwrap().push(line.into());
 }
 
-enum Piece {
+pub(in crate::turn) enum Piece {
+    /// As the only piece: the request is refused.
+    Refuse(ProviderError),
     Event(StreamEvent),
     Fail,
     Hang,
@@ -47,12 +49,18 @@ impl Provider for Scripted {
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
         let messages = request.body()["messages"].as_array().map_or(0, Vec::len);
         note(&self.log, format!("request with {messages} messages"));
-        let script = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        let mut script = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        if let Some(Piece::Refuse(_)) = script.first()
+            && let Piece::Refuse(error) = script.remove(0)
+        {
+            return Err(error);
+        }
         let hanging = self.hanging.clone();
         Ok(Box::pin(stream::iter(script).then(move |piece| {
             let hanging = hanging.clone();
             async move {
                 match piece {
+                    Piece::Refuse(error) => Err(error),
                     Piece::Event(event) => Ok(event),
                     Piece::Fail => {
                         let endpoint =
@@ -187,6 +195,13 @@ impl Frontend for FakeFrontend {
     fn notice(&self, text: &str) {
         note(&self.0, format!("notice {text}"));
     }
+
+    fn retrying(&self, wait: Option<&Retrying>) {
+        note(
+            &self.0,
+            wait.map_or_else(|| "no longer waiting".to_owned(), Retrying::line),
+        );
+    }
 }
 
 /// Says yes or no, or never anything.
@@ -234,11 +249,11 @@ impl Approver for Answers {
     }
 }
 
-fn text(text: &str) -> Piece {
+pub(in crate::turn) fn text(text: &str) -> Piece {
     Piece::Event(StreamEvent::Text(text.to_owned()))
 }
 
-fn end(paths: &[&str]) -> Piece {
+pub(in crate::turn) fn end(paths: &[&str]) -> Piece {
     let call = |(index, path): (usize, &&str)| {
         let arguments: Map<String, Value> = json!({"path": path})
             .as_object()
@@ -264,7 +279,7 @@ fn usage(output_tokens: u64) -> Piece {
 }
 
 /// Everything a turn meets.
-struct World {
+pub(in crate::turn) struct World {
     log: Log,
     agent: Agent,
     provider: Scripted,
@@ -277,7 +292,7 @@ struct World {
 
 impl World {
     /// A world in which everything asked about gets this answer.
-    fn new(scripts: Vec<Vec<Piece>>, answer: Option<bool>) -> World {
+    pub(in crate::turn) fn new(scripts: Vec<Vec<Piece>>, answer: Option<bool>) -> World {
         let log = Log::default();
         let hanging = Arc::new(Notify::new());
         World {
@@ -303,13 +318,14 @@ impl World {
         }
     }
 
-    fn context(&self, on_denial: OnDenial) -> TurnContext<'_> {
+    pub(in crate::turn) fn context(&self, on_denial: OnDenial) -> TurnContext<'_> {
         TurnContext {
             agent: &self.agent,
             provider: &self.provider,
             tool_list: &[],
             limits: self.limits,
             ledger: &self.ledger,
+            retries: RetryPolicy::default(),
             calls: CallContext {
                 tools: &self.tools,
                 rules: TurnRules {
@@ -323,7 +339,7 @@ impl World {
         }
     }
 
-    fn log(&self) -> Vec<String> {
+    pub(in crate::turn) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }

@@ -7,6 +7,9 @@
 //!    └────────────────────── end ◀── denied, limit ─── all settled ──┘
 //! ```
 //!
+//! A request that fails before a reply has begun is sent again where that may help: composed anew, where the
+//! endpoint has said what it wants otherwise, or after a wait. That is a part of streaming.
+//!
 //! [`machine`] is the turn itself, without time, network or terminal: an event goes in, effects
 //! come out. [`driver`] performs the effects. Waiting for the user is a state like any other, and
 //! cancelling is dropping.
@@ -32,7 +35,7 @@
 //! | State | Left behind |
 //! | --- | --- |
 //! | compose, review | the user's message |
-//! | stream | the text so far, marked as partial; calls that were being written are forgotten |
+//! | stream, a wait included | the text so far, marked as partial; calls that were being written are forgotten |
 //! | prepare, wait | the reply; its calls "cancelled by user", except those denied or skipped before |
 //! | run | the reply and the results of the calls that had ended; the others "cancelled by user" |
 //! | end | everything |
@@ -42,6 +45,7 @@ pub mod call;
 pub mod driver;
 pub mod event;
 pub mod machine;
+mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{CallRecord, CallState, CallView, Denial, TurnCall};

@@ -11,6 +11,7 @@
 
 pub mod calls;
 pub mod command;
+mod countdown;
 pub mod diff;
 mod guard;
 mod keyboard;

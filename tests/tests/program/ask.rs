@@ -91,7 +91,7 @@ fn json_says_what_was_denied_and_what_failed() {
 
     let (output, _) = ask(
         "",
-        vec![Response::status(500, "no")],
+        vec![Response::status(400, "no")],
         &["ask", "--json", "hi"],
     );
     assert_eq!(output.status, Some(4), "{output}");
@@ -101,7 +101,7 @@ fn json_says_what_was_denied_and_what_failed() {
         document["error"]
             .as_str()
             .unwrap()
-            .ends_with("answered 500: no")
+            .ends_with("answered 400: no")
     );
 }
 

@@ -68,6 +68,7 @@ fn a_refused_key_is_named_and_never_shown() {
 
 #[test]
 fn statuses() {
+    let once = "[limits]\nmax_retries = 0";
     check(
         "",
         Response::json(404, &json!({ "error": { "message": "no such model" } })),
@@ -76,14 +77,14 @@ fn statuses() {
          hint: check that the model \"scripted\" exists there, and the agent's base_url: it usually ends with /v1",
     );
     check(
-        "",
+        once,
         Response::json(429, &json!({ "error": "slow down" })).header("retry-after", "2"),
         "",
         "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 429: slow down\n\
-         hint: wait a moment and ask again",
+         hint: it wants 2 s of rest; ask again then",
     );
     check(
-        "",
+        once,
         Response::status(
             500,
             "<html><head><title>Bad\u{1b}[2J day</title></head><body>x</body></html>",

@@ -18,6 +18,7 @@ mod piped;
 mod prompt;
 mod questions;
 mod readme;
+mod retries;
 mod stage;
 mod startup;
 mod terminal_commands;

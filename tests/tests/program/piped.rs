@@ -51,7 +51,7 @@ fn what_is_undecided_is_denied_with_status_3() {
 
 #[test]
 fn a_failure_of_the_provider_is_status_4_and_the_next_line_is_tried() {
-    let provider = Provider::play([Response::status(500, "no"), Response::reply("Yes.")]);
+    let provider = Provider::play([Response::status(400, "no"), Response::reply("Yes.")]);
     let environment = environment(&provider);
     let output = environment.command::<&str>([]).stdin("one\ntwo\n").run();
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_failure_of_the_provider_is_status_4_and_the_next_line_is_tried() {
         (Some(4), "Yes.\n"),
         "{output}"
     );
-    assert!(output.stderr.contains("answered 500: no"), "{output}");
+    assert!(output.stderr.contains("answered 400: no"), "{output}");
 }
 
 #[test]

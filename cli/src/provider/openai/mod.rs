@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::stream;
+use url::Url;
 
 use crate::agent::Agent;
 use crate::provider::assembly::Assembly;
@@ -13,7 +14,9 @@ use crate::provider::connection::Connection;
 use crate::provider::error::ProviderError;
 use crate::provider::framing::Frames;
 use crate::provider::http::Timeouts;
+use crate::provider::lessons::Lessons;
 use crate::provider::profile::Profile;
+use crate::provider::window::{self, KnownWindow, More, Window};
 use crate::provider::{Dialect, EventStream, Provider, reply};
 use crate::request::Request;
 
@@ -21,7 +24,10 @@ use crate::request::Request;
 #[derive(Debug)]
 pub struct OpenAi {
     connection: Connection,
-    profile: Arc<Profile>,
+    lessons: Lessons,
+    base_url: Url,
+    model: String,
+    window: KnownWindow,
 }
 
 impl OpenAi {
@@ -34,19 +40,77 @@ impl OpenAi {
         ));
         OpenAi {
             connection: Connection::new(agent, url, timeouts),
-            profile: Arc::new(Profile::of(&agent.base_url)),
+            lessons: Lessons::new(Profile::of_agent(agent)),
+            base_url: agent.base_url.clone(),
+            model: agent.model.clone(),
+            window: KnownWindow::new(agent.context_window),
         }
+    }
+}
+
+impl OpenAi {
+    /// What the server says of the model's window: in its list of models, or where that leads.
+    async fn ask_for_window(&self) -> Option<u64> {
+        let list = self.connection.ask(self.beside("models"), None).await?;
+        let listed = window::listed(&list, &self.model);
+        if listed.window.is_some() {
+            return listed.window;
+        }
+        let more = match listed.more {
+            Some(More::LlamaCpp) => {
+                let props = self.connection.ask(self.above("props"), None).await;
+                props.as_ref().and_then(window::llama_cpp)
+            }
+            Some(More::LmStudio) => {
+                let list = self.connection.ask(self.above("api/v0/models"), None).await;
+                list.as_ref()
+                    .and_then(|list| window::lm_studio(list, &self.model))
+            }
+            None => None,
+        };
+        more.or(listed.trained)
+    }
+
+    /// An address beside the one of the chat.
+    fn beside(&self, path: &str) -> Url {
+        let mut url = self.base_url.clone();
+        let base = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&format!("{base}/{path}"));
+        url
+    }
+
+    /// An address of the same server that is no part of this protocol.
+    fn above(&self, path: &str) -> Url {
+        let mut url = self.base_url.clone();
+        let base = url.path().trim_end_matches('/');
+        let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
+        url.set_path(&format!("{base}/{path}"));
+        url
     }
 }
 
 #[async_trait]
 impl Provider for OpenAi {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        self.profile.clone()
+        self.lessons.profile()
+    }
+
+    fn window(&self) -> Option<Window> {
+        self.window.get()
+    }
+
+    async fn look_up_window(&self) {
+        if self.window.wants_look_up() {
+            let tokens = self.ask_for_window().await;
+            self.window.answered(tokens);
+        }
     }
 
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
-        let response = self.connection.send(request, "text/event-stream").await?;
+        let response = self
+            .connection
+            .send(request, "text/event-stream", &self.lessons)
+            .await?;
         let frames = Frames::new(response.bytes_stream(), self.connection.timeouts().idle);
         let frames = stream::unfold(frames, |mut frames| async {
             frames.next().await.map(|frame| (frame, frames))

@@ -8,6 +8,10 @@ use crate::provider::profile::{CallContent, Profile, ReasoningEcho};
 use crate::request::Draft;
 
 impl Dialect for Profile {
+    fn offers_tools(&self) -> bool {
+        self.offers_tools
+    }
+
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut messages = Vec::with_capacity(draft.messages.len() + 1);
         if let Some(prompt) = draft.system_prompt {
@@ -24,11 +28,10 @@ impl Dialect for Profile {
             let tools = tools.map(|tool| declaration(tool, &self.schema(&tool.parameters)));
             body.insert("tools".to_owned(), tools.collect());
         }
-        if let Some(temperature) = draft.temperature {
-            body.insert("temperature".to_owned(), temperature.into());
-        }
-        if let Some(top_p) = draft.top_p {
-            body.insert("top_p".to_owned(), top_p.into());
+        for (name, value) in [("temperature", draft.temperature), ("top_p", draft.top_p)] {
+            if let Some(value) = value.filter(|_| !self.options_left_out.contains(name)) {
+                body.insert(name.to_owned(), value.into());
+            }
         }
         if let Some(max_tokens) = draft.max_tokens {
             body.insert(self.max_tokens_field.to_owned(), max_tokens.into());
