@@ -11,6 +11,8 @@ use crate::secret::Secret;
 pub enum Api {
     /// Chat completions as OpenAI defined them and most servers copied them.
     OpenAi,
+    /// Ollama's own: `/api/chat`.
+    Ollama,
 }
 
 /// One agent, complete: the configuration has filled in its defaults and looked up the key.

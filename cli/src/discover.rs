@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde::Deserialize;
+use serde_json::Value;
 use url::Url;
 
+use crate::agent::Api;
 use crate::config::env::{self, Environment};
 use crate::provider::http::{self, Timeouts};
+use crate::provider::ollama;
 use crate::secret::Secret;
 
 /// How long a server on this machine may take to say which models it has. An idle one needs a few
@@ -126,6 +129,8 @@ const fn service(
 pub struct Server {
     /// What people call it.
     pub name: String,
+    /// The protocol that it is best spoken to in.
+    pub api: Api,
     /// Its endpoint.
     pub base_url: Url,
     /// The models it has, as it calls them; foreign text.
@@ -145,11 +150,26 @@ pub struct Found {
 pub async fn discover(environment: &Environment) -> Found {
     let servers = candidates(environment);
     let probes = servers.iter().map(|(name, base_url)| async move {
-        let models = models_of(base_url, None, PROBE_TIMEOUT).await.ok()?;
-        Some(Server {
-            name: name.clone(),
-            base_url: base_url.clone(),
-            models,
+        let root = ollama::root(base_url);
+        let (models, is_ollama) = futures::join!(
+            models_of(Api::OpenAi, base_url, None, PROBE_TIMEOUT),
+            is_ollama(&root)
+        );
+        let models = models.ok()?;
+        Some(if is_ollama {
+            Server {
+                name: "Ollama".to_owned(),
+                api: Api::Ollama,
+                base_url: root,
+                models,
+            }
+        } else {
+            Server {
+                name: name.clone(),
+                api: Api::OpenAi,
+                base_url: base_url.clone(),
+                models,
+            }
         })
     });
     Found {
@@ -190,18 +210,33 @@ pub enum ProbeError {
     },
 }
 
+/// Whether an Ollama server listens there: others that speak its protocol do not say their version this way.
+async fn is_ollama(root: &Url) -> bool {
+    let version = fetch(ollama::below(root, "api/version"), None);
+    let Ok(Ok((200, body))) = tokio::time::timeout(PROBE_TIMEOUT, version).await else {
+        return false;
+    };
+    let version = serde_json::from_slice::<Value>(&body).ok();
+    version.is_some_and(|version| version.get("version").is_some_and(Value::is_string))
+}
+
 /// The models that an endpoint offers.
 pub async fn models_of(
+    api: Api,
     base_url: &Url,
     key: Option<&Secret>,
     timeout: Duration,
 ) -> Result<Vec<String>, ProbeError> {
     let url = base_url.clone();
+    let list = match api {
+        Api::OpenAi => ollama::below(base_url, "models"),
+        Api::Ollama => ollama::below(&ollama::root(base_url), "api/tags"),
+    };
     let silent = |source| ProbeError::Silent {
         url: url.clone(),
         source,
     };
-    match tokio::time::timeout(timeout, fetch(base_url, key)).await {
+    match tokio::time::timeout(timeout, fetch(list, key)).await {
         Err(_) => Err(silent(None)),
         Ok(Err(error)) => Err(silent(Some(error.without_url().into()))),
         Ok(Ok((status, _))) if status != 200 => Err(ProbeError::Status { url, status }),
@@ -209,10 +244,8 @@ pub async fn models_of(
     }
 }
 
-async fn fetch(base_url: &Url, key: Option<&Secret>) -> Result<(u16, Vec<u8>), reqwest::Error> {
-    let mut url = base_url.clone();
-    url.set_path(&format!("{}/models", base_url.path().trim_end_matches('/')));
-    let mut request = http::client(base_url, Timeouts::default())?.get(url);
+async fn fetch(url: Url, key: Option<&Secret>) -> Result<(u16, Vec<u8>), reqwest::Error> {
+    let mut request = http::client(&url, Timeouts::default())?.get(url);
     if let Some(key) = key {
         request = request.bearer_auth(key.reveal());
     }
@@ -230,14 +263,22 @@ async fn fetch(base_url: &Url, key: Option<&Secret>) -> Result<(u16, Vec<u8>), r
 fn parse_models(body: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct List {
-        data: Vec<Model>,
+        data: Option<Vec<Model>>,
+        /// Ollama's word; some servers say both.
+        models: Option<Vec<Model>>,
     }
     #[derive(Deserialize)]
     struct Model {
-        id: String,
+        id: Option<String>,
+        name: Option<String>,
     }
     let list: List = serde_json::from_slice(body).ok()?;
-    let names = list.data.into_iter().map(|model| model.id);
+    let models = list.data.or(list.models)?;
+    let names: Option<Vec<String>> = models
+        .into_iter()
+        .map(|model| model.id.or(model.name))
+        .collect();
+    let names = names?.into_iter();
     let usable = |name: &String| !name.is_empty() && name.chars().count() <= MAX_MODEL_CHARS;
     let mut seen = BTreeSet::new();
     Some(
@@ -305,7 +346,15 @@ mod tests {
         );
         check(r#"{"data":[]}"#, Some(&[]));
         check("<html>hello</html>", None);
-        check(r#"{"models":[{"name":"a"}]}"#, None);
+        check(
+            r#"{"models":[{"name":"a:latest","model":"a:latest"}]}"#,
+            Some(&["a:latest"]),
+        );
+        check(r#"{"models":[{"title":"a"}]}"#, None);
+        check(
+            r#"{"models":[{"name":"x"}],"data":[{"id":"a","name":"A"}]}"#,
+            Some(&["a"]),
+        );
     }
 
     #[test]

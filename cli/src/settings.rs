@@ -307,6 +307,7 @@ impl Settings {
             name: name.to_owned(),
             api: match entry.api {
                 ApiName::OpenAi => Api::OpenAi,
+                ApiName::Ollama => Api::Ollama,
             },
             base_url: entry.base_url.clone(),
             model: self.model_of(entry).to_owned(),

@@ -27,7 +27,7 @@ mod watched;
 
 pub use environment::{API_KEY, Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
-pub use provider::{Gate, Provider, Received, Response};
+pub use provider::{Gate, Ollama, Provider, Received, Response};
 pub use terminal::{Key, Screen, Terminal};
 pub use watched::{TimedOut, Watched};
 

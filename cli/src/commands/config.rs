@@ -3,6 +3,7 @@
 use crate::args::{ConfigCommand, Global};
 use crate::commands::trust;
 use crate::config::env::Environment;
+use crate::config::file::ApiName;
 use crate::config::paths::Folders;
 use crate::error::{CliError, Exit};
 use crate::settings::{Settings, SettingsError};
@@ -137,6 +138,10 @@ fn show(ui: &Ui, settings: &Settings) {
                 row(&name, value, &settings.origin_of(agent, &name));
             }
         };
+        field(
+            "api",
+            (entry.api != ApiName::OpenAi).then(|| quoted(entry.api.as_str())),
+        );
         field("base_url", Some(quoted(entry.base_url.as_str())));
         field("model", Some(quoted(&entry.model)));
         field("api_key", entry.api_key.as_deref().map(quoted));

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
+use crate::agent::Api;
 use crate::args::Global;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
+use crate::provider::ollama;
 use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -235,8 +237,15 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     };
     let model = &agent.model;
     let what = format!("{} · {model} at {}", agent.name, agent.base_url);
-    match models_of(&agent.base_url, agent.api_key.as_ref(), ENDPOINT_TIMEOUT).await {
-        Ok(models) if models.contains(model) => report.line(Verdict::Good, "agent", &what),
+    match models_of(
+        agent.api,
+        &agent.base_url,
+        agent.api_key.as_ref(),
+        ENDPOINT_TIMEOUT,
+    )
+    .await
+    {
+        Ok(models) if has(&models, agent.api, model) => report.line(Verdict::Good, "agent", &what),
         Ok(models) => {
             report.line(
                 Verdict::Bad,
@@ -273,6 +282,13 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     if let Some(warning) = warning {
         report.line(Verdict::Note, "key", &warning);
     }
+}
+
+/// Whether a model is in a list. Ollama's names without a tag mean the latest.
+fn has(models: &[String], api: Api, model: &str) -> bool {
+    models.iter().any(|listed| {
+        listed == model || (api == Api::Ollama && ollama::is_same_model(listed, model))
+    })
 }
 
 fn first_few(models: &[String]) -> String {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 
+use crate::agent::Api;
 use crate::config::env::Environment;
 use crate::config::paths::make_private;
 use crate::discover::{self, Found, Server, Service, endpoint};
@@ -157,11 +158,14 @@ impl Choice {
             let name = key_name(service);
             text += &format!("\n[keys.{name}]\nenv = {}\n", quote(service.variable));
         }
-        text += &format!(
-            "\n[agents.assistant]\nbase_url = {}\nmodel = {}\n",
-            quote(base_url),
-            quote(model)
-        );
+        text += "\n[agents.assistant]\n";
+        if let Choice::Server(Server {
+            api: Api::Ollama, ..
+        }) = self
+        {
+            text += "api = \"ollama\"\n";
+        }
+        text += &format!("base_url = {}\nmodel = {}\n", quote(base_url), quote(model));
         if let Some(service) = key {
             text += &format!("api_key = {}\n", quote(&key_name(service)));
         }
@@ -305,6 +309,7 @@ mod tests {
     fn server(models: &[&str]) -> Server {
         Server {
             name: "llama.cpp".to_owned(),
+            api: Api::OpenAi,
             base_url: "http://127.0.0.1:8080/v1".parse().unwrap(),
             models: models.iter().map(|model| (*model).to_owned()).collect(),
         }
@@ -322,6 +327,10 @@ mod tests {
         let choices = [
             Choice::Server(server(&["a\"b\\c\nd"])),
             Choice::Service(SERVICE),
+            Choice::Server(Server {
+                api: Api::Ollama,
+                ..server(&[])
+            }),
         ];
         for choice in choices {
             let text = choice.file("a\"b\\c\nd");

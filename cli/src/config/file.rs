@@ -251,6 +251,18 @@ pub enum ApiName {
     /// Chat completions.
     #[default]
     OpenAi,
+    /// Ollama's own.
+    Ollama,
+}
+
+impl ApiName {
+    /// As it is written in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApiName::OpenAi => "openai",
+            ApiName::Ollama => "ollama",
+        }
+    }
 }
 
 /// A configuration file with its path and its text's lines.
@@ -554,10 +566,6 @@ mod tests {
         check(
             "[keys.k]\nkeyring = \"x\"",
             "config.toml:2: \"keys.k.keyring\" is not supported by this version",
-        );
-        check(
-            "\n[agents.a]\napi = \"ollama\"",
-            "config.toml:3: agents.a.api = \"ollama\" is not supported by this version",
         );
         check(
             "[agents.a]\nkind = \"app\"",

@@ -360,7 +360,7 @@ impl AgentPatch {
         let number = |value: Option<f64>| value.map(|value| value.to_string());
         [
             ("kind", self.kind.map(|_| quoted("chat"))),
-            ("api", self.api.map(|_| quoted("openai"))),
+            ("api", self.api.map(|api| quoted(api.as_str()))),
             (
                 "base_url",
                 self.base_url.as_ref().map(|url| quoted(url.as_str())),

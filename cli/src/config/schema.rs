@@ -66,7 +66,7 @@ const KEY: &[Key] = &[
 
 const AGENT: &[Key] = &[
     key("kind", Shape::ValueExcept(&["app"])),
-    key("api", Shape::ValueExcept(&["ollama"])),
+    key("api", Shape::Value),
     key("base_url", Shape::Value),
     key("model", Shape::Value),
     key("api_key", Shape::Value),

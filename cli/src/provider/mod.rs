@@ -4,13 +4,14 @@
 //! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
 //! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
 //! wants sent, which it may teach by refusing, and a [`Dialect`] writes it. [`openai`] ties them to a
-//! connection. What may be sent again, and when, is the policy of [`retry`]. What is above sees
+//! connection; [`ollama`] has framing and assembly of its own. What may be sent again, and when, is the policy of [`retry`]. What is above sees
 //! [`Provider`] and [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
 pub mod error;
 pub mod framing;
 pub mod http;
+pub mod ollama;
 pub mod openai;
 pub mod profile;
 pub mod retry;
@@ -88,6 +89,7 @@ pub trait Dialect: Send + Sync {
 pub fn provider(agent: &Agent, timeouts: Timeouts) -> Arc<dyn Provider> {
     match agent.api {
         Api::OpenAi => Arc::new(openai::OpenAi::new(agent, timeouts)),
+        Api::Ollama => Arc::new(ollama::Ollama::new(agent, timeouts)),
     }
 }
 

@@ -1,9 +1,10 @@
-//! A scripted server that speaks the OpenAI chat-completions protocol on loopback.
+//! A scripted server that speaks the OpenAI chat-completions protocol on loopback, or Ollama's own.
 //!
 //! The test says beforehand what each request is answered with ([`Response`]); the server keeps every
 //! request for assertions and checks each against the rules that real servers enforce. It lives in a
 //! thread of its own, so that tests stay plain synchronous code.
 
+mod ollama;
 mod rules;
 mod script;
 mod server;
@@ -18,6 +19,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+pub use ollama::Ollama;
 pub use script::{Gate, Response};
 
 use crate::watched::{DEADLINE, Watched};
@@ -67,6 +69,8 @@ struct Log {
     violations: Vec<String>,
     /// What no body may contain.
     secrets: Vec<String>,
+    /// What the server says of itself; `None`: it is no Ollama server.
+    ollama: Option<Ollama>,
 }
 
 impl Provider {
@@ -95,6 +99,19 @@ impl Provider {
         })
     }
 
+    /// Answers as an Ollama server does, with responses made by [`Response::ollama`].
+    ///
+    /// # Panics
+    ///
+    /// When the machine has no loopback port left.
+    pub fn ollama(about: Ollama, script: impl IntoIterator<Item = Response>) -> Self {
+        Provider::start(Log {
+            script: script.into_iter().collect(),
+            ollama: Some(about),
+            ..Log::default()
+        })
+    }
+
     /// Makes `secret` a violation wherever it shows up in a body. The key of the test configuration
     /// is one from the start.
     pub fn must_not_see(&self, secret: &str) {
@@ -104,6 +121,11 @@ impl Provider {
     /// What belongs into `base_url`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// The address alone, as Ollama's own protocol wants it.
+    pub fn root(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The chat requests so far.

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::script::{NO_STATUS, Response, Step};
-use super::{Log, MODEL, Received, rules};
+use super::{Log, MODEL, Received, ollama, rules};
 use crate::watched::Watched;
 
 /// Far above any request of a test; ends a runaway client with a clear failure.
@@ -62,9 +62,13 @@ struct KeepAlive(bool);
 /// Enters the request into the log and finds its answer.
 fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
     match (received.method.as_str(), received.path.as_str()) {
-        ("POST", "/v1/chat/completions") => {
+        ("POST", "/v1/chat/completions" | "/api/chat") => {
             let index = log.chats.len();
-            let wrong = rules::violations(&received.body, &log.secrets);
+            let wrong = if received.path == "/api/chat" {
+                ollama::violations(&received.body, &log.secrets)
+            } else {
+                rules::violations(&received.body, &log.secrets)
+            };
             log.violations.extend(
                 wrong
                     .into_iter()
@@ -83,7 +87,12 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
             let models = json!({ "object": "list", "data": [{ "id": MODEL, "object": "model" }] });
             (None, Response::json(200, &models))
         }
-        _ => (None, Response::status(404, "nothing here")),
+        (_, path) => {
+            let answer = log.ollama.as_ref().and_then(|ollama| ollama.answer(path));
+            let answer = answer.map(|answer| Response::json(200, &answer));
+            let nothing = || Response::status(404, "nothing here");
+            (None, answer.unwrap_or_else(nothing))
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod first_run;
 mod hardship;
 mod interruption;
 mod limits;
+mod ollama;
 mod piped;
 mod prompt;
 mod questions;

@@ -2,6 +2,8 @@
 
 mod wire;
 
+pub(in crate::provider) use wire::declaration;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
