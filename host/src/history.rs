@@ -69,6 +69,11 @@ impl HistoryBook {
         self.book().get(path)?.seen
     }
 
+    /// Forgets all of it.
+    pub(crate) fn clear(&self) {
+        self.book().clear();
+    }
+
     fn book(&self) -> MutexGuard<'_, HashMap<PathBuf, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -150,7 +150,7 @@ impl CallState {
         let mut entry = None;
         let replaced = replace(path, edit.base, new, |new_folders| {
             let kept = Kept {
-                session: &shared.session,
+                session: &self.session,
                 turn: shared.turn.load(Ordering::Relaxed),
                 project: shared.permissions.project(),
                 path,

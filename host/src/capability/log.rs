@@ -49,7 +49,7 @@ impl CallState {
         let time = crate::audit::now();
         let line = |level, message| Line {
             time: time.clone(),
-            session: &self.shared.session,
+            session: &self.session,
             plugin: &self.plugin.name,
             tool: &self.tool,
             call: &self.call,

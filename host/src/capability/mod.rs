@@ -14,8 +14,8 @@ pub(crate) mod process;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -75,19 +75,36 @@ pub(crate) struct Shared {
     pub(crate) permissions: Permissions,
     pub(crate) audit: JsonLines,
     pub(crate) log: JsonLines,
-    pub(crate) session: String,
+    pub(crate) session: RwLock<Arc<str>>,
     pub(crate) history: HistoryBook,
     pub(crate) undo: Journal,
-    /// Which turn it is, counted from 1; 0 before the first.
+    /// Which turn it is, counted from the time at which the host was made: a session may be gone on with, and
+    /// its turns are not those of the last time.
     pub(crate) turn: AtomicU64,
     pub(crate) commands: CommandOptions,
     /// What commands run in, once that was found out.
     pub(crate) cage: OnceCell<Result<Cage, String>>,
 }
 
+impl Shared {
+    /// The id of the session, for the audit log.
+    pub(crate) fn session(&self) -> Arc<str> {
+        let session = self.session.read();
+        Arc::clone(&session.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Another session begins.
+    pub(crate) fn set_session(&self, id: &str) {
+        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        *session = id.into();
+    }
+}
+
 /// Everything that belongs to one call. Lives in the store and goes with it.
 pub(crate) struct CallState {
     pub(crate) shared: Arc<Shared>,
+    /// The session in which it was made.
+    pub(crate) session: Arc<str>,
     pub(crate) phase: Phase,
     pub(crate) call: String,
     pub(crate) tool: String,
@@ -170,6 +187,7 @@ impl CallState {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits::MAX_HANDLES);
         CallState {
+            session: shared.session(),
             shared,
             phase,
             call: call.to_owned(),
@@ -436,7 +454,7 @@ impl CallState {
     ) -> Record<'a> {
         Record {
             time: audit::now(),
-            session: &self.shared.session,
+            session: &self.session,
             call: &self.call,
             tool: &self.tool,
             plugin: &self.plugin.name,

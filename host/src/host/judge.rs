@@ -84,13 +84,14 @@ impl Host {
         needs: &[Need],
         rule: &str,
     ) -> Result<(), Failure> {
+        let session = self.0.shared.session();
         let targets: Vec<String> = needs.iter().map(|need| need.target.to_string()).collect();
         let records: Vec<Record<'_>> = needs
             .iter()
             .zip(&targets)
             .map(|(need, target)| Record {
                 time: audit::now(),
-                session: &self.0.shared.session,
+                session: &session,
                 call: &call.id,
                 tool: &call.tool,
                 plugin: &plugin.id.name,

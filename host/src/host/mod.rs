@@ -4,12 +4,13 @@ mod cage;
 mod describe;
 mod guest;
 mod judge;
+mod session;
 mod undo;
 mod wording;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -71,10 +72,10 @@ impl Host {
                 permissions,
                 audit: JsonLines::new(&options.audit_file),
                 log: JsonLines::new(&options.log_file),
-                session: options.session,
+                session: RwLock::new(options.session.into()),
                 history: HistoryBook::default(),
                 undo: Journal::new(&options.undo_dir),
-                turn: AtomicU64::new(0),
+                turn: AtomicU64::new(first_turn()),
                 commands: options.commands,
                 cage: OnceCell::new(),
             }),
@@ -288,6 +289,12 @@ impl Host {
         }
         result
     }
+}
+
+/// A number that no turn had when the host was made some other time.
+fn first_turn() -> u64 {
+    let now = jiff::Timestamp::now().as_millisecond();
+    u64::try_from(now).unwrap_or_default()
 }
 
 impl std::fmt::Debug for Host {

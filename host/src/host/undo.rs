@@ -19,6 +19,7 @@ impl Host {
     /// Files that changed since are an error that names them. Blocks until the disk has it.
     pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
         let shared = &self.0.shared;
+        let session = shared.session();
         let undone = shared.undo.undo_last(self.permissions().project())?;
         let targets: Vec<String> = undone
             .iter()
@@ -29,7 +30,7 @@ impl Host {
             .iter()
             .map(|target| Record {
                 time: audit::now(),
-                session: &shared.session,
+                session: &session,
                 call: "",
                 tool: "/undo",
                 plugin: "",

@@ -71,6 +71,14 @@ impl Permissions {
         Ok(())
     }
 
+    /// Forgets what was answered until the session ends, and for calls of it.
+    pub(crate) fn forget_session(&self) {
+        let mut state = self.lock();
+        state.session.clear();
+        state.once.clear();
+        state.modes.clear();
+    }
+
     /// Forgets what was answered for one call only. Called when the call has ended.
     pub(crate) fn forget_call(&self, call: &str) {
         self.lock().once.remove(call);
