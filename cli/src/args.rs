@@ -41,6 +41,10 @@ impl Cli {
                 ErrorKind::ArgumentConflict,
                 "--fresh belongs to the chat: dunlin --fresh, or dunlin chat --fresh",
             )),
+            Some(_) if self.chat.resume.is_some() => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--resume belongs to the chat: dunlin --resume, or dunlin chat --resume",
+            )),
             _ => Ok(self),
         }
     }
@@ -94,6 +98,9 @@ pub enum Command {
     /// List, set, remove and explain permissions
     #[command(subcommand, arg_required_else_help = true)]
     Permissions(PermissionsCommand),
+    /// List, show, search, rename, copy, export and delete conversations
+    #[command(subcommand, arg_required_else_help = true)]
+    Sessions(SessionsCommand),
     /// Show what tools were allowed, what they did, what was refused
     Audit(AuditArgs),
     /// Show and check the configuration
@@ -108,8 +115,11 @@ pub enum Command {
 /// Options of the chat.
 #[derive(Debug, Default, Args)]
 pub struct ChatArgs {
-    /// Start with an empty conversation (the default)
-    #[arg(long)]
+    /// Go on with the last session of the project, or with the one whose id begins so or that has this title
+    #[arg(long, value_name = "SESSION", num_args = 0..=1)]
+    pub resume: Option<Option<String>>,
+    /// Start with an empty conversation, without a word about earlier ones
+    #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
 }
 
@@ -215,6 +225,81 @@ pub enum PermissionsCommand {
         /// A file, `folder/`, a program, `https://host/`, or a command line in quotes
         target: String,
     },
+}
+
+/// What can be done with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List the sessions of the project, the newest first
+    List {
+        /// Those of every project
+        #[arg(long)]
+        all: bool,
+        /// At most so many; 0 lists all
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 50)]
+        lines: usize,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a conversation
+    Show {
+        /// The beginning of its id, or its title
+        session: String,
+    },
+    /// Find what was said
+    Search {
+        /// Large and small letters are the same
+        text: String,
+        /// In the sessions of every project
+        #[arg(long)]
+        all: bool,
+    },
+    /// Give a session a title
+    Rename {
+        /// The beginning of its id, or its title
+        session: String,
+        /// The title
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Copy a session into this project and print the id of the copy
+    Fork {
+        /// The beginning of its id, or its title
+        session: String,
+    },
+    /// Write a conversation into a file, or print it
+    Export {
+        /// The beginning of its id, or its title
+        session: String,
+        /// As what
+        #[arg(long, value_name = "FORMAT", default_value = "md")]
+        format: ExportFormat,
+        /// The file; without it, standard output
+        #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        /// Replace a file that is there
+        #[arg(long, requires = "output")]
+        force: bool,
+    },
+    /// Delete sessions for good
+    Delete {
+        /// The beginnings of their ids, or their titles
+        #[arg(required = true)]
+        sessions: Vec<String>,
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// As what a conversation is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// For reading
+    Md,
+    /// For programs: everything that is known
+    Json,
 }
 
 /// Arguments of `audit`: which lines of the audit log.

@@ -17,10 +17,12 @@ use crate::provider::{Provider, provider};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
 use crate::request::{HistoryLimits, Ledger};
+use crate::session::record::Speaker;
+use crate::session::{Entry, Loaded, Session, Store, StoreError};
 use crate::turn::approve::DenyAll;
 use crate::turn::{
-    Approver, CallContext, CallState, CallView, Frontend, OnDenial, TurnContext, TurnEnd,
-    TurnReport, TurnRules, run_turn,
+    Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial,
+    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
 };
 use crate::ui::Ui;
 use crate::ui::output::Tail;
@@ -32,6 +34,8 @@ use crate::workshop::Workshop;
 /// read and a tool looked at.
 pub struct Dialogue {
     conversation: Conversation,
+    /// Where it is kept; `None`: nowhere.
+    session: Option<Session>,
     agent: Agent,
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
@@ -58,12 +62,101 @@ impl Dialogue {
         };
         Ok(Dialogue {
             conversation: Conversation::new(),
+            session: None,
             agent,
             provider,
             tools: look_at_tools(workshop)?,
             ledger: Mutex::default(),
             shows_reply: true,
         })
+    }
+
+    /// Keeps what is said in a session of its own, from the first message on.
+    #[must_use]
+    pub fn saved(mut self, workshop: &Workshop) -> Dialogue {
+        self.session = Some(self.fresh_session(workshop));
+        self
+    }
+
+    /// Goes on with a session instead of what was said until now, which is closed.
+    ///
+    /// # Errors
+    /// It cannot be read, or another Dunlin has it open; everything is as it was then.
+    pub fn resume(&mut self, workshop: &Workshop, entry: &Entry) -> Result<Loaded, StoreError> {
+        let store = workshop.store();
+        let (session, loaded) = Session::open(&store, entry)?;
+        if let Some(head) = loaded
+            .head
+            .as_ref()
+            .filter(|_| !loaded.is_of(&store.project_name()))
+        {
+            return Err(StoreError::Elsewhere {
+                id: entry.id.clone(),
+                project: head.project.clone(),
+            });
+        }
+        store.remember(entry);
+        self.go_on_with(workshop, session, &loaded);
+        Ok(loaded)
+    }
+
+    /// Goes on with a session that was opened, and with what was found in it.
+    pub fn go_on_with(&mut self, workshop: &Workshop, session: Session, loaded: &Loaded) {
+        workshop.begin_session(&session.id());
+        self.conversation = Conversation::from_messages(loaded.messages.iter().cloned());
+        self.forget_ledger();
+        self.session = Some(session);
+    }
+
+    /// Begins an empty conversation in a session of its own; the old one is closed and stays.
+    pub fn start_afresh(&mut self, workshop: &Workshop) {
+        self.conversation = Conversation::new();
+        self.forget_ledger();
+        workshop.begin_session(&Store::new_id());
+        self.session = Some(self.fresh_session(workshop));
+    }
+
+    fn fresh_session(&self, workshop: &Workshop) -> Session {
+        let speaker = Speaker {
+            agent: self.agent.name.clone(),
+            model: self.agent.model.clone(),
+        };
+        Session::fresh(&workshop.store(), &workshop.session_id(), speaker)
+    }
+
+    /// The conversation with everything that is known of it: from the file, or where that lacks something, from
+    /// memory.
+    pub fn loaded(&self) -> Loaded {
+        let session = self.session.as_ref();
+        let whole = session.filter(|session| session.exists() && !session.is_failing());
+        let loaded = whole.and_then(|session| session.entry().load().ok());
+        loaded.unwrap_or_else(|| Loaded {
+            title: session.map_or_else(String::new, Session::title),
+            messages: self.conversation.messages().to_vec(),
+            speaker: Some(Speaker {
+                agent: self.agent.name.clone(),
+                model: self.agent.model.clone(),
+            }),
+            ..Loaded::default()
+        })
+    }
+
+    /// The model that answers.
+    pub fn model(&self) -> &str {
+        &self.agent.model
+    }
+
+    /// What was counted and cut belongs to the conversation that is left.
+    fn forget_ledger(&mut self) {
+        self.ledger
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Where the conversation is kept.
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
     }
 
     /// Does not print replies: whoever wants them takes them from the report.
@@ -78,13 +171,13 @@ impl Dialogue {
         self.conversation.messages()
     }
 
-    /// Forgets what was said.
+    /// Forgets what was said. The file of the session keeps it, but for whoever goes on with it nothing was said.
     pub fn clear(&mut self) {
         self.conversation.clear();
-        self.ledger
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.forget_ledger();
+        if let Some(session) = &self.session {
+            session.clear();
+        }
     }
 
     /// Takes one turn. Ctrl-C ends it at once; what was said until then is kept.
@@ -100,6 +193,13 @@ impl Dialogue {
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
         presenter.shows_reply = self.shows_reply;
         let approver = approver(workshop, &self.tools, recall);
+        let journal: &dyn Journal = match &self.session {
+            Some(session) => {
+                session.speaks(&self.agent.name, &self.agent.model);
+                session
+            }
+            None => &NoJournal,
+        };
         let context = TurnContext {
             agent: &self.agent,
             provider: self.provider.as_ref(),
@@ -111,6 +211,7 @@ impl Dialogue {
             },
             ledger: &self.ledger,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
+            journal,
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -131,6 +232,14 @@ impl Dialogue {
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let report = workshop.runtime()?.block_on(turn);
         workshop.ui.end_reply();
+        if let Some(session) = &self.session {
+            if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
+                workshop.runtime()?.spawn_blocking(|| sync.run());
+            }
+            if let Some(trouble) = session.take_trouble() {
+                workshop.ui.warn(&trouble);
+            }
+        }
         Ok(report)
     }
 }

@@ -13,6 +13,7 @@ pub mod provider;
 pub mod repl;
 pub mod request;
 pub mod secret;
+pub mod session;
 pub mod settings;
 pub mod tokens;
 pub mod turn;

@@ -3,7 +3,7 @@
 //! Opening the chat must not wait for anything, so the runtime with its threads and the host with its
 //! engine come into being with the first turn or the first look at the tools.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::config::{commands, paths};
 use crate::error::CliError;
+use crate::session::Store;
 use crate::settings::Settings;
 use crate::ui::Ui;
 use crate::ui::prompt::TerminalAsk;
@@ -32,8 +33,8 @@ pub struct Workshop {
     asks: bool,
     /// What joins the built-in plugins.
     plugins: Vec<Plugin>,
-    /// Names this run in the audit log.
-    session: String,
+    /// Names the session in the audit log.
+    session: RefCell<String>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
@@ -47,7 +48,7 @@ impl Workshop {
             settings,
             asks,
             plugins,
-            session: session_id(),
+            session: RefCell::new(Store::new_id()),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -96,10 +97,32 @@ impl Workshop {
                 }
                 let mut plugins = built_in_plugins();
                 plugins.extend(self.plugins.iter().cloned());
-                let host = Host::new(host_options(&self.settings, &self.session), plugins)?;
+                let session = self.session.borrow();
+                let host = Host::new(host_options(&self.settings, &session), plugins)?;
                 Ok(self.host.get_or_init(|| host))
             }
         }
+    }
+
+    /// The id of the session: the audit log names it, and the file of a conversation.
+    pub fn session_id(&self) -> String {
+        self.session.borrow().clone()
+    }
+
+    /// Another session begins: what was answered until the last one ends is void.
+    pub fn begin_session(&self, id: &str) {
+        if *self.session.borrow() == id {
+            return;
+        }
+        id.clone_into(&mut self.session.borrow_mut());
+        if let Some(host) = self.host.get() {
+            host.begin_session(id);
+        }
+    }
+
+    /// The sessions, as they are seen from this project.
+    pub fn store(&self) -> Store {
+        Store::new(&self.settings.folders.data, &self.settings.project)
     }
 
     /// What is set for a tool, in the word that sets it, where that is something.
@@ -112,7 +135,7 @@ impl Workshop {
     pub fn permissions(&self) -> Result<Permissions, CliError> {
         Ok(Permissions::open(&host_options(
             &self.settings,
-            &self.session,
+            &self.session.borrow(),
         ))?)
     }
 }
@@ -172,12 +195,6 @@ pub fn built_in_plugins() -> Vec<Plugin> {
         built_in: true,
     };
     dunlin_plugins::ALL.iter().map(plugin).collect()
-}
-
-/// Names a session in the audit log: when it began, and the process, in case two begin at once.
-fn session_id() -> String {
-    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    format!("{now}-{}", std::process::id())
 }
 
 /// A folder of Dunlin's own cannot be made.

@@ -1,13 +1,13 @@
 //! `dunlin chat`: the conversation. Without any configuration it offers to make one first.
 
-use crate::args::Global;
+use crate::args::{ChatArgs, Global};
 use crate::commands::setup;
 use crate::error::{CliError, Exit};
 use crate::repl;
 use crate::workshop::Workshop;
 
 /// Opens the chat.
-pub fn run(workshop: &mut Workshop, global: &Global) -> Result<Exit, CliError> {
+pub fn run(workshop: &mut Workshop, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
     if !workshop.settings.has_agents() {
         let environment = workshop.settings.environment.clone();
         match setup::offer(workshop)? {
@@ -18,8 +18,8 @@ pub fn run(workshop: &mut Workshop, global: &Global) -> Result<Exit, CliError> {
     // A wrong name is said now, not after the first message was typed.
     workshop.settings.agent_entry()?;
     if workshop.asks() {
-        repl::run(workshop)
+        repl::run(workshop, args)
     } else {
-        repl::plain::run(workshop)
+        repl::plain::run(workshop, args)
     }
 }

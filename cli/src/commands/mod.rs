@@ -7,6 +7,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod permissions;
+pub mod sessions;
 pub mod setup;
 pub mod tools;
 pub mod trust;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use dunlin_host::Plugin;
 
-use crate::args::{Cli, Command, Global};
+use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
 use crate::settings::{Settings, SettingsError};
@@ -27,7 +28,7 @@ use crate::workshop::Workshop;
 pub fn run(cli: Cli, environment: Environment, plugins: Vec<Plugin>) -> Exit {
     let one_screen = matches!(cli.command, None | Some(Command::Chat(_)));
     let ui = Arc::new(Ui::new(&cli.global, &environment, one_screen));
-    let result = dispatch(&ui, cli.command, &cli.global, environment, plugins);
+    let result = dispatch(&ui, cli, environment, plugins);
     // A reader that went away explains every other failure.
     let finished = ui.finish().map_err(CliError::from);
     let result = match (result, finished) {
@@ -42,28 +43,43 @@ pub fn run(cli: Cli, environment: Environment, plugins: Vec<Plugin>) -> Exit {
 
 fn dispatch(
     ui: &Arc<Ui>,
-    command: Option<Command>,
-    global: &Global,
+    cli: Cli,
     environment: Environment,
     plugins: Vec<Plugin>,
 ) -> Result<Exit, CliError> {
+    let Cli {
+        global,
+        chat,
+        command,
+    } = cli;
+    let global = &global;
     let workshop = |environment, plugins| workshop(ui, global, environment, plugins);
     match command {
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
         Some(Command::Doctor) => doctor::run(ui, global, environment),
         Some(Command::Config(args)) => config::run(ui, args, global, environment),
-        None | Some(Command::Chat(_)) => {
-            let settings = trust::offer(ui, global, environment)?;
-            chat::run(&mut at_work(ui, settings, plugins), global)
-        }
+        None => open_chat(ui, &chat, global, environment, plugins),
+        Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
+        Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
         Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
         Some(Command::Permissions(args)) => {
             permissions::run(&workshop(environment, plugins)?, args)
         }
     }
+}
+
+fn open_chat(
+    ui: &Arc<Ui>,
+    args: &ChatArgs,
+    global: &Global,
+    environment: Environment,
+    plugins: Vec<Plugin>,
+) -> Result<Exit, CliError> {
+    let settings = trust::offer(ui, global, environment)?;
+    chat::run(&mut at_work(ui, settings, plugins), args, global)
 }
 
 fn workshop(

@@ -6,13 +6,17 @@
 
 pub mod approver;
 mod complete;
+pub mod hub;
 pub mod line;
 mod messages;
 pub mod plain;
+mod sessions;
 pub mod slash;
+mod transcript;
 
 use dunlin_host::display::escape;
 
+use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::endpoint;
 use crate::error::{CliError, Exit};
@@ -21,6 +25,7 @@ use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::terminal;
 use crate::workshop::Workshop;
+use hub::{Hub, Taken};
 use line::LineEditor;
 use slash::{Input, Next};
 
@@ -28,12 +33,12 @@ use slash::{Input, Next};
 const PROMPT: &str = "› ";
 
 /// Converses until the user leaves.
-pub fn run(workshop: &Workshop) -> Result<Exit, CliError> {
+pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
     let mut editor = LineEditor::new(&settings.folders, &settings.project, ui.styles())
         .map_err(CliError::failed)?;
     welcome(workshop)?;
-    let mut dialogue = None;
+    let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
     let mut interrupted_before = false;
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
@@ -59,7 +64,7 @@ pub fn run(workshop: &Workshop) -> Result<Exit, CliError> {
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        match respond(workshop, &mut dialogue, &editor, &line) {
+        match respond(workshop, &mut hub, &mut dialogue, &editor, &line) {
             Ok(Next::Prompt) => {}
             Ok(Next::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
@@ -70,10 +75,14 @@ pub fn run(workshop: &Workshop) -> Result<Exit, CliError> {
 
 fn respond(
     workshop: &Workshop,
+    hub: &mut Hub,
     dialogue: &mut Option<Dialogue>,
     editor: &LineEditor,
     line: &str,
 ) -> Result<Next, CliError> {
+    if hub.take(workshop, dialogue, line)? == Taken::Choice {
+        return Ok(Next::Prompt);
+    }
     match slash::parse(line) {
         Input::Empty => {}
         Input::UnknownSlash(word, near) => slash::unknown(&workshop.ui, &word, near),
@@ -81,7 +90,7 @@ fn respond(
         Input::Message(text) => {
             let dialogue = match dialogue {
                 Some(dialogue) => dialogue,
-                none => none.insert(Dialogue::begin(workshop)?),
+                none => none.insert(Dialogue::begin(workshop)?.saved(workshop)),
             };
             let report = dialogue.turn(workshop, text, editor.recall())?;
             conclude(workshop, report)?;

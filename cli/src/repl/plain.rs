@@ -1,9 +1,14 @@
 //! The chat without a terminal: one message per line, only replies on standard output, nobody to ask.
+//!
+//! It keeps no session, unless `--resume` says with which one it goes on: scripts would fill the list with
+//! conversations that nobody had.
 
 use std::io::{self, BufRead, Read};
 
+use super::hub;
 use super::line::Recall;
 use super::slash::{self, Input, Next};
+use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted};
 use crate::error::{CliError, Exit};
 use crate::turn::TurnEnd;
@@ -23,9 +28,12 @@ enum InputError {
 
 /// Answers line by line until standard input ends. Status 4 where the provider failed for any of
 /// them, else 3 where anything was denied.
-pub fn run(workshop: &mut Workshop) -> Result<Exit, CliError> {
+pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     workshop.never_ask();
-    let mut dialogue = None;
+    let mut dialogue = match &args.resume {
+        Some(session) => Some(hub::resume_named(workshop, session.as_deref())?),
+        None => None,
+    };
     let mut exit = Exit::Done;
     while let Some(line) = next_line(workshop)? {
         let text = match slash::parse(&line) {

@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::messages;
+use super::{messages, sessions};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -36,6 +36,16 @@ pub enum Slash {
     Undo,
     /// Forgets the conversation.
     Clear,
+    /// Begins another session.
+    New,
+    /// Lists the other sessions, or goes on with one.
+    Sessions,
+    /// Gives the session a title.
+    Rename,
+    /// Goes on with a copy of the session.
+    Fork,
+    /// Writes the conversation into a file.
+    Export,
     /// Leaves.
     Exit,
 }
@@ -113,6 +123,24 @@ pub const COMMANDS: &[Command] = &[
         Slash::Undo,
     )
     .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+    command("/new", "", "begin a fresh session; this one stays", Slash::New).waits(LEAVING),
+    command(
+        "/sessions",
+        "[N]",
+        "list the other sessions of the project, or go on with one",
+        Slash::Sessions,
+    )
+    .waits(LEAVING),
+    command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
+    command("/fork", "[ID]", "go on with a copy of this session, or of another", Slash::Fork)
+        .waits(LEAVING),
+    command(
+        "/export",
+        "[md|json] [FILE]",
+        "write the conversation into a file; - prints it",
+        Slash::Export,
+    )
+    .waits(LEAVING),
     command("/clear", "", "forget the conversation", Slash::Clear).waits(LEAVING),
     command("/exit", "", "leave, as Ctrl-D does", Slash::Exit).waits(LEAVING),
     command("/quit", "", "", Slash::Exit).waits(LEAVING),
@@ -195,6 +223,10 @@ pub fn run(
                 dialogue.clear();
             }
             ui.status("The conversation is empty.");
+            say_what_stays(ui, dialogue.as_ref());
+        }
+        Slash::New | Slash::Sessions | Slash::Rename | Slash::Fork | Slash::Export => {
+            sessions::run(workshop, dialogue, slash, rest)?;
         }
         Slash::Tools => {
             let tools = look_at_tools(workshop)?;
@@ -253,7 +285,14 @@ fn look(
         }
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
-        Slash::Exit | Slash::Undo | Slash::Clear => {}
+        Slash::Exit
+        | Slash::Undo
+        | Slash::Clear
+        | Slash::New
+        | Slash::Sessions
+        | Slash::Rename
+        | Slash::Fork
+        | Slash::Export => {}
     }
     Ok(Changed::Nothing)
 }
@@ -357,6 +396,18 @@ fn undo(workshop: &Workshop) -> Result<(), CliError> {
         ));
     }
     Ok(())
+}
+
+/// What is forgotten is not erased, and whoever wants that should know how.
+fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
+    let session = dialogue.and_then(Dialogue::session);
+    if let Some(session) = session.filter(|session| session.exists()) {
+        let note = format!(
+            "the file of the session still has it: dunlin sessions delete {}",
+            session.id()
+        );
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
 }
 
 fn confirmed(ui: &Ui) -> bool {

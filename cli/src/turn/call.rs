@@ -5,7 +5,7 @@ use std::time::Duration;
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
@@ -29,7 +29,7 @@ const TELLING_ARGUMENTS: [&str; 8] = [
 ];
 
 /// Where a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// The model wants it.
@@ -109,6 +109,21 @@ pub struct CallRecord {
     /// Why it failed or was denied, for whoever goes on from here.
     #[serde(skip)]
     pub failure: Option<Failure>,
+}
+
+impl CallRecord {
+    /// How it is shown when it is long over.
+    pub fn view(&self, index: usize) -> CallView {
+        CallView {
+            index,
+            id: line(&self.id, TARGET_CHARS),
+            tool: line(&self.tool, TARGET_CHARS),
+            target: target(&self.arguments),
+            state: self.state,
+            note: None,
+            duration: self.duration_ms.map(Duration::from_millis),
+        }
+    }
 }
 
 /// A refusal, by the user or by a rule.

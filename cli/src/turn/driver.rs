@@ -18,6 +18,7 @@ use futures::StreamExt;
 use super::approve::{Approver, Resolution, Waiting};
 use super::call::{CallRecord, CallView, Denial};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::journal::{Journal, Teller};
 use super::machine::Turn;
 use super::sending;
 use crate::agent::Agent;
@@ -131,6 +132,8 @@ pub struct TurnContext<'a> {
     pub ledger: &'a Mutex<Ledger>,
     /// When a request that failed is sent again.
     pub retries: RetryPolicy,
+    /// Keeps what happens.
+    pub journal: &'a dyn Journal,
     /// For the calls.
     pub calls: CallContext<'a>,
 }
@@ -189,6 +192,8 @@ async fn drive(
     let mut request = None;
     let mut usage = Usage::default();
     let mut end = TurnEnd::Interrupted;
+    let mut teller = Teller::new(speaker.map(|speaker| speaker.journal));
+    teller.tell(&turn);
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
@@ -251,6 +256,7 @@ async fn drive(
         };
         if let Some(event) = event {
             effects.extend(turn.handle(event));
+            teller.tell(&turn);
         }
     }
     TurnReport {
@@ -310,6 +316,7 @@ impl TurnContext<'_> {
                     None => break Event::Interrupted,
                     Some(Some(Ok(StreamEvent::Text(text)))) => {
                         self.calls.frontend.text(&text);
+                        self.journal.text(&text);
                         turn.handle(Event::Text(text));
                     }
                     Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {

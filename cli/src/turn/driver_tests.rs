@@ -326,6 +326,7 @@ impl World {
             limits: self.limits,
             ledger: &self.ledger,
             retries: RetryPolicy::default(),
+            journal: &crate::turn::NoJournal,
             calls: CallContext {
                 tools: &self.tools,
                 rules: TurnRules {

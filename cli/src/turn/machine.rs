@@ -150,6 +150,11 @@ impl<'a> Turn<'a> {
         self.calls.get(number)
     }
 
+    /// All calls so far, in order.
+    pub fn calls(&self) -> &[TurnCall] {
+        &self.calls
+    }
+
     /// The calls of the last reply that has any results missing, in order.
     pub fn reply_calls(&self) -> &[TurnCall] {
         &self.calls[self.reply_start..]

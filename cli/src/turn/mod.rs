@@ -44,6 +44,7 @@ pub mod approve;
 pub mod call;
 pub mod driver;
 pub mod event;
+pub mod journal;
 pub mod machine;
 mod sending;
 
@@ -51,3 +52,4 @@ pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{CallRecord, CallState, CallView, Denial, TurnCall};
 pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
+pub use journal::{Journal, NoJournal};

@@ -20,6 +20,7 @@ mod prompt;
 mod questions;
 mod readme;
 mod retries;
+mod sessions;
 mod stage;
 mod startup;
 mod terminal_commands;

@@ -1,0 +1,317 @@
+//! `dunlin sessions`: the conversations that were kept.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use dunlin_host::display::escape;
+use jiff::Timestamp;
+
+use crate::args::{ExportFormat, SessionsCommand};
+use crate::error::{CliError, Exit};
+use crate::repl::hub::describe;
+use crate::session::search::{MAX_PLACES, places};
+use crate::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
+use crate::ui::Typed;
+use crate::ui::calls::fit;
+use crate::ui::stream::Filter;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How many columns an id takes in a list.
+const ID_COLUMNS: usize = 8;
+
+/// A file that a conversation was to be written into.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}", path.display())]
+struct CannotWrite {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// It is there, and nobody said that it may be replaced.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is there already", path.display())]
+struct IsThere {
+    path: PathBuf,
+}
+
+/// There is nobody to ask whether sessions may be deleted.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is deleted: there is nobody to ask")]
+struct NobodyToAsk;
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> CliError {
+        let hint = error.hint();
+        let error = match &error {
+            StoreError::None | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => {
+                CliError::usage(error)
+            }
+            _ => CliError::failed(error),
+        };
+        error.with_hint(hint)
+    }
+}
+
+/// Runs one of the commands.
+pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let store = workshop.store();
+    let find = |typed: &str| store.find(Some(typed));
+    match command {
+        SessionsCommand::List { all, lines, json } => list(workshop, all, lines, json)?,
+        SessionsCommand::Show { session } => {
+            let entry = find(&session)?;
+            let loaded = load(workshop, &entry)?;
+            let text = export::markdown(&loaded, &entry.id);
+            for line in Filter::default().piece(&text).lines() {
+                ui.data(line);
+            }
+        }
+        SessionsCommand::Search { text, all } => search(workshop, &text, all)?,
+        SessionsCommand::Rename { session, title } => {
+            let entry = find(&session)?;
+            let title = title.join(" ");
+            let (session, _) = Session::open(&store, &entry)?;
+            session.rename(title.trim());
+            if let Some(trouble) = session.take_trouble() {
+                ui.warn(&trouble);
+                return Ok(Exit::Failed);
+            }
+            ui.status(&format!("{} is called: {}", entry.id, escape(title.trim())));
+        }
+        SessionsCommand::Fork { session } => {
+            let entry = find(&session)?;
+            let (copy, loaded) = fork(workshop, &entry)?;
+            warn_of_damage(workshop, &entry, &loaded);
+            ui.data(&copy.id());
+        }
+        SessionsCommand::Export {
+            session,
+            format,
+            output,
+            force,
+        } => {
+            let entry = find(&session)?;
+            let loaded = load(workshop, &entry)?;
+            let text = render(&loaded, &entry.id, format)?;
+            match output {
+                Some(path) if !force && path.symlink_metadata().is_ok() => {
+                    return Err(CliError::failed(IsThere { path })
+                        .with_hint("--force replaces it".to_owned()));
+                }
+                Some(path) => write(&path, &text)?,
+                None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
+                None => ui.data(text.trim_end()),
+            }
+        }
+        SessionsCommand::Delete { sessions, yes } => return delete(workshop, &sessions, yes),
+    }
+    Ok(Exit::Done)
+}
+
+fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let most = if lines == 0 { usize::MAX } else { lines };
+    let sessions = workshop.store().list(all, most);
+    if json {
+        ui.data(&serde_json::to_string_pretty(&sessions).map_err(CliError::failed)?);
+        return Ok(());
+    }
+    if sessions.is_empty() {
+        ui.status(if all {
+            "No conversation was kept yet."
+        } else {
+            "No conversation of this project was kept yet; --all lists those of every project."
+        });
+    }
+    let now = Timestamp::now();
+    // A pipe has no edge.
+    let columns = if ui.streams().output {
+        ui.window().columns
+    } else {
+        usize::MAX
+    };
+    for summary in &sessions {
+        ui.data(&row(workshop, summary, all, now, columns));
+    }
+    if sessions.len() == most {
+        ui.status(
+            &ui.status_styles()
+                .paint(Label::Quiet, &format!("the newest {most}; -n 0 lists all")),
+        );
+    }
+    Ok(())
+}
+
+fn row(
+    workshop: &Workshop,
+    summary: &Summary,
+    all: bool,
+    now: Timestamp,
+    columns: usize,
+) -> String {
+    let styles = workshop.ui.styles();
+    let id = format!("{:<ID_COLUMNS$}", escape(&summary.id));
+    let mut about = describe(summary, now);
+    if all && !summary.project.is_empty() {
+        let project = workshop.settings.folders.short(Path::new(&summary.project));
+        about.push_str(" · ");
+        about.push_str(&escape(&project));
+    }
+    let room = columns.saturating_sub(id.chars().count() + 2);
+    format!("{} {}", styles.paint(Label::Key, &id), fit(&about, room))
+}
+
+fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let store = workshop.store();
+    let project = store.project_name();
+    let now = Timestamp::now();
+    let (mut found, mut unreadable) = (0, 0);
+    for entry in store.entries(all) {
+        // A search goes through everything that can be read, and stops when nobody looks any more.
+        ui.check()?;
+        let Ok(loaded) = entry.load() else {
+            unreadable += 1;
+            continue;
+        };
+        if !all && !loaded.is_of(&project) {
+            continue;
+        }
+        let places = places(&loaded, text);
+        if places.is_empty() {
+            continue;
+        }
+        found += 1;
+        let mut summary = entry.summary();
+        summary.title.clone_from(&loaded.title);
+        ui.data(&row(workshop, &summary, all, now, usize::MAX));
+        for place in places.iter().take(MAX_PLACES) {
+            let who = ui.styles().paint(Label::Quiet, &escape(&place.who));
+            ui.data(&format!("  {who}  {}", place.excerpt));
+        }
+        if places.len() > MAX_PLACES {
+            let more = places.len() - MAX_PLACES;
+            ui.data(&ui.styles().paint(Label::Quiet, &format!("  {more} more")));
+        }
+    }
+    if found == 0 {
+        ui.status(if all {
+            "Nobody said that."
+        } else {
+            "Nobody said that in this project; --all searches every one."
+        });
+    }
+    if unreadable > 0 {
+        ui.warn(&format!("sessions that cannot be read: {unreadable}"));
+    }
+    Ok(())
+}
+
+/// Makes a copy of a session in this project. Whoever has it open keeps it.
+///
+/// # Errors
+/// It cannot be read, or the copy cannot be written.
+pub fn fork(workshop: &Workshop, entry: &Entry) -> Result<(Session, Loaded), CliError> {
+    let loaded = entry.load()?;
+    let copy = Session::fork(&workshop.store(), &Store::new_id(), entry, &loaded)?;
+    Ok((copy, loaded))
+}
+
+/// The text of a conversation.
+pub fn render(loaded: &Loaded, id: &str, format: ExportFormat) -> Result<String, CliError> {
+    Ok(match format {
+        ExportFormat::Md => export::markdown(loaded, id),
+        ExportFormat::Json => {
+            let value = export::json(loaded, id);
+            serde_json::to_string_pretty(&value).map_err(CliError::failed)? + "\n"
+        }
+    })
+}
+
+/// Writes a file for the user alone, whole or not at all.
+pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    let write = || -> io::Result<()> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // `tempfile` creates with 0600.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|source| {
+        CliError::failed(CannotWrite {
+            path: path.to_path_buf(),
+            source,
+        })
+    })
+}
+
+fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let store = workshop.store();
+    // All are found before one is deleted.
+    let mut entries = Vec::new();
+    for typed in sessions {
+        let entry = store.find(Some(typed))?;
+        if !entries.contains(&entry) {
+            entries.push(entry);
+        }
+    }
+    if !yes {
+        if !workshop.asks() {
+            return Err(CliError::new(Exit::Denied, NobodyToAsk)
+                .with_hint("--yes deletes without asking".to_owned()));
+        }
+        let now = Timestamp::now();
+        for entry in &entries {
+            ui.data(&row(
+                workshop,
+                &entry.summary(),
+                true,
+                now,
+                ui.window().columns,
+            ));
+        }
+        if !confirmed(workshop) {
+            ui.status("Nothing is deleted.");
+            return Ok(Exit::Done);
+        }
+    }
+    for entry in &entries {
+        store.delete(entry)?;
+        ui.status(&format!("{} is deleted.", escape(&entry.id)));
+    }
+    Ok(Exit::Done)
+}
+
+fn confirmed(workshop: &Workshop) -> bool {
+    loop {
+        match workshop.ui.plain_line("Delete for good? y/n ") {
+            Typed::Line(line) => match line.trim() {
+                "y" | "yes" => return true,
+                "n" | "no" => return false,
+                _ => {}
+            },
+            Typed::Interrupted | Typed::End => return false,
+        }
+    }
+}
+
+fn load(workshop: &Workshop, entry: &Entry) -> Result<Loaded, CliError> {
+    let loaded = entry.load()?;
+    warn_of_damage(workshop, entry, &loaded);
+    Ok(loaded)
+}
+
+fn warn_of_damage(workshop: &Workshop, entry: &Entry, loaded: &Loaded) {
+    if let Some(notice) = loaded.damage.notice() {
+        workshop
+            .ui
+            .warn(&format!("the file of {} is damaged; {notice}", entry.id));
+    }
+}

@@ -1,0 +1,395 @@
+//! The earlier conversations of the project, offered when the chat opens.
+//!
+//! The offer stands above the prompt and in nobody's way: Enter or a number takes it, and whatever else is typed is
+//! what it always is, in a fresh session.
+
+use dunlin_host::display::escape;
+use jiff::Timestamp;
+
+use super::transcript;
+use crate::args::ChatArgs;
+use crate::dialogue::Dialogue;
+use crate::error::{CliError, Exit};
+use crate::session::{Entry, Loaded, StoreError, Summary};
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How many sessions a list in the chat has, if the screen has room for them.
+const MAX_LISTED: usize = 20;
+
+/// The offer.
+#[derive(Debug)]
+pub enum Hub {
+    /// There is none, or it was answered.
+    Closed,
+    /// To go on with the last session.
+    Last(Entry),
+    /// To go on with one of these.
+    Choosing(Vec<Entry>),
+}
+
+/// What became of a line that was typed while the hub was open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It was a choice.
+    Choice,
+    /// It is for somebody else.
+    No,
+}
+
+/// What a line chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// This one of what is offered, from 0.
+    Resume(usize),
+    /// To see more.
+    List,
+    /// To start afresh.
+    Fresh,
+    /// A number that stands for nothing.
+    Wrong,
+    /// None: it is a message or a command.
+    None,
+}
+
+impl Hub {
+    /// Begins as the arguments say: with a session, with an offer, or with nothing. The dialogue is there if a session
+    /// was resumed.
+    ///
+    /// # Errors
+    /// The session that was asked for cannot be resumed.
+    pub fn open(workshop: &Workshop, args: &ChatArgs) -> Result<(Hub, Option<Dialogue>), CliError> {
+        if let Some(session) = &args.resume {
+            if session.is_none() && workshop.store().last().is_none() {
+                workshop.ui.status(&format!("{}.", StoreError::None));
+                return Ok((Hub::Closed, None));
+            }
+            let (dialogue, loaded) = begin_with(workshop, session.as_deref())?;
+            show_resumed(workshop, &dialogue, &loaded);
+            return Ok((Hub::Closed, Some(dialogue)));
+        }
+        if args.fresh {
+            return Ok((Hub::Closed, None));
+        }
+        let Some(last) = workshop.store().last() else {
+            return Ok((Hub::Closed, None));
+        };
+        let summary = last.summary();
+        if summary.problem.is_some() {
+            // What cannot be resumed is no offer; the list shows it.
+            return Ok((Hub::Closed, None));
+        }
+        let ui = &workshop.ui;
+        let columns = ui.window().columns;
+        let styles = ui.status_styles();
+        let key = |key: &str| styles.paint(Label::Key, key);
+        let about = fit(
+            &describe(&summary, Timestamp::now()),
+            columns.saturating_sub(13),
+        );
+        ui.status(&format!("  {} go on: {about}", key("1")));
+        ui.status(&format!(
+            "  {} another session · {} a fresh one, as is any message · {} is 1",
+            key("2"),
+            key("3"),
+            key("Enter")
+        ));
+        Ok((Hub::Last(last), None))
+    }
+
+    /// Takes a line, if it is a choice. Anything else closes the offer.
+    ///
+    /// # Errors
+    /// The session cannot be resumed; the offer stands.
+    pub fn take(
+        &mut self,
+        workshop: &Workshop,
+        dialogue: &mut Option<Dialogue>,
+        line: &str,
+    ) -> Result<Taken, CliError> {
+        let ui = &workshop.ui;
+        let offered = match self {
+            Hub::Closed => return Ok(Taken::No),
+            Hub::Last(last) => vec![last.clone()],
+            Hub::Choosing(entries) => entries.clone(),
+        };
+        let choice = match self {
+            Hub::Choosing(_) => choose_listed(line, offered.len()),
+            _ => choose(line),
+        };
+        match choice {
+            Choice::Resume(index) => {
+                if let Some(entry) = offered.get(index) {
+                    let loaded = resume(workshop, dialogue, entry)?;
+                    if let Some(dialogue) = dialogue {
+                        show_resumed(workshop, dialogue, &loaded);
+                    }
+                    *self = Hub::Closed;
+                }
+            }
+            Choice::List => {
+                let entries = list(workshop, None);
+                ui.status(&ui.status_styles().paint(
+                    Label::Quiet,
+                    "a number goes on with it, Enter starts afresh, as does any message",
+                ));
+                *self = Hub::Choosing(entries);
+            }
+            Choice::Fresh => {
+                ui.status(&ui.status_styles().paint(Label::Quiet, "a fresh session"));
+                *self = Hub::Closed;
+            }
+            Choice::Wrong => {
+                let most = if offered.len() > 1 { offered.len() } else { 3 };
+                ui.status(&format!(
+                    "There is no such choice: 1 to {most}, or a message."
+                ));
+            }
+            Choice::None => {
+                *self = Hub::Closed;
+                return Ok(Taken::No);
+            }
+        }
+        Ok(Taken::Choice)
+    }
+}
+
+fn choose(line: &str) -> Choice {
+    match line.trim() {
+        "" | "1" => Choice::Resume(0),
+        "2" => Choice::List,
+        "3" => Choice::Fresh,
+        other if is_number(other) => Choice::Wrong,
+        _ => Choice::None,
+    }
+}
+
+fn choose_listed(line: &str, count: usize) -> Choice {
+    match line.trim() {
+        "" => Choice::Fresh,
+        number if is_number(number) => match number.parse::<usize>() {
+            Ok(number) if (1..=count).contains(&number) => Choice::Resume(number - 1),
+            _ => Choice::Wrong,
+        },
+        _ => Choice::None,
+    }
+}
+
+/// Whether it is nothing but a number: nobody says only that to a model as the first thing.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() < 6 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Lists sessions of the project with their numbers, `but` one. The answer is what the numbers mean.
+pub fn list(workshop: &Workshop, but: Option<&Entry>) -> Vec<Entry> {
+    let ui = &workshop.ui;
+    let store = workshop.store();
+    let window = ui.window();
+    let room = MAX_LISTED.min(window.rows.saturating_sub(6).max(5));
+    let all = store.entries(false);
+    let others: Vec<Entry> = all.into_iter().filter(|it| Some(it) != but).collect();
+    let now = Timestamp::now();
+    for (index, entry) in others.iter().take(room).enumerate() {
+        let number = format!("{:>3}", index + 1);
+        let id = format!("{:<8}", escape(&entry.id));
+        let about = describe(&entry.summary(), now);
+        let left = window
+            .columns
+            .saturating_sub(number.len() + id.chars().count() + 4);
+        ui.data(&format!(
+            "{} {} {}",
+            ui.styles().paint(Label::Key, &number),
+            ui.styles().paint(Label::Quiet, &id),
+            fit(&about, left)
+        ));
+    }
+    if others.is_empty() {
+        ui.status("There is no other session of this project.");
+    } else if others.len() > room {
+        let more = others.len() - room;
+        ui.status(&ui.status_styles().paint(
+            Label::Quiet,
+            &format!("{more} older ones: dunlin sessions list, or by their id"),
+        ));
+    }
+    others
+}
+
+/// A session in one line, escaped.
+pub fn describe(summary: &Summary, now: Timestamp) -> String {
+    let title = match summary.title.trim() {
+        "" => "(without a title)",
+        title => title,
+    };
+    let mut about = escape(title).into_owned();
+    if let Some(problem) = &summary.problem {
+        return format!("({})", escape(problem));
+    }
+    if let Some(changed) = summary.changed {
+        about.push_str(" · ");
+        about.push_str(&ago(changed, now));
+    }
+    match summary.said {
+        Some(1) => about.push_str(" · 1 message"),
+        Some(said) => about.push_str(&format!(" · {said} messages")),
+        None => {}
+    }
+    about
+}
+
+/// How long ago something was, as people say it.
+pub fn ago(then: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    match now.as_second().saturating_sub(then.as_second()) {
+        ..MINUTE => "just now".to_owned(),
+        seconds @ MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        seconds if seconds < 2 * DAY => "yesterday".to_owned(),
+        seconds if seconds < 30 * DAY => format!("{} days ago", seconds / DAY),
+        _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// A dialogue that goes on with a session: the last one of the project, or the one that was named.
+///
+/// # Errors
+/// There is none, it is open elsewhere, or it cannot be read.
+pub fn resume_named(workshop: &Workshop, typed: Option<&str>) -> Result<Dialogue, CliError> {
+    let (dialogue, loaded) = begin_with(workshop, typed)?;
+    warn_of_damage(workshop, &loaded);
+    Ok(dialogue)
+}
+
+fn begin_with(workshop: &Workshop, typed: Option<&str>) -> Result<(Dialogue, Loaded), CliError> {
+    let entry = workshop.store().find(typed)?;
+    let mut dialogue = None;
+    let loaded = resume(workshop, &mut dialogue, &entry)?;
+    dialogue
+        .map(|dialogue| (dialogue, loaded))
+        .ok_or_else(|| CliError::silent(Exit::Failed))
+}
+
+/// Goes on with a session, in the dialogue there is or in a new one.
+///
+/// # Errors
+/// It is open elsewhere, or cannot be read; the dialogue is as it was.
+pub fn resume(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    entry: &Entry,
+) -> Result<Loaded, CliError> {
+    match dialogue {
+        Some(dialogue) => Ok(dialogue.resume(workshop, entry)?),
+        none => {
+            let mut begun = Dialogue::begin(workshop)?;
+            let loaded = begun.resume(workshop, entry)?;
+            *none = Some(begun);
+            Ok(loaded)
+        }
+    }
+}
+
+/// Shows what a session that was resumed is about, and what was said last.
+pub fn show_resumed(workshop: &Workshop, dialogue: &Dialogue, loaded: &Loaded) {
+    let ui = &workshop.ui;
+    transcript::show(ui, loaded);
+    warn_of_damage(workshop, loaded);
+    let id = dialogue.session().map(|session| session.id());
+    let mut about = format!("session {}", id.unwrap_or_default());
+    if let Some(speaker) = &loaded.speaker
+        && speaker.model != dialogue.model()
+        && !speaker.model.is_empty()
+    {
+        about.push_str(&format!(
+            " · {} answered before, {} does now",
+            escape(&speaker.model),
+            escape(dialogue.model())
+        ));
+    }
+    let columns = ui.window().columns;
+    let about = fit(&about, columns.saturating_sub(1));
+    ui.status(&ui.status_styles().paint(Label::Quiet, &about));
+}
+
+fn warn_of_damage(workshop: &Workshop, loaded: &Loaded) {
+    if let Some(notice) = loaded.damage.notice() {
+        workshop.ui.warn(&format!(
+            "the session's file is damaged; {notice}. It stays as it is, and what is said is added to it"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_choices_or_messages() {
+        for (line, expected) in [
+            ("", Choice::Resume(0)),
+            ("  ", Choice::Resume(0)),
+            ("1", Choice::Resume(0)),
+            (" 2 ", Choice::List),
+            ("3", Choice::Fresh),
+            ("4", Choice::Wrong),
+            ("0", Choice::Wrong),
+            ("99999", Choice::Wrong),
+            ("1234567890", Choice::None),
+            ("1 apple", Choice::None),
+            ("-1", Choice::None),
+            ("/help", Choice::None),
+            ("y", Choice::None),
+            ("Hello", Choice::None),
+        ] {
+            assert_eq!(choose(line), expected, "{line:?}");
+        }
+        for (line, expected) in [
+            ("", Choice::Fresh),
+            ("1", Choice::Resume(0)),
+            ("5", Choice::Resume(4)),
+            ("6", Choice::Wrong),
+            ("0", Choice::Wrong),
+            ("five", Choice::None),
+        ] {
+            assert_eq!(choose_listed(line, 5), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_said_as_people_do() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+        let check = |then: &str, expected: &str| {
+            assert_eq!(ago(then.parse().unwrap(), now), expected, "{then}");
+        };
+        check("2026-03-01T12:00:30Z", "just now");
+        check("2026-03-01T11:59:01Z", "just now");
+        check("2026-03-01T11:58:00Z", "2 min ago");
+        check("2026-03-01T09:00:00Z", "3 h ago");
+        check("2026-02-28T11:00:00Z", "yesterday");
+        check("2026-02-20T12:00:00Z", "9 days ago");
+        check("2026-01-02T12:00:00Z", "2026-01-02");
+    }
+
+    #[test]
+    fn a_session_is_one_line() {
+        let summary = Summary {
+            title: "Birds\u{1b}[2J".to_owned(),
+            changed: "2026-03-01T11:00:00Z".parse().ok(),
+            said: Some(1),
+            ..Summary::default()
+        };
+        let now = "2026-03-01T12:00:00Z".parse().unwrap();
+        assert_eq!(
+            describe(&summary, now),
+            "Birds\\u{1b}[2J · 1 h ago · 1 message"
+        );
+        let broken = Summary {
+            problem: Some("empty".to_owned()),
+            ..summary
+        };
+        assert_eq!(describe(&broken, now), "(empty)");
+    }
+}

@@ -1,0 +1,240 @@
+//! `/new`, `/sessions`, `/rename`, `/fork` and `/export`: sessions from within the chat.
+
+use std::path::Path;
+
+use dunlin_host::display::escape;
+
+use super::hub;
+use super::slash::Slash;
+use crate::args::ExportFormat;
+use crate::commands::sessions::{fork, render, write};
+use crate::dialogue::Dialogue;
+use crate::error::CliError;
+use crate::session::export::file_name;
+use crate::ui::style::Label;
+use crate::ui::{Typed, Ui};
+use crate::workshop::Workshop;
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// There is no such session, it is open elsewhere, or a file cannot be written; everything is as it was then.
+pub fn run(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    slash: Slash,
+    rest: &str,
+) -> Result<(), CliError> {
+    match slash {
+        Slash::New => new(workshop, dialogue.as_mut()),
+        Slash::Sessions => return sessions(workshop, dialogue, rest),
+        Slash::Rename => rename(&workshop.ui, dialogue.as_ref(), rest),
+        Slash::Fork => return fork_here(workshop, dialogue, rest),
+        Slash::Export => return export(workshop, dialogue.as_ref(), rest),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn new(workshop: &Workshop, dialogue: Option<&mut Dialogue>) {
+    let ui = &workshop.ui;
+    match dialogue.filter(|dialogue| !dialogue.messages().is_empty()) {
+        Some(dialogue) => {
+            let stays = dialogue.session().filter(|session| session.exists());
+            let stays = stays.map(|session| format!("; {} stays: /sessions", session.id()));
+            dialogue.start_afresh(workshop);
+            ui.status(&format!("A fresh session{}.", stays.unwrap_or_default()));
+        }
+        None => ui.status("This session is fresh: nothing was said yet."),
+    }
+}
+
+fn sessions(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    rest: &str,
+) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let session = dialogue.as_ref().and_then(Dialogue::session);
+    let current = session.map(|session| session.entry());
+    if rest.is_empty() {
+        if let Some(session) = session.filter(|session| session.exists()) {
+            let title = escape(&session.title()).into_owned();
+            ui.data(&format!("    {} {title} · this one", session.id()));
+        }
+        if !hub::list(workshop, current.as_ref()).is_empty() {
+            let note = "/sessions N, or the id, goes on with one";
+            ui.status(&ui.status_styles().paint(Label::Quiet, note));
+        }
+        return Ok(());
+    }
+    let store = workshop.store();
+    let numbered = rest.parse::<usize>().ok().and_then(|number| {
+        let others = store.entries(false).into_iter();
+        let mut others = others.filter(|entry| Some(entry) != current.as_ref());
+        others.nth(number.checked_sub(1)?)
+    });
+    let entry = match numbered {
+        Some(entry) => entry,
+        None => store.find(Some(rest))?,
+    };
+    if Some(&entry) == current.as_ref() {
+        ui.status("That is this one.");
+        return Ok(());
+    }
+    let loaded = hub::resume(workshop, dialogue, &entry)?;
+    if let Some(dialogue) = dialogue {
+        hub::show_resumed(workshop, dialogue, &loaded);
+    }
+    Ok(())
+}
+
+fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
+    let session = dialogue.and_then(Dialogue::session);
+    match session.filter(|session| session.exists()) {
+        None => ui.status("There is no session yet: it begins with your first message."),
+        Some(session) if title.is_empty() => {
+            ui.status(&format!("It is called: {}", escape(&session.title())));
+        }
+        Some(session) => {
+            session.rename(title);
+            match session.take_trouble() {
+                Some(trouble) => ui.warn(&trouble),
+                None => ui.status(&format!("It is called: {}", escape(title))),
+            }
+        }
+    }
+}
+
+/// Goes on with a copy: of this session, or of another one, wherever it is open.
+fn fork_here(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    rest: &str,
+) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let store = workshop.store();
+    let entry = if rest.is_empty() {
+        let session = dialogue.as_ref().and_then(Dialogue::session);
+        match session.filter(|session| session.exists()) {
+            Some(session) => session.entry(),
+            None => {
+                ui.status("There is nothing to copy yet; /fork ID copies another session.");
+                return Ok(());
+            }
+        }
+    } else {
+        store.find(Some(rest))?
+    };
+    let (copy, loaded) = fork(workshop, &entry)?;
+    let (id, was) = (copy.id(), entry.id);
+    let is_this = rest.is_empty();
+    let dialogue = match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(Dialogue::begin(workshop)?),
+    };
+    dialogue.go_on_with(workshop, copy, &loaded);
+    if !is_this {
+        hub::show_resumed(workshop, dialogue, &loaded);
+    }
+    ui.status(&format!(
+        "This is {id} now, a copy of {was}, which stays as it is."
+    ));
+    Ok(())
+}
+
+/// `[md|json] [FILE]`: without a file one in the project is named after the title; `-` prints.
+fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
+    let (ui, settings) = (&workshop.ui, &workshop.settings);
+    let Some(dialogue) = dialogue.filter(|dialogue| !dialogue.messages().is_empty()) else {
+        ui.status("Nothing was said yet.");
+        return Ok(());
+    };
+    let (format, file) = understand(rest);
+    let loaded = dialogue.loaded();
+    let id = dialogue
+        .session()
+        .map_or_else(|| "chat".to_owned(), |session| session.id());
+    let text = render(&loaded, &id, format)?;
+    if file == Some("-") {
+        for line in crate::ui::stream::Filter::default().piece(&text).lines() {
+            ui.data(line);
+        }
+        return Ok(());
+    }
+    let extension = match format {
+        ExportFormat::Md => "md",
+        ExportFormat::Json => "json",
+    };
+    let path = match file {
+        Some(file) => settings.folders.resolve(file, &settings.project),
+        None => settings.project.join(file_name(&loaded, &id, extension)),
+    };
+    let short = settings.folders.short(&path);
+    if path.symlink_metadata().is_ok() && !may_replace(workshop, &short) {
+        ui.status(&format!("{} stays as it is.", escape(&short)));
+        return Ok(());
+    }
+    write(&path, &text)?;
+    ui.status(&format!("The conversation is in {}", escape(&short)));
+    Ok(())
+}
+
+/// Format and file; a format that is not named follows from the file's name.
+fn understand(rest: &str) -> (ExportFormat, Option<&str>) {
+    let (first, other) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let named = match first {
+        "md" | "markdown" => Some(ExportFormat::Md),
+        "json" => Some(ExportFormat::Json),
+        _ => None,
+    };
+    let file = if named.is_some() { other } else { rest }.trim();
+    let file = (!file.is_empty()).then_some(file);
+    let is_json = |file: &str| Path::new(file).extension().is_some_and(|it| it == "json");
+    let format = named.unwrap_or(match file {
+        Some(file) if is_json(file) => ExportFormat::Json,
+        _ => ExportFormat::Md,
+    });
+    (format, file)
+}
+
+fn may_replace(workshop: &Workshop, file: &str) -> bool {
+    if !workshop.asks() {
+        return false;
+    }
+    loop {
+        let question = format!("{} is there already. Replace it? y/n ", escape(file));
+        match workshop.ui.plain_line(&question) {
+            Typed::Line(line) => match line.trim() {
+                "y" | "yes" => return true,
+                "n" | "no" => return false,
+                _ => {}
+            },
+            Typed::Interrupted | Typed::End => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exports_are_understood() {
+        use ExportFormat::{Json, Md};
+        for (rest, format, file) in [
+            ("", Md, None),
+            ("md", Md, None),
+            ("json", Json, None),
+            ("-", Md, Some("-")),
+            ("json -", Json, Some("-")),
+            ("notes.md", Md, Some("notes.md")),
+            ("notes.json", Json, Some("notes.json")),
+            ("md notes.json", Md, Some("notes.json")),
+            ("my notes.md", Md, Some("my notes.md")),
+            ("json  my notes", Json, Some("my notes")),
+        ] {
+            assert_eq!(understand(rest), (format, file), "{rest:?}");
+        }
+    }
+}

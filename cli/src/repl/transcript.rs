@@ -1,0 +1,223 @@
+//! What was said last, shown again when a session is resumed.
+
+use dunlin_host::display::escape;
+use unicode_width::UnicodeWidthStr;
+
+use crate::message::{Message, Role};
+use crate::session::Loaded;
+use crate::turn::{CallRecord, CallState};
+use crate::ui::Ui;
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+
+/// Rows of the screen that are left for what stands around the transcript.
+const OTHER_ROWS: usize = 8;
+
+/// The fewest rows that are shown, however small the window is.
+const MIN_ROWS: usize = 6;
+
+/// Most rows of one message of the user.
+const MAX_SAID_ROWS: usize = 5;
+
+/// Shows the end of a conversation, as much as fits the screen: whole exchanges, and of the last one at least the
+/// end of the reply.
+pub fn show(ui: &Ui, loaded: &Loaded) {
+    let window = ui.window();
+    let room = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
+    let messages = &loaded.messages;
+    let start = first_shown(messages, room, window.columns);
+    let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    let said = |message: &&Message| message.role == Role::User;
+    let before = messages.iter().take(start).filter(said).count();
+    if before > 0 {
+        quiet(&format!("  … {before} earlier messages of yours: /history"));
+    }
+    for (index, message) in messages.iter().enumerate().skip(start) {
+        match message.role {
+            Role::User => {
+                for row in said_rows(&message.content, window.columns) {
+                    quiet(&row);
+                }
+            }
+            Role::Assistant => {
+                // What was said before its calls is short; the last reply may be a book.
+                let is_last = index + 1 == messages.len();
+                let left = if is_last { room } else { room / 2 };
+                reply(ui, &message.content, left, window.columns);
+                if message.partial {
+                    quiet("(interrupted)");
+                }
+                for (index, call) in message.tool_calls.iter().enumerate() {
+                    let entry = loaded.calls.iter().find(|entry| entry.id == call.id);
+                    let record = match entry {
+                        Some(entry) => entry.clone().into_record(),
+                        None => CallRecord {
+                            id: call.id.clone(),
+                            tool: call.name.clone(),
+                            arguments: serde_json::Value::Object(call.arguments.clone()),
+                            state: CallState::Cancelled,
+                            result: None,
+                            duration_ms: None,
+                            failure: None,
+                        },
+                    };
+                    ui.call(&record.view(index + 1));
+                }
+            }
+            Role::System | Role::Tool => {}
+        }
+    }
+}
+
+/// Where to begin: with a message of the user, so that all behind it fits; at the latest with the last one.
+fn first_shown(messages: &[Message], room: usize, columns: usize) -> usize {
+    let mut rows = 0;
+    let mut start = None;
+    for (index, message) in messages.iter().enumerate().rev() {
+        rows += match message.role {
+            Role::User => said_rows(&message.content, columns).len(),
+            Role::Assistant => rows_of(&message.content, columns) + message.tool_calls.len(),
+            Role::System | Role::Tool => 0,
+        };
+        if message.role == Role::User {
+            if start.is_some() && rows > room {
+                break;
+            }
+            start = Some(index);
+        }
+    }
+    start.unwrap_or_default()
+}
+
+/// How many rows a text takes.
+fn rows_of(text: &str, columns: usize) -> usize {
+    let rows = |line: &str| line.width().div_ceil(columns.max(1)).max(1);
+    text.trim().lines().map(rows).sum()
+}
+
+/// What the user said, behind the mark of the prompt.
+fn said_rows(content: &str, columns: usize) -> Vec<String> {
+    let lines: Vec<&str> = content.trim().lines().collect();
+    let shown = lines.iter().take(MAX_SAID_ROWS).enumerate();
+    let mut rows: Vec<String> = shown
+        .map(|(index, line)| {
+            let mark = if index == 0 { "› " } else { "  " };
+            let line = escape(&line.replace('\t', "    ")).into_owned();
+            fit(&format!("{mark}{line}"), columns.saturating_sub(1))
+        })
+        .collect();
+    if lines.len() > MAX_SAID_ROWS {
+        let more = lines.len() - MAX_SAID_ROWS;
+        rows.push(format!("  … {more} more lines"));
+    }
+    rows
+}
+
+/// A reply; of one that is too long its end.
+fn reply(ui: &Ui, content: &str, room: usize, columns: usize) {
+    let content = content.trim();
+    if content.is_empty() {
+        return;
+    }
+    let (left_out, rest) = end_of(content, room, columns);
+    if left_out > 0 {
+        let note = format!("  … {left_out} more lines before these: /show shows all of it");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
+    ui.reply_piece(&rest);
+    ui.end_reply();
+}
+
+/// The last lines that fit, and how many there are before them. Code stays code: what began before is begun anew.
+fn end_of(content: &str, room: usize, columns: usize) -> (usize, String) {
+    let lines: Vec<&str> = content.lines().collect();
+    let mut rows = 0;
+    let mut from = lines.len();
+    for (index, line) in lines.iter().enumerate().rev() {
+        rows += rows_of(line, columns);
+        if rows > room && from < lines.len() {
+            break;
+        }
+        from = index;
+    }
+    let (before, rest) = lines.split_at(from);
+    let fence = |line: &&&str| line.trim_start().starts_with("```");
+    let fences: Vec<&&str> = before.iter().filter(fence).collect();
+    let mut text = String::new();
+    if fences.len() % 2 == 1
+        && let Some(opening) = fences.last()
+    {
+        text.push_str(opening);
+        text.push('\n');
+    }
+    text.push_str(&rest.join("\n"));
+    (from, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::text(Role::User, text)
+    }
+
+    fn model(text: &str) -> Message {
+        Message::text(Role::Assistant, text)
+    }
+
+    #[test]
+    fn whole_exchanges_are_shown_as_far_as_they_fit() {
+        let messages = [
+            user("one"),
+            model("1\n2\n3"),
+            user("two"),
+            model("4"),
+            user("three"),
+            model(&"x\n".repeat(50)),
+        ];
+        let check = |count: usize, room: usize, expected: usize| {
+            assert_eq!(first_shown(&messages[..count], room, 80), expected);
+        };
+        check(4, 10, 0);
+        check(4, 6, 0);
+        check(4, 5, 2);
+        check(4, 2, 2);
+        check(4, 1, 2);
+        check(6, 20, 4);
+        check(0, 20, 0);
+        assert_eq!(first_shown(&[model("x")], 5, 80), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_long_reply_is_shown() {
+        let check = |text: &str, room: usize, expected: (usize, &str)| {
+            let (left_out, rest) = end_of(text, room, 10);
+            assert_eq!((left_out, rest.as_str()), expected, "{text:?}");
+        };
+        check("a\nb\nc", 5, (0, "a\nb\nc"));
+        check("a\nb\nc", 2, (1, "b\nc"));
+        check(
+            "0123456789012345678901234567890",
+            2,
+            (0, "0123456789012345678901234567890"),
+        );
+        check("a\n01234567890123456789\nb", 2, (2, "b"));
+        check(
+            "```rust\nfn a() {}\nfn b() {}\n```",
+            2,
+            (2, "```rust\nfn b() {}\n```"),
+        );
+        check("```\na\n```\nb\nc", 2, (3, "b\nc"));
+    }
+
+    #[test]
+    fn what_was_said_stays_in_its_rows() {
+        assert_eq!(said_rows("one\n\ttwo", 40), ["› one", "      two"]);
+        assert_eq!(said_rows("a\x1b[2Jb", 40), ["› a\\u{1b}[2Jb"]);
+        let rows = said_rows(&"line\n".repeat(9), 40);
+        assert_eq!(rows.len(), MAX_SAID_ROWS + 1);
+        assert_eq!(rows[MAX_SAID_ROWS], "  … 4 more lines");
+        assert!(said_rows(&"x".repeat(100), 20)[0].width() < 20);
+    }
+}

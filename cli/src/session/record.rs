@@ -1,0 +1,450 @@
+//! The lines of a session file.
+//!
+//! ```json
+//! {"type":"session","n":0,"time":"2026-01-31T12:00:00.000Z","session":{"format":1,"id":"k7mq2x9d",...}}
+//! {"type":"message","n":1,"time":"...","message":{"role":"user","content":"Read birds.txt"}}
+//! {"type":"stream","n":2,"text":"I will look"}
+//! {"type":"message","n":3,"time":"...","message":{"role":"assistant","content":"I will look.","tool_calls":[...]}}
+//! {"type":"call","n":4,"time":"...","call":{"id":"a","tool":"read_file","parameters":{...},"status":"completed",...}}
+//! ```
+//!
+//! Each line has a number, one more than the line before, which tells a line that is there twice and one that is
+//! missing. What streams in stands there until the assistant message that it became replaces it; the result of a
+//! call is the tool message that the model gets. A reader leaves out what it does not know and says so.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::message::Message;
+use crate::provider::Usage;
+use crate::turn::{CallRecord, CallState};
+
+/// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
+/// record is no such change.
+pub const FORMAT: u32 = 1;
+
+/// What stands in the first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// See [`FORMAT`].
+    pub format: u32,
+    /// What names the session.
+    pub id: String,
+    /// The folder it was begun in: its absolute path. What is no UTF-8 in it is replaced.
+    pub project: String,
+    /// The agent it was begun with.
+    pub agent: String,
+    /// Its model.
+    pub model: String,
+    /// The first words.
+    pub title: String,
+    /// Whether the title was chosen by the user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// The process that began it, for whoever finds it locked.
+    pub pid: u32,
+    /// The session it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallEntry {
+    /// The call's id in the assistant message.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with in the end: the user may have edited it.
+    pub parameters: Value,
+    /// How it ended.
+    pub status: CallState,
+    /// What went back to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it ran, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_time_ms: Option<u64>,
+}
+
+impl CallEntry {
+    /// The entry of a call that is over.
+    pub fn of(call: &CallRecord) -> CallEntry {
+        CallEntry {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            parameters: call.arguments.clone(),
+            status: call.state,
+            result: call.result.clone(),
+            error: call.failure.as_ref().map(ToString::to_string),
+            execution_time_ms: call.duration_ms,
+        }
+    }
+
+    /// The call as the chat knows it. Why it failed is in its result only.
+    pub fn into_record(self) -> CallRecord {
+        CallRecord {
+            id: self.id,
+            tool: self.tool,
+            arguments: self.parameters,
+            state: self.status,
+            result: self.result,
+            duration_ms: self.execution_time_ms,
+            failure: None,
+        }
+    }
+}
+
+/// The end of a turn. It repeats what a list of sessions wants to know, so that the end of a file tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEntry {
+    /// How many messages the conversation has, results included.
+    pub messages: usize,
+    /// How many of them were said by the user.
+    pub said: usize,
+    /// The title by now.
+    pub title: String,
+    /// Whether the user chose it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// What the turn has cost.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// Who answers from here on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speaker {
+    /// The agent.
+    pub agent: String,
+    /// The model.
+    pub model: String,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// The first line.
+    Head(Head),
+    /// A message of the conversation.
+    Message(Message),
+    /// The next piece of a reply that is not whole yet.
+    Stream(String),
+    /// A call is over.
+    Call(CallEntry),
+    /// A turn is over.
+    Turn(TurnEntry),
+    /// The user gave it a title.
+    Renamed(String),
+    /// Another agent or model answers.
+    Speaker(Speaker),
+    /// The conversation goes on behind its first so many messages.
+    Cut(usize),
+    /// The conversation is empty.
+    Cleared,
+    /// A process goes on with it.
+    Opened(u32),
+    /// It was left in order.
+    Closed,
+    /// Something that this version does not know.
+    Unknown(String),
+}
+
+/// Why a line is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It is no JSON, or not what its type says.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// What its type demands is missing.
+    #[error("a {0} without its content")]
+    Empty(String),
+}
+
+/// A line as it is written: what its type does not need is left out.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: Cow<'a, str>,
+    n: u64,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "time_or_none"
+    )]
+    time: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<Cow<'a, Head>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Cow<'a, Message>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<Cow<'a, CallEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<Cow<'a, TurnEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    speaker: Option<Cow<'a, Speaker>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keep: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+}
+
+/// What every version can read of every line.
+#[derive(Deserialize)]
+struct Outline {
+    #[serde(rename = "type")]
+    kind: String,
+    n: u64,
+}
+
+/// A record with its number and its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    /// The number.
+    pub n: u64,
+    /// When it was written; records of a stream have none.
+    pub time: Option<Timestamp>,
+    /// The record.
+    pub record: Record,
+}
+
+impl Record {
+    /// Adds the line of the record to `out`.
+    pub fn write(&self, n: u64, out: &mut Vec<u8>) {
+        let mut line = Line {
+            n,
+            ..Line::default()
+        };
+        let kind = match self {
+            Record::Head(head) => {
+                line.session = Some(Cow::Borrowed(head));
+                "session"
+            }
+            Record::Message(message) => return write_message(message, n, out),
+            Record::Stream(text) => {
+                line.text = Some(Cow::Borrowed(text));
+                "stream"
+            }
+            Record::Call(call) => {
+                line.call = Some(Cow::Borrowed(call));
+                "call"
+            }
+            Record::Turn(turn) => {
+                line.turn = Some(Cow::Borrowed(turn));
+                "turn"
+            }
+            Record::Renamed(title) => {
+                line.text = Some(Cow::Borrowed(title));
+                "renamed"
+            }
+            Record::Speaker(speaker) => {
+                line.speaker = Some(Cow::Borrowed(speaker));
+                "speaker"
+            }
+            Record::Cut(keep) => {
+                line.keep = Some(*keep);
+                "cut"
+            }
+            Record::Cleared => "cleared",
+            Record::Opened(pid) => {
+                line.pid = Some(*pid);
+                "opened"
+            }
+            Record::Closed => "closed",
+            Record::Unknown(kind) => kind,
+        };
+        line.kind = Cow::Borrowed(kind);
+        if !matches!(self, Record::Stream(_)) {
+            line.time = Some(now());
+        }
+        append(&line, out);
+    }
+
+    /// Understands a line, without its line end.
+    pub fn read(line: &[u8]) -> Result<Numbered, LineError> {
+        let line: Line<'_> = match serde_json::from_slice(line) {
+            Ok(line) => line,
+            Err(error) => {
+                // A record of a newer version may use the same names for something else.
+                let outline: Outline = serde_json::from_slice(line).map_err(|_| error)?;
+                if is_known(&outline.kind) {
+                    return Err(LineError::Empty(outline.kind));
+                }
+                return Ok(Numbered {
+                    n: outline.n,
+                    time: None,
+                    record: Record::Unknown(outline.kind),
+                });
+            }
+        };
+        let Line { n, time, kind, .. } = line;
+        let record = match kind.as_ref() {
+            "session" => line.session.map(|it| Record::Head(it.into_owned())),
+            "message" => line.message.map(|it| Record::Message(it.into_owned())),
+            "stream" => line.text.map(|it| Record::Stream(it.into_owned())),
+            "call" => line.call.map(|it| Record::Call(it.into_owned())),
+            "turn" => line.turn.map(|it| Record::Turn(it.into_owned())),
+            "renamed" => line.text.map(|it| Record::Renamed(it.into_owned())),
+            "speaker" => line.speaker.map(|it| Record::Speaker(it.into_owned())),
+            "cut" => line.keep.map(Record::Cut),
+            "cleared" => Some(Record::Cleared),
+            "opened" => line.pid.map(Record::Opened),
+            "closed" => Some(Record::Closed),
+            _ => Some(Record::Unknown(kind.as_ref().to_owned())),
+        };
+        let record = record.ok_or_else(|| LineError::Empty(kind.into_owned()))?;
+        Ok(Numbered { n, time, record })
+    }
+}
+
+/// Adds the line of a message to `out`: the same as that of its record, without a copy of it.
+pub fn write_message(message: &Message, n: u64, out: &mut Vec<u8>) {
+    let line = Line {
+        kind: Cow::Borrowed("message"),
+        n,
+        time: Some(now()),
+        message: Some(Cow::Borrowed(message)),
+        ..Line::default()
+    };
+    append(&line, out);
+}
+
+fn append(line: &Line<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    // Texts, numbers and maps with texts as keys: there is nothing in a record that JSON cannot say.
+    if serde_json::to_writer(&mut *out, line).is_err() {
+        return out.truncate(start);
+    }
+    out.push(b'\n');
+}
+
+fn is_known(kind: &str) -> bool {
+    matches!(
+        kind,
+        "session"
+            | "message"
+            | "stream"
+            | "call"
+            | "turn"
+            | "renamed"
+            | "speaker"
+            | "cut"
+            | "cleared"
+            | "opened"
+            | "closed"
+    )
+}
+
+/// Now, to the millisecond: nobody reads more of it.
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+/// A time that cannot be read does not make a message worthless.
+fn time_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    let value = Value::deserialize(from)?;
+    Ok(value.as_str().and_then(|text| text.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Role;
+
+    #[test]
+    fn records_come_back_as_they_were() {
+        let head = Head {
+            format: FORMAT,
+            id: "k7mq2x9d".to_owned(),
+            project: "/home/ada/shore".to_owned(),
+            agent: "assistant".to_owned(),
+            model: "small".to_owned(),
+            title: "Birds \u{1b}".to_owned(),
+            named: false,
+            pid: 7,
+            forked_from: None,
+        };
+        let call = CallEntry {
+            id: "a".to_owned(),
+            tool: "read_file".to_owned(),
+            parameters: serde_json::json!({"path": "a"}),
+            status: CallState::Completed,
+            result: Some("text".to_owned()),
+            error: None,
+            execution_time_ms: Some(3),
+        };
+        let turn = TurnEntry {
+            messages: 4,
+            said: 1,
+            title: "Birds".to_owned(),
+            named: true,
+            usage: Usage::default(),
+        };
+        let speaker = Speaker {
+            agent: "other".to_owned(),
+            model: "large".to_owned(),
+        };
+        for (number, record) in [
+            Record::Head(head),
+            Record::Message(Message::text(Role::User, "one\ntwo\u{0}")),
+            Record::Stream("a \"piece\"".to_owned()),
+            Record::Call(call),
+            Record::Turn(turn),
+            Record::Renamed("Sandpipers".to_owned()),
+            Record::Speaker(speaker),
+            Record::Cut(2),
+            Record::Cleared,
+            Record::Opened(8),
+            Record::Closed,
+            Record::Unknown("condensed".to_owned()),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut out = Vec::new();
+            record.write(number as u64, &mut out);
+            assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let read = Record::read(out.trim_ascii_end()).unwrap();
+            assert_eq!((read.n, &read.record), (number as u64, &record));
+            assert_eq!(
+                read.time.is_none(),
+                matches!(record, Record::Stream(_)),
+                "{record:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_newer_version_writes_is_known_to_be_unknown() {
+        let check = |line: &str, expected: &str| {
+            let read = Record::read(line.as_bytes());
+            let found = match read {
+                Ok(Numbered { record, .. }) => format!("{record:?}"),
+                Err(_) => "no record".to_owned(),
+            };
+            assert_eq!(found, expected, "{line}");
+        };
+        check(r#"{"type":"star","n":3}"#, r#"Unknown("star")"#);
+        check(
+            r#"{"type":"star","n":3,"text":{"new":1},"time":7}"#,
+            r#"Unknown("star")"#,
+        );
+        check(r#"{"type":"closed","n":3,"why":"tired"}"#, "Closed");
+        check(r#"{"type":"closed","n":3,"time":"yesterday"}"#, "Closed");
+        check(r#"{"type":"stream","n":3,"text":7}"#, "no record");
+        check(r#"{"type":"stream","n":3}"#, "no record");
+        check(r#"{"type":"stream","n":-3,"text":"x"}"#, "no record");
+        check(r#"{"n":3}"#, "no record");
+        check("[]", "no record");
+        check("", "no record");
+    }
+}

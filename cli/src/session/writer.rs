@@ -1,0 +1,533 @@
+//! The session that is open: it is locked, and what happens is added to its file as it happens.
+//!
+//! What is in the conversation and not in the file yet is found by comparing the two, so nothing that failed once is
+//! forgotten: it is written with what comes next.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::reader::{self, Loaded};
+use super::record::{CallEntry, FORMAT, Head, Record, Speaker, TurnEntry, write_message};
+use super::store::{Entry, Store, StoreError, sync_folder};
+use super::title_of;
+use crate::message::{Conversation, Message, Role};
+use crate::provider::Usage;
+use crate::turn::{CallRecord, Journal};
+
+/// How much of a line that is being streamed may wait, in bytes: less than a row of the narrowest window in which a
+/// chat can be read, so that no whole row of the screen is missing in the file.
+const MAX_WAITING_BYTES: usize = 32;
+
+/// Ids that are tried for a new file. One is taken with next to no chance; a hundred are taken where something is wrong.
+const ID_TRIES: usize = 100;
+
+/// The session of a conversation. Its file is made with the first message, and closed when it is dropped.
+#[derive(Debug)]
+pub struct Session(RefCell<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    entry: Entry,
+    /// What the first line says; its title comes with the first message.
+    head: Head,
+    /// Whether there is a file of it, open or not.
+    exists: bool,
+    /// The file, open for appending and locked.
+    file: Option<File>,
+    /// The number of the next record.
+    next: u64,
+    /// How many messages of the conversation stand in the file.
+    written: usize,
+    /// The calls whose results stand in the file but not yet in the conversation.
+    covered: HashSet<String>,
+    /// What streamed in and is not written yet.
+    waiting: String,
+    /// Who answers, as the file has it.
+    speaker: Speaker,
+    /// Whether the file ends within a line.
+    torn: bool,
+    /// Whether this process has written to the file.
+    begun: bool,
+    /// Whether the folder knows the file for good.
+    settled: bool,
+    trouble: Trouble,
+}
+
+/// What is wrong with the disk.
+#[derive(Debug, Default)]
+struct Trouble {
+    /// Whether the last record could not be written.
+    failing: bool,
+    /// What the user has not been told yet.
+    untold: Option<String>,
+    /// What went wrong with a sync.
+    sync: Arc<Mutex<Option<io::Error>>>,
+}
+
+/// Makes sure that the disk has what was written so far. Takes some milliseconds: to be run beside the chat.
+#[derive(Debug)]
+pub struct Sync {
+    file: File,
+    folder: Option<PathBuf>,
+    failed: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Sync {
+    /// Waits for the disk. What goes wrong is said by [`Session::take_trouble`].
+    pub fn run(self) {
+        let folder = self.folder.as_deref();
+        let synced = self
+            .file
+            .sync_data()
+            .and_then(|()| folder.map_or(Ok(()), sync_folder));
+        if let Err(error) = synced {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    }
+}
+
+impl Session {
+    /// A session that begins with the next message. Touches nothing.
+    pub fn fresh(store: &Store, id: &str, speaker: Speaker) -> Session {
+        let head = Head {
+            format: FORMAT,
+            id: id.to_owned(),
+            project: store.project_name(),
+            agent: speaker.agent.clone(),
+            model: speaker.model.clone(),
+            title: String::new(),
+            named: false,
+            pid: std::process::id(),
+            forked_from: None,
+        };
+        Session(RefCell::new(Inner {
+            entry: store.entry(id),
+            store: store.clone(),
+            head,
+            exists: false,
+            file: None,
+            next: 0,
+            written: 0,
+            covered: HashSet::new(),
+            waiting: String::new(),
+            speaker,
+            torn: false,
+            begun: false,
+            settled: false,
+            trouble: Trouble::default(),
+        }))
+    }
+
+    /// Opens a session to go on with it. Nothing is written before something happens in it. A file that can only be
+    /// read is read; that it takes nothing is said once it should.
+    ///
+    /// # Errors
+    /// Another Dunlin has it open, or it cannot be read.
+    pub fn open(store: &Store, entry: &Entry) -> Result<(Session, Loaded), StoreError> {
+        let failed = |source: io::Error| StoreError::Read {
+            id: entry.id.clone(),
+            path: entry.path.clone(),
+            source: source.into(),
+        };
+        let file = open_to_append(entry);
+        let (file, loaded) = match file {
+            Ok(file) => {
+                let metadata = file.metadata().map_err(failed)?;
+                if !metadata.is_file() {
+                    return Err(failed(io::Error::other("it is no regular file")));
+                }
+                lock(&file, entry)?;
+                // Somebody may have removed it before it was locked.
+                if file.metadata().map_err(failed)?.nlink() == 0 {
+                    return Err(failed(io::ErrorKind::NotFound.into()));
+                }
+                let reader = BufReader::with_capacity(64 * 1024, &file);
+                let loaded = reader::read(reader).map_err(|source| StoreError::Read {
+                    id: entry.id.clone(),
+                    path: entry.path.clone(),
+                    source,
+                })?;
+                (Some(file), loaded)
+            }
+            // Whatever is wrong with it, reading says so.
+            Err(_) => (None, entry.load()?),
+        };
+        let session = Session::fresh(
+            store,
+            &entry.id,
+            loaded.speaker.clone().unwrap_or(Speaker {
+                agent: String::new(),
+                model: String::new(),
+            }),
+        );
+        {
+            let mut inner = session.0.borrow_mut();
+            inner.entry = entry.clone();
+            inner.exists = true;
+            inner.settled = true;
+            inner.file = file;
+            inner.next = loaded.next;
+            inner.written = loaded.complete;
+            inner.torn = !loaded.ends_with_line;
+            inner.head.title.clone_from(&loaded.title);
+            inner.head.named = loaded.named;
+        }
+        Ok((session, loaded))
+    }
+
+    /// Makes a copy of a conversation, on the disk when this returns.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn fork(
+        store: &Store,
+        id: &str,
+        from: &Entry,
+        loaded: &Loaded,
+    ) -> Result<Session, StoreError> {
+        let speaker = loaded.speaker.clone().unwrap_or(Speaker {
+            agent: String::new(),
+            model: String::new(),
+        });
+        let session = Session::fresh(store, id, speaker);
+        let written = {
+            let mut inner = session.0.borrow_mut();
+            inner.head.forked_from = Some(from.id.clone());
+            inner.head.title.clone_from(&loaded.title);
+            inner.head.named = loaded.named;
+            let mut out = Vec::new();
+            let mut n = inner.next;
+            inner.write_head(&mut n, &mut out);
+            for message in &loaded.messages {
+                write_message(message, n, &mut out);
+                n += 1;
+            }
+            for call in &loaded.calls {
+                add(&Record::Call(call.clone()), &mut n, &mut out);
+            }
+            let turn = inner.turn(&loaded.messages, loaded.usage);
+            add(&turn, &mut n, &mut out);
+            inner.written = loaded.messages.len();
+            inner.append(&out, n)
+        };
+        match written {
+            Ok(()) => Ok(session),
+            Err(source) => Err(StoreError::Write {
+                action: "write",
+                id: id.to_owned(),
+                path: session.0.borrow().entry.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// What names it.
+    pub fn id(&self) -> String {
+        self.0.borrow().entry.id.clone()
+    }
+
+    /// What it is called; empty before the first message.
+    pub fn title(&self) -> String {
+        self.0.borrow().head.title.clone()
+    }
+
+    /// Whether there is a file of it.
+    pub fn exists(&self) -> bool {
+        self.0.borrow().exists
+    }
+
+    /// Whether the file lacks something that could not be written.
+    pub fn is_failing(&self) -> bool {
+        self.0.borrow().trouble.failing
+    }
+
+    /// Where it is kept.
+    pub fn entry(&self) -> Entry {
+        self.0.borrow().entry.clone()
+    }
+
+    /// Gives it a title.
+    pub fn rename(&self, title: &str) {
+        let mut inner = self.0.borrow_mut();
+        title.clone_into(&mut inner.head.title);
+        inner.head.named = true;
+        inner.note(&Record::Renamed(title.to_owned()));
+    }
+
+    /// Says who answers from now on; written with the next message if that is somebody else than before.
+    pub fn speaks(&self, agent: &str, model: &str) {
+        let mut inner = self.0.borrow_mut();
+        inner.head.agent = agent.to_owned();
+        inner.head.model = model.to_owned();
+    }
+
+    /// The conversation goes on behind its first `keep` messages.
+    pub fn cut(&self, keep: usize) {
+        let mut inner = self.0.borrow_mut();
+        inner.written = inner.written.min(keep);
+        inner.covered.clear();
+        inner.note(&Record::Cut(keep));
+    }
+
+    /// The conversation was forgotten.
+    pub fn clear(&self) {
+        let mut inner = self.0.borrow_mut();
+        inner.written = 0;
+        inner.covered.clear();
+        if !inner.head.named {
+            inner.head.title.clear();
+        }
+        inner.note(&Record::Cleared);
+    }
+
+    /// A turn is over. The answer makes sure that the disk has it.
+    pub fn turn_ended(&self, conversation: &Conversation, usage: Usage) -> Option<Sync> {
+        let mut inner = self.0.borrow_mut();
+        let turn = inner.turn(conversation.messages(), usage);
+        inner.note(&turn);
+        let file = inner.file.as_ref()?.try_clone().ok()?;
+        let folder = (!inner.settled).then(|| inner.store.folder().to_path_buf());
+        inner.settled = true;
+        Some(Sync {
+            file,
+            folder,
+            failed: Arc::clone(&inner.trouble.sync),
+        })
+    }
+
+    /// What the user should know about the file, and has not been told.
+    pub fn take_trouble(&self) -> Option<String> {
+        let mut inner = self.0.borrow_mut();
+        let failed = inner.trouble.sync.lock();
+        let failed = failed.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(error) = failed {
+            inner.failed(&error);
+        }
+        inner.trouble.untold.take()
+    }
+}
+
+impl Journal for Session {
+    fn text(&self, piece: &str) {
+        let mut inner = self.0.borrow_mut();
+        inner.waiting.push_str(piece);
+        if inner.waiting.len() >= MAX_WAITING_BYTES || piece.contains('\n') {
+            let text = std::mem::take(&mut inner.waiting);
+            // What cannot be written now comes with the whole message.
+            if !inner.trouble.failing {
+                inner.note(&Record::Stream(text));
+            }
+        }
+    }
+
+    fn keep(&self, conversation: &Conversation, ended: &[CallRecord]) {
+        self.0.borrow_mut().keep(conversation.messages(), ended);
+    }
+}
+
+impl Inner {
+    fn keep(&mut self, messages: &[Message], ended: &[CallRecord]) {
+        let mut out = Vec::new();
+        let mut n = self.next;
+        if messages.len() < self.written {
+            add(&Record::Cut(messages.len()), &mut n, &mut out);
+            self.written = messages.len();
+        }
+        let new = messages.get(self.written..).unwrap_or_default();
+        if new.is_empty() && ended.is_empty() && out.is_empty() {
+            return;
+        }
+        if self.head.title.is_empty() {
+            let said = messages.iter().find(|message| message.role == Role::User);
+            self.head.title = said.map_or_else(String::new, |said| title_of(&said.content));
+        }
+        if self.exists {
+            let speaker = Speaker {
+                agent: self.head.agent.clone(),
+                model: self.head.model.clone(),
+            };
+            if speaker != self.speaker && !speaker.agent.is_empty() {
+                add(&Record::Speaker(speaker.clone()), &mut n, &mut out);
+                self.speaker = speaker;
+            }
+        } else {
+            self.write_head(&mut n, &mut out);
+        }
+        let mut covered = self.covered.clone();
+        covered.extend(ended.iter().map(|call| call.id.clone()));
+        for message in new {
+            let call = message.tool_call_id.as_ref();
+            if message.role == Role::Tool && call.is_some_and(|id| covered.remove(id)) {
+                continue;
+            }
+            if message.role == Role::Assistant {
+                // The message is what the stream became.
+                self.waiting.clear();
+            }
+            write_message(message, n, &mut out);
+            n += 1;
+        }
+        for call in ended {
+            add(&Record::Call(CallEntry::of(call)), &mut n, &mut out);
+        }
+        match self.append(&out, n) {
+            Ok(()) => {
+                self.written = messages.len();
+                self.covered = covered;
+                if std::mem::take(&mut self.trouble.failing) {
+                    let told = "the session is saved again, with all that was missing";
+                    self.trouble.untold = Some(told.to_owned());
+                }
+            }
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Adds one record to a session that has a file.
+    fn note(&mut self, record: &Record) {
+        if !self.exists {
+            return;
+        }
+        let mut out = Vec::new();
+        let mut n = self.next;
+        add(record, &mut n, &mut out);
+        if let Err(error) = self.append(&out, n) {
+            self.failed(&error);
+        }
+    }
+
+    fn write_head(&self, n: &mut u64, out: &mut Vec<u8>) {
+        add(&Record::Head(self.head.clone()), n, out);
+    }
+
+    fn turn(&self, messages: &[Message], usage: Usage) -> Record {
+        let said = messages.iter().filter(|message| message.role == Role::User);
+        Record::Turn(TurnEntry {
+            messages: messages.len(),
+            said: said.count(),
+            title: self.head.title.clone(),
+            named: self.head.named,
+            usage,
+        })
+    }
+
+    /// Writes lines with one call; `next` is the number behind them.
+    fn append(&mut self, lines: &[u8], next: u64) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(lines.len() + 64);
+        let mut n = next;
+        if self.torn {
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(lines);
+        if self.exists && !self.begun {
+            // Behind the rest: numbers stay in order.
+            add(&Record::Opened(std::process::id()), &mut n, &mut bytes);
+        }
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None if self.exists => {
+                let file = open_to_append(&self.entry)?;
+                lock(&file, &self.entry).map_err(io::Error::other)?;
+                file
+            }
+            None => self.create()?,
+        };
+        let written = file.write_all(&bytes);
+        self.file = Some(file);
+        // A part of it may be there.
+        self.torn = written.is_err();
+        written?;
+        self.next = n;
+        self.begun = true;
+        if !std::mem::replace(&mut self.exists, true) {
+            self.store.remember(&self.entry);
+        }
+        Ok(())
+    }
+
+    /// Makes the file. An id that is taken is replaced by another one.
+    fn create(&mut self) -> io::Result<File> {
+        self.store.make_folder()?;
+        let mut tries = 0;
+        loop {
+            let made = OpenOptions::new()
+                .create_new(true)
+                .append(true)
+                .mode(0o600)
+                .open(&self.entry.path);
+            match made {
+                Ok(file) => {
+                    // Nobody else knows it yet; where locks do not work, nothing is lost by going on.
+                    let _ = file.try_lock();
+                    return Ok(file);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < ID_TRIES => {
+                    tries += 1;
+                    self.entry = self.store.entry(&Store::new_id());
+                    self.head.id.clone_from(&self.entry.id);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        if !std::mem::replace(&mut self.trouble.failing, true) {
+            self.trouble.untold = Some(format!(
+                "the session cannot be saved in {}: {error}; the chat goes on, and it is tried again with each message",
+                self.entry.path.display()
+            ));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if !self.begun {
+            return;
+        }
+        self.note(&Record::Closed);
+        if let Some(file) = &self.file {
+            // There is nobody left to tell.
+            let _ = file.sync_data();
+        }
+    }
+}
+
+fn add(record: &Record, n: &mut u64, out: &mut Vec<u8>) {
+    record.write(*n, out);
+    *n += 1;
+}
+
+/// Opens without waiting for whoever is at the other end, should it be a pipe.
+fn open_to_append(entry: &Entry) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .append(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(&entry.path)
+}
+
+/// Takes the lock, which ends with the process, however that ends. A file system that has no locks is no obstacle.
+fn lock(file: &File, entry: &Entry) -> Result<(), StoreError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let pid = entry.load().ok().and_then(|loaded| loaded.pid);
+            Err(StoreError::Locked {
+                id: entry.id.clone(),
+                pid,
+            })
+        }
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! What keeps a turn while it happens, so that its end, whatever that is, loses nothing.
+
+use super::call::CallRecord;
+use super::machine::Turn;
+use crate::message::Conversation;
+
+/// Keeps what happens. Called in place after each event: it must not block for longer than a short write
+/// takes, and what goes wrong is its own to remember.
+pub trait Journal {
+    /// A piece of a reply that may never be whole. The message that it becomes comes with
+    /// [`Journal::keep`].
+    fn text(&self, piece: &str);
+
+    /// Something happened: the conversation as it is now, and the calls that have ended since the last time.
+    /// Their results may be in the conversation already, or come into it later.
+    fn keep(&self, conversation: &Conversation, ended: &[CallRecord]);
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoJournal;
+
+impl Journal for NoJournal {
+    fn text(&self, _piece: &str) {}
+    fn keep(&self, _conversation: &Conversation, _ended: &[CallRecord]) {}
+}
+
+/// Tells a journal what is new in a turn.
+pub(super) struct Teller<'a> {
+    journal: Option<&'a dyn Journal>,
+    /// Which calls it was told of, by their numbers.
+    told: Vec<bool>,
+}
+
+impl<'a> Teller<'a> {
+    /// Without a journal nothing is told.
+    pub(super) fn new(journal: Option<&'a dyn Journal>) -> Teller<'a> {
+        Teller {
+            journal,
+            told: Vec::new(),
+        }
+    }
+
+    /// To be called after every event but pieces of text.
+    pub(super) fn tell(&mut self, turn: &Turn<'_>) {
+        let Some(journal) = self.journal else {
+            return;
+        };
+        let calls = turn.calls();
+        self.told.resize(calls.len(), false);
+        let mut ended = Vec::new();
+        for (call, told) in calls.iter().zip(&mut self.told) {
+            if call.state.is_settled() && !std::mem::replace(told, true) {
+                ended.push(call.record());
+            }
+        }
+        journal.keep(turn.conversation(), &ended);
+    }
+}
