@@ -302,29 +302,46 @@ impl Described {
 impl DescribedTool {
     /// Checks arguments against the schema: what does not fit, and where.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
-        let validator = self.validator.get_or_init(|| {
-            jsonschema::options()
-                // The linear engine: a plugin's pattern must not be able to hang the host.
-                .with_pattern_options(
-                    jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
-                )
-                .build(&self.tool.parameters)
-                .map_err(|e| e.to_string())
-        });
-        let validator = validator
-            .as_ref()
-            .map_err(|e| format!("its schema cannot be used: {e}"))?;
-        match validator.iter_errors(arguments).next() {
-            None => Ok(()),
-            Some(error) => {
-                let at = error.instance_path().to_string();
-                let place = if at.is_empty() {
-                    String::new()
-                } else {
-                    format!(" (at {at})")
-                };
-                Err(format!("{error}{place}"))
-            }
+        let validator = self.validator.get_or_init(|| validator(&self.tool));
+        check(validator.as_ref(), arguments)
+    }
+}
+
+impl Tool {
+    /// Checks arguments against the schema, as it is done before a call runs. Compiles the schema each time.
+    ///
+    /// # Errors
+    /// What does not fit, and where; or that the schema cannot be used.
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        check(validator(self).as_ref(), arguments)
+    }
+}
+
+fn validator(tool: &Tool) -> Result<jsonschema::Validator, String> {
+    jsonschema::options()
+        // The linear engine: a plugin's pattern must not be able to hang the host.
+        .with_pattern_options(
+            jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
+        )
+        .build(&tool.parameters)
+        .map_err(|e| e.to_string())
+}
+
+fn check(
+    validator: Result<&jsonschema::Validator, &String>,
+    arguments: &Value,
+) -> Result<(), String> {
+    let validator = validator.map_err(|e| format!("its schema cannot be used: {e}"))?;
+    match validator.iter_errors(arguments).next() {
+        None => Ok(()),
+        Some(error) => {
+            let at = error.instance_path().to_string();
+            let place = if at.is_empty() {
+                String::new()
+            } else {
+                format!(" (at {at})")
+            };
+            Err(format!("{error}{place}"))
         }
     }
 }
