@@ -16,7 +16,10 @@ use super::{Finish, ReplyEnd, StreamEvent, Usage};
 
 /// Where reasoning is found, in the order in which a chunk is searched. A reply that sends it twice
 /// is shown it once: the first field that had some is kept to.
-const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+const REASONING_FIELDS: [&str; 4] = ["reasoning_content", "reasoning", "thinking", DETAILS];
+
+/// Reasoning in parts. It cannot be sent back as the text that it is kept as.
+const DETAILS: &str = "reasoning_details";
 
 /// A failure that the server reported within a reply that began well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,15 +119,13 @@ impl Assembly {
         let mut rest = payload;
         loop {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-            let mut failed = false;
-            for value in values.by_ref() {
-                match value {
-                    Ok(value) => self.chunk(&value, out)?,
-                    Err(_) => failed = true,
+            // The offset is that of the damaged value only until it is asked for another one.
+            loop {
+                match values.next() {
+                    Some(Ok(value)) => self.chunk(&value, out)?,
+                    Some(Err(_)) => break,
+                    None => return Ok(()),
                 }
-            }
-            if !failed {
-                return Ok(());
             }
             if !self.damaged {
                 self.damaged = true;
@@ -200,7 +201,16 @@ impl Assembly {
         if let Some((field, text)) = self.reasoning(delta) {
             self.spoken = true;
             self.reasoning_field = Some(field);
+            let field = if field == DETAILS { "reasoning" } else { field };
             out.push(StreamEvent::Reasoning { field, text });
+        }
+        let thoughts = delta.get("content").map(thoughts_of).unwrap_or_default();
+        if !thoughts.is_empty() {
+            self.spoken = true;
+            out.push(StreamEvent::Reasoning {
+                field: "reasoning_content",
+                text: thoughts,
+            });
         }
         for field in ["content", "refusal"] {
             let text = delta.get(field).map(text_of).unwrap_or_default();
@@ -235,6 +245,16 @@ impl Assembly {
     }
 }
 
+/// The thoughts among the parts of a content.
+fn thoughts_of(content: &Value) -> String {
+    let parts = content.as_array().map_or(&[][..], Vec::as_slice);
+    parts
+        .iter()
+        .filter_map(|part| part.get("thinking"))
+        .map(text_of)
+        .collect()
+}
+
 /// A text, or the texts of an array of parts.
 fn text_of(content: &Value) -> String {
     match content {
@@ -242,8 +262,10 @@ fn text_of(content: &Value) -> String {
         Value::Array(parts) => parts
             .iter()
             .filter_map(|part| {
+                let text = |field| part.get(field).and_then(Value::as_str);
                 part.as_str()
-                    .or_else(|| part.get("text").and_then(Value::as_str))
+                    .or_else(|| text("text"))
+                    .or_else(|| text("summary"))
             })
             .collect(),
         _ => String::new(),

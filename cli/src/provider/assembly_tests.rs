@@ -163,6 +163,24 @@ fn reasoning_has_several_names() {
         ],
         &["reasoning hm", "reasoning  so", "text Hi", "Complete"],
     );
+    check(
+        "in parts",
+        &[
+            delta(
+                json!({"reasoning_details": [{"type": "reasoning.text", "text": "hm"}, {"summary": " so"}, 7]}),
+            ),
+            delta(
+                json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "ah"}]}, {"type": "text", "text": "Hi"}]}),
+            ),
+            finish("stop"),
+        ],
+        &[
+            "reasoning hm so",
+            "reasoning_content ah",
+            "text Hi",
+            "Complete",
+        ],
+    );
 }
 
 #[test]
@@ -219,6 +237,14 @@ fn damage() {
             json!(format!(
                 "{{\"choices\":[{{\"delta\":{{\"content\":data: {hi}"
             )),
+            finish("stop"),
+        ],
+        &[skipped, "text Hi", "Complete"],
+    );
+    check(
+        "one begun, and cut within a text",
+        &[
+            json!(format!("{{\"choices\":[{{\"delta\":{{\"contdata: {hi}")),
             finish("stop"),
         ],
         &[skipped, "text Hi", "Complete"],
