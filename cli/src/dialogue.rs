@@ -1,7 +1,7 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::{Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
@@ -27,6 +27,7 @@ use crate::turn::{
 use crate::ui::Ui;
 use crate::ui::output::Tail;
 use crate::ui::style::Label;
+use crate::ui::suspicion::Suspicion;
 use crate::ui::terminal::TurnMode;
 use crate::workshop::Workshop;
 
@@ -383,12 +384,16 @@ pub struct Presenter {
     output: Mutex<Tail>,
     /// Whether a wait before another request is being shown.
     waits: AtomicBool,
+    /// What of a reply waits, where it goes into a pipe.
+    suspicion: Option<Mutex<Suspicion>>,
 }
 
 impl Presenter {
     /// Shows turns with this object.
     pub fn new(ui: Arc<Ui>) -> Presenter {
+        let piped = !ui.streams().output;
         Presenter {
+            suspicion: piped.then(Mutex::default),
             ui,
             shows_reply: true,
             current: Mutex::default(),
@@ -396,6 +401,10 @@ impl Presenter {
             waits: AtomicBool::new(false),
         }
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Progress for Presenter {
@@ -424,8 +433,28 @@ impl Progress for Presenter {
 
 impl Frontend for Presenter {
     fn text(&self, piece: &str) {
-        if self.shows_reply {
-            self.ui.reply_piece(piece);
+        if !self.shows_reply {
+            return;
+        }
+        match &self.suspicion {
+            Some(suspicion) => {
+                let piece = locked(suspicion).piece(piece);
+                if !piece.is_empty() {
+                    self.ui.reply_piece(&piece);
+                }
+            }
+            None => self.ui.reply_piece(piece),
+        }
+    }
+
+    fn was_reasoning(&self) {
+        match &self.suspicion {
+            Some(suspicion) => locked(suspicion).confirm(),
+            None if self.shows_reply => {
+                self.ui.end_reply();
+                self.notice("(so far the model was thinking)");
+            }
+            None => {}
         }
     }
 
@@ -434,6 +463,12 @@ impl Frontend for Presenter {
     }
 
     fn reply_ended(&self) {
+        if let Some(suspicion) = &self.suspicion {
+            let rest = std::mem::take(&mut *locked(suspicion)).rest();
+            if self.shows_reply && !rest.is_empty() {
+                self.ui.reply_piece(&rest);
+            }
+        }
         self.ui.end_reply();
     }
 

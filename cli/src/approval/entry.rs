@@ -53,6 +53,16 @@ impl Entry {
             problem: call.problem.as_ref().map(ToString::to_string),
             ..Entry::asked(question)
         };
+        if call.edited {
+            // What the user wrote is what the user meant.
+        } else if call.recovered {
+            let notice = "The model wrote this call as text.".to_owned();
+            entry.question.notices.push(notice);
+        } else if call.repaired {
+            let notice =
+                "The model wrote the arguments in broken JSON; this is how they were read.";
+            entry.question.notices.push(notice.to_owned());
+        }
         if let Some(Standing::Allowed) = planned.map(|plan| &plan.standing)
             && call.state == CallState::Asking
         {

@@ -141,11 +141,7 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
     let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
     };
-    let call = ProposedCall {
-        id: "by-hand".to_owned(),
-        tool,
-        arguments: Ok(arguments),
-    };
+    let call = ProposedCall::new("by-hand", tool, arguments);
     let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
     let approver = approver(workshop, &[], Recall::default());

@@ -1,15 +1,20 @@
 //! Reads the arguments of a call as models and servers really write them.
 //!
-//! Nothing is guessed here that could change what a call does: what is taken is a value that stands
-//! in the text, whole. Everything else goes back to the model as an error.
+//! What is taken is a value that stands in the text, whole. Where it is no JSON but the slip can only be meant in
+//! one way, it is [mended](super::repair) and marked, so that the user is told. Everything else goes back to the
+//! model as an error.
 
 use serde_json::{Map, Value};
+
+use super::repair::mend;
 
 /// What a text of arguments is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Arguments {
     /// An object.
     Read(Map<String, Value>),
+    /// An object, once the text was mended.
+    Repaired(Map<String, Value>),
     /// The beginning of one: the reply was cut, whatever reason the server gave.
     Unfinished,
     /// Something else.
@@ -31,7 +36,7 @@ fn read_values(text: &str, may_be_quoted: bool) -> Arguments {
             // Some servers send the opening brace twice.
             return match text.trim_start().strip_prefix('{') {
                 Some(rest) if rest.trim_start().starts_with('{') => read_values(rest, false),
-                _ => Arguments::Malformed(format!("not valid JSON: {error}")),
+                _ => repaired(text, &error),
             };
         }
     };
@@ -47,6 +52,15 @@ fn read_values(text: &str, may_be_quoted: bool) -> Arguments {
         Value::Null => Arguments::Read(Map::new()),
         Value::String(quoted) if may_be_quoted => read_values(&quoted, false),
         other => Arguments::Malformed(format!("a JSON object is needed, not {}", kind(&other))),
+    }
+}
+
+fn repaired(text: &str, error: &serde_json::Error) -> Arguments {
+    let mended = mend(text);
+    match serde_json::from_str(&mended) {
+        Ok(arguments) => Arguments::Repaired(arguments),
+        Err(error) if error.is_eof() => Arguments::Unfinished,
+        Err(_) => Arguments::Malformed(format!("not valid JSON: {error}")),
     }
 }
 
@@ -69,6 +83,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let seen = match read(text) {
             Arguments::Read(object) => Value::Object(object).to_string(),
+            Arguments::Repaired(object) => format!("mended {}", Value::Object(object)),
             Arguments::Unfinished => "unfinished".to_owned(),
             Arguments::Malformed(problem) => problem,
         };
@@ -90,8 +105,11 @@ mod tests {
         check(r#"{"a":"b"#, "unfinished");
         check("{", "unfinished");
         check(r#"{}{"a":"#, "unfinished");
+        check(r#"{'a':1}"#, r#"mended {"a":1}"#);
+        check("{\"a\":\"one\ntwo\"}", r#"mended {"a":"one\ntwo"}"#);
+        check("{\"a\":\"one\ntw", "unfinished");
         check(
-            r#"{'a':1}"#,
+            r#"{a:1}"#,
             "not valid JSON: key must be a string at line 1 column 2",
         );
         check("[1]", "a JSON object is needed, not an array");

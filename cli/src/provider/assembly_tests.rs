@@ -27,7 +27,9 @@ fn assemble(frames: Vec<Frame>) -> Vec<String> {
                 )
             }
             StreamEvent::Notice(notice) | StreamEvent::Warning(notice) => notice,
-            StreamEvent::End(_) => unreachable!("made by the provider"),
+            StreamEvent::WasReasoning { .. } | StreamEvent::End(_) => {
+                unreachable!("made by others")
+            }
         })
         .collect();
     lines.push(failure.unwrap_or_else(|| match assembly.end() {

@@ -35,9 +35,9 @@ impl Piece {
             |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let arguments = match function.get("arguments") {
             Some(Value::String(text)) => text.clone(),
+            None | Some(Value::Null) => String::new(),
             // Sent as a value although the protocol wants a text.
-            Some(object @ Value::Object(_)) => object.to_string(),
-            _ => String::new(),
+            Some(value) => value.to_string(),
         };
         Piece {
             index: piece.get("index").and_then(Value::as_u64),
@@ -66,7 +66,10 @@ struct Partial {
 impl Partial {
     fn is_whole(&self) -> bool {
         !self.arguments.trim().is_empty()
-            && matches!(arguments::read(&self.arguments), Arguments::Read(_))
+            && matches!(
+                arguments::read(&self.arguments),
+                Arguments::Read(_) | Arguments::Repaired(_)
+            )
     }
 
     fn add(&mut self, piece: Piece) {
@@ -138,8 +141,13 @@ impl Calls {
                 raw: call.arguments.clone(),
                 problem: problem.to_owned(),
             };
+            let mut repaired = false;
             let arguments = match arguments::read(&call.arguments) {
                 Arguments::Read(arguments) => Ok(arguments),
+                Arguments::Repaired(arguments) => {
+                    repaired = true;
+                    Ok(arguments)
+                }
                 Arguments::Unfinished => {
                     whole = false;
                     Err(bad("they end in the middle"))
@@ -150,6 +158,8 @@ impl Calls {
                 id: call.id,
                 tool: call.name,
                 arguments,
+                recovered: false,
+                repaired,
             }
         });
         (calls.collect(), whole)
@@ -162,7 +172,7 @@ fn opens_another(call: &Partial, piece: &Piece) -> bool {
     }
     let other_id = !piece.id.is_empty() && !call.id.is_empty() && piece.id != call.id;
     let named = !piece.name.is_empty();
-    let other_name = named && piece.name != call.name;
+    let other_name = named && !call.name.is_empty() && piece.name != call.name;
     (other_id && (named || call.is_whole()))
         || (named && call.is_whole() && (other_name || !piece.arguments.is_empty()))
 }
@@ -340,6 +350,14 @@ mod tests {
             ],
             &["a f {\"x\":1}"],
         );
+        check(
+            "at the end",
+            &[
+                piece(Some(0), "a", "", "{\"x\":1}"),
+                piece(Some(0), "", "f", ""),
+            ],
+            &["a f {\"x\":1}"],
+        );
         check("none", &[piece(Some(0), "a", "", "{}")], &["a  {}"]);
     }
 
@@ -349,6 +367,11 @@ mod tests {
             "as an object",
             &[json!({"function": {"name": "f", "arguments": {"x": 1}}})],
             &[" f {\"x\":1}"],
+        );
+        check(
+            "as something else",
+            &[json!({"function": {"name": "f", "arguments": [1]}})],
+            &[" f bad: a JSON object is needed, not an array"],
         );
         check(
             "as null",

@@ -2,9 +2,10 @@
 //!
 //! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
 //! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
-//! calls and an end of events, whatever a server puts in them. [`profile`] says what an endpoint
-//! wants sent, which it may teach by refusing, and a [`Dialect`] writes it. [`openai`] ties them to a
-//! connection; [`ollama`] has framing and assembly of its own. What may be sent again, and when, is the policy of [`retry`]. What is above sees
+//! calls and an end of events, whatever a server puts in them. [`speech`] finds in the text what should
+//! not have been there: thoughts, and calls. [`profile`] says what an endpoint wants sent, which it may
+//! teach by refusing, and a [`Dialect`] writes it. [`openai`] ties them to a connection; [`ollama`] has
+//! framing and assembly of its own. What may be sent again, and when, is the policy of [`retry`]. What is above sees
 //! [`Provider`] and [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
@@ -15,6 +16,7 @@ pub mod ollama;
 pub mod openai;
 pub mod profile;
 pub mod retry;
+pub mod speech;
 pub mod window;
 
 mod arguments;
@@ -22,9 +24,13 @@ mod calls;
 mod connection;
 mod error_body;
 mod lessons;
+mod markdown;
 mod overflow;
+mod repair;
 mod reply;
 mod schema;
+mod text_calls;
+mod thoughts;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -105,6 +111,12 @@ pub enum StreamEvent {
         /// The piece.
         text: String,
     },
+    /// All text of this reply so far was no answer but what the model thinks: only now its server or its
+    /// template has said so. What may have been shown stays shown.
+    WasReasoning {
+        /// The field it should have come in.
+        field: &'static str,
+    },
     /// The model has begun to write a call; the call itself comes with the end.
     CallStarted {
         /// The tool's name, as far as known.
@@ -150,6 +162,27 @@ pub struct ProposedCall {
     pub tool: String,
     /// The arguments, or why they cannot be read.
     pub arguments: Result<Map<String, Value>, BadArguments>,
+    /// Whether it was found in the model's text: the model may have meant no call at all.
+    pub recovered: bool,
+    /// Whether the arguments were no valid JSON and were mended: the model may have meant others.
+    pub repaired: bool,
+}
+
+impl ProposedCall {
+    /// A call as it should come.
+    pub fn new(
+        id: impl Into<String>,
+        tool: impl Into<String>,
+        arguments: Map<String, Value>,
+    ) -> ProposedCall {
+        ProposedCall {
+            id: id.into(),
+            tool: tool.into(),
+            arguments: Ok(arguments),
+            recovered: false,
+            repaired: false,
+        }
+    }
 }
 
 /// Arguments that cannot be read.

@@ -106,6 +106,12 @@ pub struct CallRecord {
     pub result: Option<String>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<u64>,
+    /// Whether the model wrote it as text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// Whether its arguments were no valid JSON and were mended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
     /// Why it failed or was denied, for whoever goes on from here.
     #[serde(skip)]
     pub failure: Option<Failure>,
@@ -167,6 +173,10 @@ pub struct TurnCall {
     /// Counts its forms: changes with the arguments, with what they come to and with how that stands. An
     /// answer holds for the form that was shown.
     pub revision: u32,
+    /// Whether the model wrote it as text.
+    pub recovered: bool,
+    /// Whether the arguments were no valid JSON and were mended.
+    pub repaired: bool,
     /// Whether the user changed the arguments.
     pub edited: bool,
     /// Why it cannot be run as the user edited it. It can be edited again.
@@ -194,6 +204,8 @@ impl TurnCall {
             plan: None,
             state: CallState::Proposed,
             revision: 0,
+            recovered: false,
+            repaired: false,
             edited: false,
             problem: None,
             comment: None,
@@ -231,6 +243,8 @@ impl TurnCall {
             duration_ms: self
                 .duration
                 .map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+            recovered: self.recovered,
+            repaired: self.repaired,
             failure: self.failure.clone(),
         }
     }

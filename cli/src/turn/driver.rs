@@ -87,6 +87,8 @@ pub trait Frontend: Progress {
     fn text(&self, piece: &str);
     /// A piece of the reasoning.
     fn reasoning(&self, _piece: &str) {}
+    /// All pieces of the answer so far belong to the reasoning.
+    fn was_reasoning(&self) {}
     /// The model has begun to write a call of this tool.
     fn call_started(&self, _tool: &str) {}
     /// The reply of a round is over, whole or not.
@@ -322,6 +324,10 @@ impl TurnContext<'_> {
                     Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
                         self.calls.frontend.reasoning(&text);
                         turn.handle(Event::Reasoning(field, text));
+                    }
+                    Some(Some(Ok(StreamEvent::WasReasoning { field }))) => {
+                        self.calls.frontend.was_reasoning();
+                        turn.handle(Event::WasReasoning(field));
                     }
                     Some(Some(Ok(StreamEvent::CallStarted { tool }))) => {
                         self.calls.frontend.call_started(&tool)

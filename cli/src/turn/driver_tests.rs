@@ -259,11 +259,7 @@ pub(in crate::turn) fn end(paths: &[&str]) -> Piece {
             .as_object()
             .cloned()
             .unwrap_or_default();
-        ProposedCall {
-            id: format!("c{index}"),
-            tool: "read_file".to_owned(),
-            arguments: Ok(arguments),
-        }
+        ProposedCall::new(format!("c{index}"), "read_file", arguments)
     };
     Piece::Event(StreamEvent::End(ReplyEnd {
         calls: paths.iter().enumerate().map(call).collect(),

@@ -49,6 +49,8 @@ pub enum Event {
     Text(String),
     /// A piece of the reasoning, and the field it came in.
     Reasoning(&'static str, String),
+    /// The text so far was reasoning, which should have come in this field.
+    WasReasoning(&'static str),
     /// The reply is over.
     ReplyEnded(ReplyEnd),
     /// There will be no whole reply.

@@ -115,6 +115,12 @@ impl<'a> Turn<'a> {
                 field.clone_into(&mut reasoning.field);
                 reasoning.text.push_str(&text);
             }
+            (State::Streaming, Event::WasReasoning(field)) => {
+                let text = std::mem::take(&mut self.text);
+                let reasoning = self.reasoning.get_or_insert_default();
+                field.clone_into(&mut reasoning.field);
+                reasoning.text.push_str(&text);
+            }
             (State::Streaming, Event::ReplyEnded(end)) => self.reply_ended(end, &mut effects),
             (State::Streaming, Event::StreamFailed(error)) => {
                 self.store(Vec::new(), true);
@@ -243,6 +249,10 @@ mod tests;
 #[cfg(test)]
 #[path = "machine_waiting.rs"]
 mod waiting;
+
+#[cfg(test)]
+#[path = "machine_replies.rs"]
+mod replies;
 
 #[cfg(test)]
 #[path = "machine_fuzz.rs"]

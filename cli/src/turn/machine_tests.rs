@@ -23,11 +23,7 @@ pub(super) fn proposed(id: &str, path: &str) -> ProposedCall {
         .as_object()
         .cloned()
         .unwrap_or_default();
-    ProposedCall {
-        id: id.to_owned(),
-        tool: "read_file".to_owned(),
-        arguments: Ok(arguments),
-    }
+    ProposedCall::new(id, "read_file", arguments)
 }
 
 pub(super) fn reply(calls: Vec<ProposedCall>) -> Event {
@@ -518,6 +514,7 @@ fn calls_that_cannot_be_run() {
             raw: "{'a'".to_owned(),
             problem: "not valid JSON".to_owned(),
         }),
+        ..proposed("", "")
     };
     check(
         "unreadable arguments",

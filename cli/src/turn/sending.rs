@@ -6,6 +6,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use super::machine::Turn;
 use crate::provider::EventStream;
 use crate::provider::error::ProviderError;
 use crate::provider::retry::Retrying;
+use crate::provider::speech::heard;
 use crate::request::Request;
 
 /// Most requests that are composed anew one after the other, because the endpoint has taught how. The endpoint
@@ -42,7 +44,7 @@ impl TurnContext<'_> {
         let mut lessons = 0;
         loop {
             let error = match self.provider.send(&request).await {
-                Ok(events) => return Ok(events),
+                Ok(events) => return Ok(heard(events, Arc::clone(request.tools()))),
                 Err(error) => error,
             };
             if let Some(learned) = error.learned()

@@ -22,6 +22,7 @@ pub mod question;
 mod reply;
 pub mod stream;
 pub mod style;
+pub mod suspicion;
 pub mod terminal;
 
 use std::fmt;

@@ -77,6 +77,7 @@ impl Lines {
         let text =
             |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let tool = text(function.get("name"));
+        let mut repaired = false;
         let arguments = match function.get("arguments") {
             Some(Value::Object(arguments)) => Ok(arguments.clone()),
             None | Some(Value::Null) => Ok(serde_json::Map::new()),
@@ -86,6 +87,10 @@ impl Lines {
                     .map_or_else(|| other.to_string(), str::to_owned);
                 let problem = match arguments::read(&raw) {
                     Arguments::Read(arguments) => Ok(arguments),
+                    Arguments::Repaired(arguments) => {
+                        repaired = true;
+                        Ok(arguments)
+                    }
                     Arguments::Unfinished => Err("they end in the middle".to_owned()),
                     Arguments::Malformed(problem) => Err(problem),
                 };
@@ -97,6 +102,8 @@ impl Lines {
             id: text(call.get("id")),
             tool,
             arguments,
+            recovered: false,
+            repaired,
         });
     }
 

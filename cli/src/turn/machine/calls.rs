@@ -44,6 +44,7 @@ impl Turn<'_> {
         self.reply_start = self.calls.len();
         for (index, (proposed, stored)) in end.calls.into_iter().zip(stored).enumerate() {
             let number = self.calls.len();
+            let (recovered, repaired) = (proposed.recovered, proposed.repaired);
             let (arguments, bad) = match proposed.arguments {
                 Ok(arguments) => (arguments, None),
                 Err(bad) => (stored.arguments, Some(bad)),
@@ -55,7 +56,11 @@ impl Turn<'_> {
                 tool: proposed.tool,
                 arguments: Value::Object(arguments),
             };
-            self.calls.push(TurnCall::new(number, index + 1, call));
+            self.calls.push(TurnCall {
+                recovered,
+                repaired,
+                ..TurnCall::new(number, index + 1, call)
+            });
             if self.rounds >= self.rules.max_tool_rounds && !self.by_hand {
                 let note = format!(
                     "not run: the limit of {} rounds per turn is reached",
