@@ -47,6 +47,8 @@ pub struct Turn<'a> {
     closing: bool,
     /// Whether a call was denied while it ran: none runs after it.
     halted: bool,
+    /// How many replies in a row were cut off in their calls.
+    cut_replies: u32,
     /// Whether the calls are all there is: nothing goes back to a model.
     by_hand: bool,
     reply: String,
@@ -90,6 +92,7 @@ impl<'a> Turn<'a> {
             stopped_by: None,
             closing: false,
             halted: false,
+            cut_replies: 0,
             by_hand,
             reply: String::new(),
         }

@@ -48,6 +48,7 @@ fn some_reply(form: u8) -> Event {
                 ..proposed("", "b")
             },
         ],
+        4 => vec![proposed("c", "a"), proposed("d", "a"), proposed("e", "b")],
         _ => vec![proposed("c", "a"), proposed("d", "b")],
     };
     let finish = if form.is_multiple_of(7) {

@@ -24,6 +24,14 @@ const SKIPPED: &str = "skipped by the user: not run, but not denied either";
 pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
     send the call again, with shorter arguments if they were long";
 
+/// The result of a call that stands in the same reply before.
+const REPEATED: &str = "not run again: this message has the same call before this one, \
+    and its result holds for both";
+
+/// After so many replies in a row that were cut off in their calls the turn ends: the next one would be,
+/// too.
+const MAX_CUT_REPLIES: u32 = 3;
+
 /// The longest edited arguments that the model is told, in characters: it knows its own, and a text of a
 /// few pages it can read again.
 const MAX_EDITED_CHARS: usize = 8_000;
@@ -42,6 +50,7 @@ impl Turn<'_> {
         }
         let stored = self.store(end.calls.iter().map(history_call).collect(), cut);
         self.reply_start = self.calls.len();
+        self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
         for (index, (proposed, stored)) in end.calls.into_iter().zip(stored).enumerate() {
             let number = self.calls.len();
             let (recovered, repaired) = (proposed.recovered, proposed.repaired);
@@ -56,6 +65,7 @@ impl Turn<'_> {
                 tool: proposed.tool,
                 arguments: Value::Object(arguments),
             };
+            let repeats = bad.is_none() && !self.by_hand && self.is_in_reply(&call);
             self.calls.push(TurnCall {
                 recovered,
                 repaired,
@@ -76,6 +86,10 @@ impl Turn<'_> {
                     Some(note),
                     effects,
                 );
+            } else if repeats {
+                let note = Some("the same call stands before it".to_owned());
+                let result = REPEATED.to_owned();
+                self.settle(number, CallState::NotRun, result, note, effects);
             } else if let Some(bad) = bad {
                 let tool = self.calls[number].call.tool.clone();
                 self.fail(
@@ -299,6 +313,8 @@ impl Turn<'_> {
             self.end(TurnEnd::Answered, effects);
         } else if self.rounds >= self.rules.max_tool_rounds {
             self.end(TurnEnd::RoundLimit, effects);
+        } else if self.cut_replies >= MAX_CUT_REPLIES {
+            self.end(TurnEnd::CutOff, effects);
         } else {
             self.state = State::Composing;
             effects.push(Effect::Compose);
@@ -398,6 +414,16 @@ impl Turn<'_> {
         let result = AFTER_DENIAL.to_owned();
         let note = Some(AFTER_DENIAL.to_owned());
         self.settle(number, CallState::NotRun, result, note, effects);
+    }
+
+    /// Whether the same call stands in the last reply already.
+    fn is_in_reply(&self, call: &Call) -> bool {
+        let earlier = self.calls[self.reply_start..].iter();
+        earlier
+            .filter(|earlier| earlier.failure.is_none())
+            .any(|earlier| {
+                (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
+            })
     }
 
     /// Whether a call that comes before this one was denied, so that the turn ends.
