@@ -4,6 +4,7 @@
 #   make test                everything that has to hold before a change goes in
 #   make build               leaves release/dunlin in the target folder
 #   make bench               runs the benchmarks
+#   make quirks              plays the oddities of servers, also against the chats named in DUNLIN_PEERS
 #   make fmt                 formats the sources
 #   make clean               removes the target folder
 #
@@ -12,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run test build bench setup fmt clean
+.PHONY: run test build bench quirks setup fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -37,6 +38,10 @@ test: setup
 
 bench: setup
 	@$(CARGO) bench --locked --workspace
+
+quirks: setup
+	@$(CARGO) build $(PROFILE) --workspace --bins
+	@"$(TARGET_DIR)/release/quirk-table"
 
 setup:
 	@./plugins/guest-build/setup

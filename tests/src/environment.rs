@@ -77,6 +77,14 @@ impl Environment {
         environment
     }
 
+    /// Writes a configuration whose only agent talks to `provider`, with more tables behind it.
+    pub fn configure_for(&self, provider: &Provider, tables: &str) {
+        self.configure(&format!(
+            "{}\n{tables}\n",
+            configuration(&provider.base_url())
+        ));
+    }
+
     /// Writes `config.toml`.
     pub fn configure(&self, toml: &str) {
         write(&self.config_file(), toml.as_bytes());

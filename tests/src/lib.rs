@@ -21,6 +21,7 @@ pub mod guests;
 mod invocation;
 mod normalise;
 pub mod provider;
+pub mod quirks;
 pub mod sandbox;
 mod terminal;
 mod watched;

@@ -29,6 +29,8 @@ pub struct Response {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) steps: Vec<Step>,
+    /// Whether the body ends with the connection and nothing else.
+    pub(super) unframed: bool,
 }
 
 /// A part of the body, or something that happens between two parts.
@@ -216,11 +218,47 @@ impl Response {
         self
     }
 
+    /// Sends the bytes so far in writes of random sizes, the same for the same seed.
+    pub fn in_random_pieces(mut self, seed: u64) -> Self {
+        // A linear congruential generator (Knuth's MMIX): where the cuts are need only be different each time.
+        let mut state = seed;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 40).unwrap_or_default()
+        };
+        let mut steps = Vec::new();
+        for step in self.steps {
+            let Step::Bytes(bytes) = step else {
+                steps.push(step);
+                continue;
+            };
+            // Long bodies are cut into some hundred pieces, short ones as finely as it goes.
+            let most = 2 + next() % 30 + bytes.len() / 200;
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at((1 + next() % most).min(rest.len()));
+                steps.push(Step::Bytes(piece.to_vec()));
+                rest = behind;
+            }
+        }
+        self.steps = steps;
+        self
+    }
+
+    /// Announces no length and sends no chunks: the body ends with the connection.
+    pub fn unframed(mut self) -> Self {
+        self.unframed = true;
+        self
+    }
+
     fn with_status(status: u16) -> Self {
         Response {
             status,
             headers: Vec::new(),
             steps: Vec::new(),
+            unframed: false,
         }
     }
 }

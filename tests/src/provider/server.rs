@@ -101,10 +101,12 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
     if response.status == NO_STATUS {
         return Err(hang_up(stream).await);
     }
-    let mut head = format!(
-        "HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n",
-        response.status
-    );
+    let framing = if response.unframed {
+        "connection: close"
+    } else {
+        "transfer-encoding: chunked"
+    };
+    let mut head = format!("HTTP/1.1 {} Scripted\r\n{framing}\r\n", response.status);
     for (name, value) in &response.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -114,6 +116,7 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
         match step {
             // An empty chunk would end the body.
             Step::Bytes(bytes) if bytes.is_empty() => {}
+            Step::Bytes(bytes) if response.unframed => stream.write_all(&bytes).await?,
             Step::Bytes(bytes) => {
                 let mut piece = format!("{:x}\r\n", bytes.len()).into_bytes();
                 piece.extend_from_slice(&bytes);
@@ -127,6 +130,9 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
             Step::Stall => return Err(hang_up(stream).await),
             Step::Cut => return Ok(KeepAlive(false)),
         }
+    }
+    if response.unframed {
+        return Ok(KeepAlive(false));
     }
     stream.write_all(b"0\r\n\r\n").await?;
     Ok(KeepAlive(true))

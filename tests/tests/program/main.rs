@@ -18,6 +18,7 @@ mod ollama;
 mod piped;
 mod prompt;
 mod questions;
+mod quirks;
 mod readme;
 mod retries;
 mod sessions;
