@@ -67,6 +67,40 @@ const NAMES: &[(&str, &str)] = &[
     ("nasm", "asm"),
 ];
 
+/// How many languages are kept ready: more than one reply speaks.
+const MAX_LANGUAGES: usize = 8;
+
+/// The colours of the languages that were met; making them takes a few milliseconds.
+#[derive(Debug, Default)]
+pub struct Palette {
+    known: Vec<(String, Option<Colours>)>,
+    present: usize,
+}
+
+impl Palette {
+    /// Begins a block of this language.
+    pub fn choose(&mut self, language: &str) {
+        if self.known.len() > MAX_LANGUAGES {
+            self.known.clear();
+        }
+        let place = self.known.iter().position(|(known, _)| known == language);
+        self.present = place.unwrap_or(self.known.len());
+        match self.present() {
+            Some(colours) => colours.restart(),
+            None if place.is_none() => {
+                let colours = Colours::of(language);
+                self.known.push((language.to_owned(), colours));
+            }
+            None => {}
+        }
+    }
+
+    /// The colours of the present block, if its language has any.
+    pub fn present(&mut self) -> Option<&mut Colours> {
+        self.known.get_mut(self.present)?.1.as_mut()
+    }
+}
+
 /// Colours the lines of one block of code.
 #[derive(Debug)]
 pub struct Colours {
@@ -87,6 +121,11 @@ impl Colours {
         (!highlighter.atom_def.is_empty()).then_some(Colours { highlighter })
     }
 
+    /// Begins anew.
+    fn restart(&mut self) {
+        self.highlighter.run(&[]);
+    }
+
     /// The next line, without its end.
     pub fn line(&mut self, line: &str) -> Vec<Bit> {
         let plain = || vec![(line.to_owned(), Look::TEXT)];
@@ -99,7 +138,7 @@ impl Colours {
             Some(TokenRef::Bounded { end: None, .. })
         );
         if !goes_on || self.highlighter.atoms.len() > MAX_OPEN_LINES {
-            self.highlighter.run(&[]);
+            self.restart();
         }
         let stand_in = line.replace('\t', &TAB.to_string());
         self.highlighter.append(&stand_in);
@@ -123,7 +162,7 @@ fn look(kind: &str) -> Look {
     match kind {
         "comment" | "quote" => Look::QUIET,
         "string" | "character" | "insertion" => Look::STRING,
-        "keyword" | "kw" | "tag" | "namespace" | "macros" => Look::KEYWORD,
+        "keyword" | "kw" | "tag" | "macros" => Look::KEYWORD,
         "digit" | "boolean" | "attribute" | "key" | "struct" | "type" => Look::VALUE,
         "deletion" => Look::REMOVED,
         "function" | "header" | "heading" | "table" => Look::STRONG,

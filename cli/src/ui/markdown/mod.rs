@@ -21,7 +21,7 @@ mod look;
 mod rows;
 mod table;
 
-use self::code::Colours;
+use self::code::Palette;
 use self::inline::Inline;
 use self::line::{CodeLine, Container, Kind, MAX_HEAD_BYTES};
 use self::look::Look;
@@ -56,8 +56,7 @@ pub struct Markdown {
     within: Vec<Container>,
     block: Block,
     inline: Inline,
-    /// Colours that were made for a block, and for which language: the next one often has the same.
-    colours: Option<(String, Option<Colours>)>,
+    palette: Palette,
 }
 
 /// What is known of the present line.
@@ -112,7 +111,7 @@ impl Markdown {
             within: Vec::new(),
             block: Block::None,
             inline: Inline::new(shows_marks),
-            colours: None,
+            palette: Palette::default(),
         }
     }
 
@@ -142,6 +141,11 @@ impl Markdown {
         self.end_table();
         self.rows.end_mark();
         self.rows.take()
+    }
+
+    /// Whether a table is held that is not whole.
+    pub fn holds_table(&self) -> bool {
+        matches!(&self.block, Block::Table(lines) if lines.len() > 1)
     }
 
     /// Somebody else has ended the row and printed below it.
@@ -322,11 +326,11 @@ impl Markdown {
             Held::Heading(level) => self.heading(level, text),
             Held::Fence(mark, count, column) => self.fence((mark, count, column), text),
             Held::Code => {
-                let bits = match &mut self.colours {
-                    Some((_, Some(colours))) if matches!(self.block, Block::Code(..)) => {
-                        colours.line(text)
-                    }
-                    _ => vec![(text.to_owned(), Look::CODE)],
+                let is_fenced = matches!(self.block, Block::Code(..));
+                let colours = self.palette.present().filter(|_| is_fenced);
+                let bits = match colours {
+                    Some(colours) => colours.line(text),
+                    None => vec![(text.to_owned(), Look::CODE)],
                 };
                 self.rows.verbatim(&bits);
             }
@@ -399,15 +403,9 @@ impl Markdown {
         }
         let info = info.trim();
         let language = info.split([' ', ',', '{']).next().unwrap_or_default();
-        if self
-            .colours
-            .as_ref()
-            .is_none_or(|(known, _)| known != language)
-        {
-            // Without colours there is nothing to find out.
-            let colours = (!self.shows_marks).then(|| Colours::of(language)).flatten();
-            self.colours = Some((language.to_owned(), colours));
-        }
+        // Without colours there is nothing to find out.
+        self.palette
+            .choose(if self.shows_marks { "" } else { language });
         self.rows.end_mark();
         if self.shows_marks {
             self.rows.verbatim(&[(marks + info, Look::QUIET)]);

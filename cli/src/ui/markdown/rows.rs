@@ -11,6 +11,10 @@ use crate::ui::style::Styles;
 /// The narrowest window that rows are laid out for, in columns.
 const MIN_COLUMNS: usize = 12;
 
+/// With so many columns left in a row a word is shown before it is whole: hardly any is longer. One that is runs on over
+/// the edge.
+const ROOM_FOR_WORD: usize = 24;
+
 /// A piece of text in one look.
 pub type Bit = (String, Look);
 
@@ -104,6 +108,10 @@ impl Rows {
 
     /// Takes what is ready to be written.
     pub fn take(&mut self) -> String {
+        if !self.word.is_empty() && (self.is_glued || self.stays_in_row()) {
+            self.end_word();
+            self.is_glued = true;
+        }
         std::mem::take(&mut self.out)
     }
 
@@ -236,6 +244,13 @@ impl Rows {
         }
     }
 
+    /// Whether a word that begins now stays in the row that it begins in, however long it gets.
+    fn stays_in_row(&self) -> bool {
+        self.cursor != Cursor::Open
+            || self.is_bare
+            || self.column + self.spaces + ROOM_FOR_WORD < self.columns
+    }
+
     fn end_word(&mut self) {
         if self.word.is_empty() {
             return;
@@ -244,7 +259,7 @@ impl Rows {
         if self.cursor != Cursor::Open {
             self.begin_row(false);
         } else if !self.is_glued && !self.is_bare {
-            if self.column + self.spaces + columns < self.columns {
+            if self.stays_in_row() || self.column + self.spaces + columns < self.columns {
                 let spaces = " ".repeat(self.spaces);
                 self.column += self.spaces;
                 match self.word.first_mut() {
