@@ -20,8 +20,9 @@ use crate::request::{HistoryLimits, Ledger};
 use crate::session::record::Speaker;
 use crate::session::{Entry, Loaded, Session, Store, StoreError};
 use crate::turn::approve::DenyAll;
+use crate::turn::log::CallLog;
 use crate::turn::{
-    Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial,
+    Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial, TurnCall,
     TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
 };
 use crate::ui::Ui;
@@ -107,6 +108,10 @@ impl Dialogue {
         self.conversation = Conversation::from_messages(loaded.messages.iter().cloned());
         self.forget_ledger();
         self.session = Some(session);
+        let calls = loaded.calls.iter().cloned();
+        workshop
+            .calls
+            .restore(calls.map(|call| call.into_record()).collect());
     }
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
@@ -114,6 +119,7 @@ impl Dialogue {
         self.conversation = Conversation::new();
         self.forget_ledger();
         workshop.begin_session(&Store::new_id());
+        workshop.calls.restore(Vec::new());
         self.session = Some(self.fresh_session(workshop));
     }
 
@@ -193,6 +199,8 @@ impl Dialogue {
         let settings = &workshop.settings;
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
         presenter.shows_reply = self.shows_reply;
+        presenter.model.clone_from(&self.agent.model);
+        presenter.number_calls(&workshop.calls);
         let approver = approver(workshop, &self.tools, recall);
         let journal: &dyn Journal = match &self.session {
             Some(session) => {
@@ -231,7 +239,13 @@ impl Dialogue {
         let _hands_off = HandsOff::begin(workshop);
         host.begin_turn();
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
-        let report = workshop.runtime()?.block_on(turn);
+        let report = workshop.runtime()?.block_on(async {
+            tokio::select! {
+                biased;
+                report = turn => report,
+                never = workshop.ui.animate() => match never {},
+            }
+        });
         workshop.ui.end_reply();
         if let Some(session) = &self.session {
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
@@ -378,6 +392,12 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
 pub struct Presenter {
     ui: Arc<Ui>,
     shows_reply: bool,
+    /// Who is waited for.
+    model: String,
+    /// Where calls are kept, and how many there were before the turn.
+    calls: Option<(Arc<CallLog>, usize)>,
+    /// The number of the call that is shown next.
+    number: Mutex<Option<usize>>,
     /// The call whose line is being shown: progress is added to it.
     current: Mutex<Option<CallView>>,
     /// The newest output of that call.
@@ -396,10 +416,22 @@ impl Presenter {
             suspicion: piped.then(Mutex::default),
             ui,
             shows_reply: true,
+            model: String::new(),
+            calls: None,
+            number: Mutex::default(),
             current: Mutex::default(),
             output: Mutex::default(),
             waits: AtomicBool::new(false),
         }
+    }
+
+    /// Keeps the calls of the turn here, and shows their numbers in the chat, where they can be looked at.
+    pub fn number_calls(&mut self, calls: &Arc<CallLog>) {
+        self.calls = Some((Arc::clone(calls), calls.count()));
+    }
+
+    fn wait(&self) {
+        self.ui.wait_for(&format!("waiting for {}", self.model));
     }
 }
 
@@ -432,6 +464,24 @@ impl Progress for Presenter {
 }
 
 impl Frontend for Presenter {
+    fn round(&self, _round: u32) {
+        self.wait();
+    }
+
+    fn call_started(&self, tool: &str) {
+        self.ui.wait_for(&format!("writing a call of {tool}"));
+    }
+
+    fn keep_call(&self, number: usize, call: &TurnCall) {
+        let Some((calls, before)) = &self.calls else {
+            return;
+        };
+        let number = before + number + 1;
+        calls.keep(number, call.record());
+        let shown = self.ui.is_chat().then_some(number);
+        *self.number.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+    }
+
     fn text(&self, piece: &str) {
         if !self.shows_reply {
             return;
@@ -473,6 +523,11 @@ impl Frontend for Presenter {
     }
 
     fn call(&self, call: &CallView) {
+        let number = *self.number.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = &CallView {
+            number,
+            ..call.clone()
+        };
         // What waits is shown by whoever asks about it.
         if call.state == CallState::Asking {
             return;
@@ -484,6 +539,9 @@ impl Frontend for Presenter {
     }
 
     fn notice(&self, text: &str) {
+        if !self.ui.shows_steps() {
+            return;
+        }
         self.ui.status(
             &self
                 .ui
@@ -505,6 +563,7 @@ impl Frontend for Presenter {
             None => {
                 self.waits.store(false, Ordering::Relaxed);
                 self.ui.end_countdown();
+                self.wait();
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::config::{commands, paths};
 use crate::error::CliError;
 use crate::session::Store;
 use crate::settings::Settings;
+use crate::turn::log::CallLog;
 use crate::ui::Ui;
 use crate::ui::prompt::TerminalAsk;
 use crate::ui::terminal;
@@ -29,6 +30,8 @@ pub struct Workshop {
     pub ui: Arc<Ui>,
     /// What was decided at the start.
     pub settings: Settings,
+    /// The calls of this session, under the numbers that are shown.
+    pub calls: Arc<CallLog>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// What joins the built-in plugins.
@@ -46,6 +49,7 @@ impl Workshop {
         Workshop {
             ui,
             settings,
+            calls: Arc::default(),
             asks,
             plugins,
             session: RefCell::new(Store::new_id()),

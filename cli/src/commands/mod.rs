@@ -93,9 +93,7 @@ fn workshop(
 
 /// What a command works with; says first what the settings have to say.
 fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
-    if !settings.show_intermediate_steps.value {
-        ui.hide_finished_calls();
-    }
+    ui.show_steps(settings.show_intermediate_steps.value);
     for notice in &settings.notices {
         ui.warn(notice);
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -16,9 +17,10 @@ use rustyline::{
 
 use super::complete;
 use super::slash::COMMANDS;
+use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
 use crate::ui::style::{Label, Styles};
-use crate::ui::{Typed, color_mode};
+use crate::ui::{Typed, Ui, color_mode};
 
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
@@ -34,6 +36,8 @@ const MAX_HISTORY_BYTES: u64 = (MAX_HISTORY_ENTRIES * MAX_ENTRY_BYTES * 2) as u6
 pub struct LineEditor {
     editor: Editor<LineHelper, FileHistory>,
     history: PathBuf,
+    /// Whose steps Ctrl-V turns on and off.
+    ui: Option<Arc<Ui>>,
 }
 
 impl LineEditor {
@@ -66,7 +70,17 @@ impl LineEditor {
         {
             let _ = editor.load_history(&history);
         }
-        Ok(LineEditor { editor, history })
+        Ok(LineEditor {
+            editor,
+            history,
+            ui: None,
+        })
+    }
+
+    /// Has Ctrl-V turn the steps of a reply on and off.
+    pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
+        bind_steps(&mut self.editor, ui);
+        self.ui = Some(Arc::clone(ui));
     }
 
     /// Reads a message, beginning with `early`.
@@ -87,6 +101,7 @@ impl LineEditor {
         Recall {
             history: self.editor.history().iter().cloned().collect(),
             helper: self.editor.helper().cloned(),
+            ui: self.ui.clone(),
         }
     }
 
@@ -107,6 +122,7 @@ impl LineEditor {
 pub struct Recall {
     history: Vec<String>,
     helper: Option<LineHelper>,
+    ui: Option<Arc<Ui>>,
 }
 
 impl Recall {
@@ -124,6 +140,9 @@ impl Recall {
             return Typed::End;
         };
         editor.set_helper(self.helper.clone());
+        if let Some(ui) = &self.ui {
+            bind_steps(&mut editor, ui);
+        }
         for line in &self.history {
             // One that is not taken is not recalled.
             let _ = editor.add_history_entry(line);
@@ -134,6 +153,14 @@ impl Recall {
             Err(_) => Typed::End,
         }
     }
+}
+
+fn bind_steps<I: rustyline::history::History>(editor: &mut Editor<LineHelper, I>, ui: &Arc<Ui>) {
+    let toggle = Toggle(Arc::clone(ui));
+    editor.bind_sequence(
+        KeyEvent::ctrl('V'),
+        EventHandler::Conditional(Box::new(toggle)),
+    );
 }
 
 /// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.

@@ -127,7 +127,7 @@ pub fn show(messages: &[Message], number: Option<usize>, window: Window) -> Opti
 }
 
 /// Text of several lines, without escape sequences, each row behind the bar.
-fn foreign(text: &str, window: Window) -> Vec<String> {
+pub(super) fn foreign(text: &str, window: Window) -> Vec<String> {
     let text = Filter::default().piece(text);
     let text = display::shorten(&text, MAX_SHOWN_CHARS);
     let bar = window.styles.paint(Label::Quiet, BAR.trim_end());

@@ -6,12 +6,14 @@
 
 pub mod approver;
 mod complete;
+mod expand;
 pub mod hub;
 pub mod line;
 mod messages;
 pub mod plain;
 mod sessions;
 pub mod slash;
+mod steps;
 mod transcript;
 
 use dunlin_host::display::escape;
@@ -37,6 +39,7 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
     let mut editor = LineEditor::new(&settings.folders, &settings.project, ui.styles())
         .map_err(CliError::failed)?;
+    editor.toggle_steps_of(ui);
     welcome(workshop)?;
     let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
     let mut interrupted_before = false;

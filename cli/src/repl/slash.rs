@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{messages, sessions};
+use super::{expand, messages, sessions, steps};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -30,6 +30,10 @@ pub enum Slash {
     History,
     /// Shows one of it whole.
     Show,
+    /// Shows a call whole.
+    Expand,
+    /// Shows the steps to a reply, or leaves them out.
+    Steps,
     /// Puts the last reply on the clipboard.
     Copy,
     /// Takes back the edits of the last turn.
@@ -114,6 +118,18 @@ pub const COMMANDS: &[Command] = &[
         "[N]",
         "show one of these whole, the last without a number",
         Slash::Show,
+    ),
+    command(
+        "/expand",
+        "[N] [all]",
+        "show call N whole, the last without a number",
+        Slash::Expand,
+    ),
+    command(
+        "/steps",
+        "[on|off]",
+        "show calls, reasoning and notices, or hide them; Ctrl-V does it, too",
+        Slash::Steps,
     ),
     command("/copy", "", "put the last reply on the clipboard", Slash::Copy),
     command(
@@ -283,6 +299,8 @@ fn look(
                 None => ui.status("There is nothing with this number: /history has the numbers."),
             }
         }
+        Slash::Expand => print(expand::rows(&workshop.calls, rest, ui.window())),
+        Slash::Steps => steps::run(ui, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
         Slash::Exit

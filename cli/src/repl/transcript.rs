@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::message::{Message, Role};
 use crate::session::Loaded;
-use crate::turn::{CallRecord, CallState};
+use crate::turn::{CallRecord, CallState, CallView};
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -48,7 +48,8 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                     quiet("(interrupted)");
                 }
                 for (index, call) in message.tool_calls.iter().enumerate() {
-                    let entry = loaded.calls.iter().find(|entry| entry.id == call.id);
+                    let place = loaded.calls.iter().position(|entry| entry.id == call.id);
+                    let entry = place.and_then(|place| loaded.calls.get(place));
                     let record = match entry {
                         Some(entry) => entry.clone().into_record(),
                         None => CallRecord {
@@ -61,7 +62,10 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                             failure: None,
                         },
                     };
-                    ui.call(&record.view(index + 1));
+                    ui.call(&CallView {
+                        number: place.map(|place| place + 1),
+                        ..record.view(index + 1)
+                    });
                 }
             }
             Role::System | Role::Tool => {}

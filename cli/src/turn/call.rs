@@ -83,6 +83,8 @@ pub struct CallView {
     pub tool: String,
     /// What it is about: a path, a URL, a command; may be empty.
     pub target: String,
+    /// The number under which the user can look at it, where there is one.
+    pub number: Option<usize>,
     /// Where it stands.
     pub state: CallState,
     /// Why it failed, was denied or was not run.
@@ -125,6 +127,7 @@ impl CallRecord {
             id: line(&self.id, TARGET_CHARS),
             tool: line(&self.tool, TARGET_CHARS),
             target: target(&self.arguments),
+            number: None,
             state: self.state,
             note: None,
             duration: self.duration_ms.map(Duration::from_millis),
@@ -226,6 +229,7 @@ impl TurnCall {
             id: line(&self.call.id, TARGET_CHARS),
             tool: line(&self.call.tool, TARGET_CHARS),
             target: target(&self.call.arguments),
+            number: None,
             state: self.state,
             note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
             duration: self.duration,
@@ -267,6 +271,19 @@ fn target(arguments: &Value) -> String {
 
 fn line(text: &str, max: usize) -> String {
     display::shorten(&display::escape(text), max).into_owned()
+}
+
+#[cfg(test)]
+impl CallRecord {
+    /// A call for tests.
+    pub(crate) fn sample(tool: &str, arguments: Value) -> CallRecord {
+        let call = Call {
+            id: "1".to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+        };
+        TurnCall::new(0, 1, call).record()
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
 use super::approve::{Approver, Resolution, Waiting};
-use super::call::{CallRecord, CallView, Denial};
+use super::call::{CallRecord, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
@@ -95,6 +95,9 @@ pub trait Frontend: Progress {
     fn reply_ended(&self) {}
     /// A call is proposed, or has changed.
     fn call(&self, call: &CallView);
+    /// The same with all there is to know of it; comes before it is shown. `number` is its place within the turn,
+    /// from 0.
+    fn keep_call(&self, _number: usize, _call: &TurnCall) {}
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
     /// Something the user must know, one line.
@@ -215,6 +218,7 @@ async fn drive(
             },
             Effect::Show(number) => {
                 if let Some(call) = turn.call(number) {
+                    context.frontend.keep_call(number, call);
                     context.frontend.call(&call.view());
                 }
                 None

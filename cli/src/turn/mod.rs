@@ -45,6 +45,7 @@ pub mod call;
 pub mod driver;
 pub mod event;
 pub mod journal;
+pub mod log;
 pub mod machine;
 mod sending;
 

@@ -33,6 +33,10 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
         shown
     };
     let head = take(&format!("  {mark} "));
+    let number = call
+        .number
+        .map_or_else(String::new, |number| format!("{number} "));
+    let number = take(&number);
     let tool = take(&escape(&call.tool));
     let end = take(&end);
     // A note says why; what the call is about stood there before, and keeps both its ends.
@@ -52,6 +56,7 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     let note = take(&note, usize::MAX);
     [
         styles.paint(label, &head),
+        styles.paint(Label::Quiet, &number),
         styles.paint(Label::Name, &tool),
         styles.paint(Label::Target, &target),
         styles.paint(label, &end),
@@ -124,6 +129,7 @@ mod tests {
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "/project/src/main.rs".to_owned(),
+            number: None,
             state,
             note: note.map(str::to_owned),
             duration: Some(Duration::from_millis(12)),
@@ -169,6 +175,21 @@ mod tests {
             None,
             "  – read_file /project/src/main.rs · cancelled · 12 ms",
         );
+    }
+
+    #[test]
+    fn a_number_names_the_call() {
+        let call = CallView {
+            index: 1,
+            id: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            target: "a".to_owned(),
+            number: Some(12),
+            state: CallState::Running,
+            note: None,
+            duration: None,
+        };
+        assert_eq!(line(&call, Styles::plain(), 80), "  … 12 read_file a");
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl Ui {
         let _keyboard = lock(&self.keyboard);
         let live = {
             let mut screen = self.screen();
+            self.end_waiting(&mut screen);
             self.end_line(&mut screen);
             let live = screen.live.clone();
             self.take_live_away(&mut screen);
@@ -88,6 +89,13 @@ impl Ui {
         let mut early = lock(&self.early);
         early.extend(line.as_bytes());
         early.push(b'\n');
+    }
+
+    /// Prints something in place of the line that is being edited, which has to be drawn again then. It must be on
+    /// one row.
+    pub fn say_above_line(&self, say: impl FnOnce()) {
+        self.write(&mut self.screen(), Sink::Out, super::CLEAR_LINE);
+        say();
     }
 
     /// Lets another program have the terminal, in the mode that programs expect. Ctrl-C is its own meanwhile.

@@ -24,6 +24,7 @@ pub mod stream;
 pub mod style;
 pub mod suspicion;
 pub mod terminal;
+mod waiting;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -42,6 +43,7 @@ use crate::turn::CallView;
 use reply::ReplyState;
 use style::{Label, Styles};
 use terminal::Streams;
+use waiting::Waiting;
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -56,6 +58,8 @@ pub struct Ui {
     closed: Notify,
     /// Somebody who read the keyboard during a turn met Ctrl-C there.
     interrupted: Notify,
+    /// Something is being waited for.
+    wait_begun: Notify,
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
     streams: Streams,
@@ -67,8 +71,8 @@ pub struct Ui {
     one_screen: bool,
     /// Whether replies are rendered: on a terminal that can do it.
     renders: bool,
-    /// Whether finished calls stay on the screen.
-    keep_calls: AtomicBool,
+    /// Whether the steps to a reply stay on the screen: calls that ended well, reasoning, notices.
+    shows_steps: AtomicBool,
     /// Whether the terminal cannot move its cursor at all.
     dumb: bool,
     quiet: bool,
@@ -93,6 +97,7 @@ struct Screen {
     mid_line: bool,
     /// The line of a call that may still be drawn again, and what stands below it.
     live: Option<String>,
+    waiting: Option<Waiting>,
     reply: ReplyState,
     failure: Option<io::Error>,
 }
@@ -136,6 +141,7 @@ impl Ui {
             err,
             mid_line: false,
             live: None,
+            waiting: None,
             reply: ReplyState::default(),
             failure: None,
         };
@@ -145,6 +151,7 @@ impl Ui {
             keyboard: Mutex::default(),
             closed: Notify::new(),
             interrupted: Notify::new(),
+            wait_begun: Notify::new(),
             lent: AtomicBool::new(false),
             streams,
             styles: Styles::plain(),
@@ -152,16 +159,41 @@ impl Ui {
             redraws: false,
             one_screen: false,
             renders: false,
-            keep_calls: AtomicBool::new(true),
+            shows_steps: AtomicBool::new(true),
             dumb: false,
             quiet: false,
             verbose: false,
         }
     }
 
-    /// Leaves out the lines of calls that ended well.
-    pub fn hide_finished_calls(&self) {
-        self.keep_calls.store(false, Ordering::Relaxed);
+    /// Whether the steps to a reply are shown: calls that ended well, reasoning, notices. What failed or was denied
+    /// always is.
+    pub fn shows_steps(&self) -> bool {
+        self.shows_steps.load(Ordering::Relaxed)
+    }
+
+    /// Shows the steps from now on, or leaves them out.
+    pub fn show_steps(&self, shows: bool) {
+        self.shows_steps.store(shows, Ordering::Relaxed);
+    }
+
+    /// Turns the steps on or off, and says so; also in the middle of a reply.
+    pub fn toggle_steps(&self) {
+        self.show_steps(!self.shows_steps());
+        self.say_steps();
+    }
+
+    /// Says whether the steps are shown.
+    pub fn say_steps(&self) {
+        let text = match self.shows_steps() {
+            true => "steps are shown",
+            false => "steps are hidden; what fails or is denied is shown all the same",
+        };
+        self.status(
+            &self
+                .status_styles
+                .paint(Label::Quiet, &format!("  ({text})")),
+        );
     }
 
     /// Which streams are terminals.
@@ -256,6 +288,7 @@ impl Ui {
         let mut screen = self.screen();
         self.end_line(&mut screen);
         screen.reply = ReplyState::default();
+        screen.waiting = None;
         self.take_live_away(&mut screen);
         let sink = self.status_sink();
         if !call.state.is_settled() {
@@ -263,7 +296,7 @@ impl Ui {
                 self.write(&mut screen, sink, &line);
                 screen.live = Some(line);
             }
-        } else if self.keep_calls.load(Ordering::Relaxed) || call.state != CallState::Completed {
+        } else if self.shows_steps() || call.state != CallState::Completed {
             self.write(&mut screen, sink, &format!("{line}\n"));
         }
     }
@@ -292,6 +325,7 @@ impl Ui {
     /// Writes out what is held back; the first failure of any write comes back here.
     pub fn finish(&self) -> io::Result<()> {
         let mut screen = self.screen();
+        self.end_waiting(&mut screen);
         self.end_line(&mut screen);
         self.take_live_away(&mut screen);
         if screen.failure.is_none() {
@@ -313,12 +347,15 @@ impl Ui {
     }
 
     fn take_live_line_away(&self) {
-        self.take_live_away(&mut self.screen());
+        let mut screen = self.screen();
+        self.end_waiting(&mut screen);
+        self.take_live_away(&mut screen);
     }
 
     /// Draws what stays only until something else is printed: whole lines that fit the screen.
     fn draw_live(&self, text: String) {
         let mut screen = self.screen();
+        screen.waiting = None;
         self.end_line(&mut screen);
         self.take_live_away(&mut screen);
         self.write(&mut screen, self.status_sink(), &text);

@@ -1,5 +1,7 @@
 //! A reply as it streams: filtered, rendered where there is a terminal, guarded, printed.
 
+use std::sync::MutexGuard;
+
 use super::guard::Guard;
 use super::markdown::Markdown;
 use super::stream::Filter;
@@ -28,7 +30,7 @@ impl Ui {
         }
         let text = screen.reply.filter.piece(piece);
         if self.renders {
-            return self.rendered(&mut screen, &text, Markdown::new(self.styles));
+            return self.rendered(screen, &text, Markdown::new(self.styles));
         }
         let text = self.guarded(&mut screen, text);
         self.flow(&mut screen, &text, None);
@@ -36,14 +38,14 @@ impl Ui {
 
     /// Prints the next piece of what the model thinks, where more was asked for.
     pub fn reasoning_piece(&self, piece: &str) {
-        if !self.verbose || self.quiet {
-            return;
+        if !self.verbose || self.quiet || !self.shows_steps() {
+            return self.wait_for("thinking");
         }
         let mut screen = self.screen();
         let text = screen.reply.filter.piece(piece);
         screen.reply.reasoning = true;
         if self.renders && self.one_screen {
-            return self.rendered(&mut screen, &text, Markdown::without_marks(self.styles));
+            return self.rendered(screen, &text, Markdown::without_marks(self.styles));
         }
         let text = self.guarded(&mut screen, text);
         self.flow(&mut screen, &text, Some(Label::Quiet));
@@ -57,6 +59,7 @@ impl Ui {
     /// Prints what is held of a reply or of what the model thinks, and ends its last line.
     fn end_text(&self, screen: &mut Screen) {
         let columns = terminal::size().0;
+        self.end_waiting(screen);
         if let Some(mut markdown) = screen.reply.markdown.take() {
             let text = markdown.end(columns);
             let text = screen.reply.guard.piece(&text, columns) + &screen.reply.guard.rest();
@@ -71,12 +74,19 @@ impl Ui {
     }
 
     /// Renders a piece; `new` does it if none was rendered before.
-    fn rendered(&self, screen: &mut Screen, text: &str, new: Markdown) {
+    fn rendered(&self, mut screen: MutexGuard<'_, Screen>, text: &str, new: Markdown) {
         let columns = terminal::size().0;
         let reply = &mut screen.reply;
-        let text = reply.markdown.get_or_insert(new).piece(text, columns);
+        let markdown = reply.markdown.get_or_insert(new);
+        let text = markdown.piece(text, columns);
         let text = reply.guard.piece(&text, columns);
-        self.put(screen, &text, Sink::Out);
+        let holds_table = markdown.holds_table();
+        self.put(&mut screen, &text, Sink::Out);
+        drop(screen);
+        // Nothing else is held for long.
+        if holds_table {
+            self.wait_for("writing a table");
+        }
     }
 
     /// On one screen with questions nothing may look like one.
@@ -118,6 +128,7 @@ impl Ui {
     /// Prints text in which the cursor stays.
     fn put(&self, screen: &mut Screen, text: &str, sink: Sink) {
         if !text.is_empty() {
+            screen.waiting = None;
             self.take_live_away(screen);
             screen.mid_line = true;
             self.write(screen, sink, text);

@@ -58,6 +58,7 @@ fn call(state: CallState) -> CallView {
         id: "1".to_owned(),
         tool: "read_file".to_owned(),
         target: "a.rs".to_owned(),
+        number: None,
         state,
         note: None,
         duration: Some(Duration::from_millis(3)),
@@ -106,7 +107,7 @@ fn a_reply_on_a_terminal_is_rendered() {
     });
     assert_eq!(
         text,
-        "So *what* now\n• **one**\na status\n  two three\n\n│ allow?\nnext\n"
+        "So *what* now\n• **one** two\na status\n  three\n\n│ allow?\nnext\n"
     );
 }
 
@@ -129,6 +130,71 @@ fn a_call_replaces_its_own_line() {
         text,
         "Let me look.\n  · read_file a.rs<clear>a status\n  · read_file a.rs<clear>  … read_file a.rs<clear>  \
          ✓ read_file a.rs · 3 ms\nDone.\n"
+    );
+}
+
+#[test]
+fn what_is_waited_for_goes_with_the_first_text() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+        ui.renders = true;
+        ui.streams.output = true;
+    };
+    let text = record(terminal, |ui| {
+        ui.wait_for("waiting for a\x1b[2J");
+        // Too early.
+        assert!(ui.draw_waiting());
+        ui.wait_longer(Duration::from_secs(3));
+        assert!(ui.draw_waiting());
+        ui.status("a status");
+        assert!(ui.draw_waiting());
+        ui.reasoning_piece("hm");
+        ui.wait_longer(Duration::from_secs(5));
+        assert!(ui.draw_waiting());
+        ui.reply_piece("**Hello");
+        assert!(ui.draw_waiting());
+        ui.reply_piece("** you");
+        assert!(!ui.draw_waiting());
+        ui.end_reply();
+        ui.wait_for("again");
+        ui.wait_longer(Duration::from_secs(1));
+        assert!(ui.draw_waiting());
+        ui.call(&call(CallState::Running));
+        assert!(!ui.draw_waiting());
+    });
+    let frames: String = text
+        .chars()
+        .map(|c| if ('⠀'..='⣿').contains(&c) { '*' } else { c })
+        .collect();
+    assert_eq!(
+        frames,
+        "  * waiting for a\\u{1b}[2J · 3 s<clear>a status\n  * waiting for a\\u{1b}[2J · 3 s\r  * waiting for a\\u{1b}[2J · 3 s\x1b[K\
+         \r  * thinking · 5 s\x1b[K\r  * thinking · 5 s\x1b[K<clear>**Hello** you\n  * again · 1 s<clear>  … read_file a.rs<clear>"
+    );
+}
+
+#[test]
+fn steps_can_be_turned_off_in_the_middle() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+        ui.renders = true;
+        ui.verbose = true;
+    };
+    let text = record(terminal, |ui| {
+        ui.reasoning_piece("One two");
+        ui.toggle_steps();
+        ui.reasoning_piece(" three four");
+        ui.call(&call(CallState::Running));
+        ui.call(&call(CallState::Completed));
+        ui.call(&call(CallState::Denied));
+        ui.toggle_steps();
+        ui.call(&call(CallState::Completed));
+    });
+    assert_eq!(
+        text,
+        "One two\n  (steps are hidden; what fails or is denied is shown all the same)\n  … read_file a.rs<clear>  ✗ read_file a.rs · denied · 3 ms\n  (steps are shown)\n  ✓ read_file a.rs · 3 ms\n"
     );
 }
 
@@ -156,7 +222,7 @@ fn piped_output_has_only_the_reply() {
 #[test]
 fn hidden_calls_still_show_failures() {
     let text = record(
-        |ui| ui.hide_finished_calls(),
+        |ui| ui.show_steps(false),
         |ui| {
             ui.call(&call(CallState::Completed));
             ui.call(&call(CallState::Failed));

@@ -57,9 +57,9 @@ fn check(answer: &str, allowed: bool, again: Fate, stored: Option<&str>, restart
     let mut chat = Chat::open(&environment);
     read_outside(&mut chat, Fate::Asked, answer);
     let (mark, end) = if allowed {
-        ("  ✓ read_file ", " ms")
+        ("  ✓ 1 read_file ", " ms")
     } else {
-        ("  ✗ read_file ", " · denied")
+        ("  ✗ 1 read_file ", " · denied")
     };
     let screen = chat.terminal.screen();
     let line = screen.line_with(mark).unwrap_or_default();
@@ -160,7 +160,7 @@ fn ctrl_c_and_ctrl_d_deny_and_end_the_turn() {
         chat.terminal.press(key);
         let screen = chat.prompt();
         assert!(
-            screen.contains("– read_file ../outside/notes.txt · cancelled\n(interrupted)\n"),
+            screen.contains("– 1 read_file ../outside/notes.txt · cancelled\n(interrupted)\n"),
             "{:?}",
             chat.terminal
         );
@@ -184,7 +184,7 @@ fn inside_the_project_nobody_is_asked() {
     assert!(screen.contains("It is empty inside."));
     assert!(!screen.contains("allow?"));
     let line = screen.line_with("read_file").unwrap();
-    assert!(line.starts_with("  ✓ read_file src/main.rs · "), "{line}");
+    assert!(line.starts_with("  ✓ 1 read_file src/main.rs · "), "{line}");
     chat.leave();
     let requests = provider.requests();
     assert!(requests[1].results()[0].contains("fn main() {}"));
@@ -223,9 +223,9 @@ fn after_a_denied_call_the_others_are_not_run() {
     chat.answer("n");
     let screen = chat.prompt();
     for line in [
-        "✓ read_file src/a.txt",
-        "✗ read_file ../outside",
-        "– read_file src/b.txt",
+        "✓ 1 read_file src/a.txt",
+        "✗ 2 read_file ../outside",
+        "– 3 read_file src/b.txt",
     ] {
         assert!(screen.contains(line), "{:?}", chat.terminal);
     }
@@ -262,7 +262,7 @@ fn what_was_not_declared_is_asked_in_the_hosts_words() {
     chat.answer("n");
     assert!(
         chat.prompt()
-            .contains("✗ undeclared ../outside/notes.txt · denied")
+            .contains("✗ 1 undeclared ../outside/notes.txt · denied")
     );
     chat.leave();
 }

@@ -39,7 +39,7 @@ fn what_was_edited_is_asked_about_and_run() {
     chat.answer("y");
     let screen = chat.prompt();
     assert!(
-        screen.contains("✓ read_file ../outside/b.txt · "),
+        screen.contains("✓ 1 read_file ../outside/b.txt · "),
         "{screen:?}"
     );
     let result = result(&provider);
@@ -75,7 +75,7 @@ fn an_edit_voids_the_yes_that_was_given() {
     assert!(screen.contains("nothing is approved yet"), "{screen:?}");
     chat.answer("n all");
     let screen = chat.prompt();
-    assert!(!screen.contains("✓ read_file"), "{screen:?}");
+    assert!(!screen.contains("✓"), "{screen:?}");
     chat.leave();
 }
 

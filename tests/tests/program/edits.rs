@@ -88,7 +88,7 @@ fn a_denied_edit_does_not_happen() {
     chat.question();
     chat.answer("n");
     assert!(
-        chat.prompt().contains("✗ edit_file a.txt · denied"),
+        chat.prompt().contains("✗ 2 edit_file a.txt · denied"),
         "{:?}",
         chat.terminal
     );

@@ -70,20 +70,20 @@ fn in_a_running_call() {
         "log_forever",
         "progress_flood",
     ] {
-        let results = interrupt_calls(&[guest], &format!("… {guest}"));
+        let results = interrupt_calls(&[guest], &format!("… 1 {guest}"));
         assert_eq!(results, ["cancelled by user"], "{guest}");
     }
 }
 
 #[test]
 fn while_a_call_is_being_prepared() {
-    let results = interrupt_calls(&["loop_in_prepare"], "· loop_in_prepare");
+    let results = interrupt_calls(&["loop_in_prepare"], "· 1 loop_in_prepare");
     assert_eq!(results, ["cancelled by user"]);
 }
 
 #[test]
 fn every_call_of_the_message_has_a_result() {
-    let results = interrupt_calls(&["bare", "loop_forever", "trap"], "… loop_forever");
+    let results = interrupt_calls(&["bare", "loop_forever", "trap"], "… 2 loop_forever");
     assert_eq!(results.len(), 3, "{results:?}");
     assert!(!results[0].contains("cancelled"), "{results:?}");
     assert_eq!(results[1..], ["cancelled by user", "cancelled by user"]);

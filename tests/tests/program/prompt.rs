@@ -197,9 +197,9 @@ fn a_narrow_window_is_no_trouble() {
     );
     chat.answer("y");
     let screen = chat.prompt();
-    let line = screen.line_with("✓ read_file").unwrap();
+    let line = screen.line_with("✓ 1 read_file").unwrap();
     assert!(line.chars().count() < 40, "{line:?}");
-    assert!(!screen.contains("… read_file"), "{:?}", chat.terminal);
+    assert!(!screen.contains("… 1 read_file"), "{:?}", chat.terminal);
     chat.leave();
 }
 
@@ -216,9 +216,9 @@ fn several_calls_of_one_message_have_a_line_each() {
     let mut chat = Chat::open(&environment);
     let screen = chat.turn("read them");
     for line in [
-        "  ✓ read_file a.txt · ",
-        "  ✗ read_file none.txt · failed",
-        "  ✓ read_file b.txt · ",
+        "  ✓ 1 read_file a.txt · ",
+        "  ✗ 2 read_file none.txt · failed",
+        "  ✓ 3 read_file b.txt · ",
     ] {
         assert_eq!(screen.count(line), 1, "{:?}", chat.terminal);
     }

@@ -48,7 +48,7 @@ fn the_answer_is_the_result() {
         chat.terminal.type_line(typed);
         let screen = chat.prompt();
         assert!(
-            screen.contains("  ✓ ask_user Where should it go?\\nBoth would do."),
+            screen.contains("  ✓ 1 ask_user Where should it go?\\nBoth would do."),
             "{:?}",
             chat.terminal
         );

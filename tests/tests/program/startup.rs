@@ -70,7 +70,7 @@ fn the_first_prompt_touches_nothing() {
     assert_idle(&chat.terminal);
     assert!(!environment.cache().exists());
     assert!(!environment.data().exists());
-    assert!(chat.turn("read it").contains("✓ read_file"));
+    assert!(chat.turn("read it").contains("✓ 1 read_file"));
     chat.leave();
 
     let before = cache(&environment);

@@ -107,7 +107,7 @@ fn output_is_shown_while_it_comes_and_then_goes() {
     let screen = chat.prompt();
     assert!(!screen.contains("line-7"), "{:?}", chat.terminal);
     assert!(
-        screen.contains("✓ run_terminal_command"),
+        screen.contains("✓ 1 run_terminal_command"),
         "{:?}",
         chat.terminal
     );

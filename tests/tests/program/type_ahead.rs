@@ -90,7 +90,7 @@ fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
     chat.approval();
     chat.answer("n");
     let screen = chat.prompt();
-    assert!(screen.contains("✓ read_file"), "{:?}", chat.terminal);
+    assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
     chat.leave();
     assert!(environment.permissions().is_null());

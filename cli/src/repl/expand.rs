@@ -1,0 +1,155 @@
+//! `/expand`: a call whole, by the number that its line shows.
+
+use std::time::Duration;
+
+use dunlin_host::display::escape;
+use serde_json::Value;
+
+use super::messages::foreign;
+use crate::approval::look::Window;
+use crate::turn::log::CallLog;
+use crate::turn::{CallRecord, CallState};
+use crate::ui::calls::{elapsed, fit, look};
+use crate::ui::style::Label;
+
+/// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
+const MAX_ROWS: usize = 40;
+
+/// What `/expand` prints for what was typed behind it.
+pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
+    let mut words = typed.split_whitespace().peekable();
+    let number = words.peek().and_then(|word| word.parse::<usize>().ok());
+    if number.is_some() {
+        words.next();
+    }
+    let all = words.peek() == Some(&"all");
+    if all {
+        words.next();
+    }
+    if words.next().is_some() {
+        return vec!["/expand takes the number of a call, and \"all\" for a long one.".to_owned()];
+    }
+    match log.find(number) {
+        Some((number, record)) => call(number, &record, all, window),
+        None if log.count() == 0 => vec!["Nothing was called yet.".to_owned()],
+        None => vec![format!(
+            "There is no call with this number: they go from 1 to {}.",
+            log.count()
+        )],
+    }
+}
+
+fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<String> {
+    let styles = window.styles;
+    let (mark, label, word) = look(record.state);
+    let took = record.duration_ms.map(Duration::from_millis).map(elapsed);
+    let parts = [word.to_owned(), took.unwrap_or_default()];
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let end: String = parts.map(|part| format!(" · {part}")).collect();
+    let mut rows = vec![format!(
+        "  {} {}{end}",
+        styles.paint(label, &format!("{mark} {number}")),
+        styles.paint(Label::Name, &fit(&escape(&record.tool), 64)),
+    )];
+    let mut part = |name: &str, text: &str| {
+        rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
+        let whole = foreign(text, window);
+        match whole.len().checked_sub(MAX_ROWS) {
+            Some(left_out @ 1..) if !all => {
+                let tail = MAX_ROWS / 3;
+                let head = MAX_ROWS - tail;
+                rows.extend(whole.iter().take(head).cloned());
+                let note = format!("    … {left_out} more rows: /expand {number} all");
+                rows.push(styles.paint(Label::Quiet, &note));
+                rows.extend(whole.iter().skip(head + left_out).cloned());
+            }
+            _ => rows.extend(whole),
+        }
+    };
+    let arguments = match &record.arguments {
+        Value::Object(arguments) if arguments.is_empty() => "(none)".to_owned(),
+        arguments => serde_json::to_string_pretty(arguments).unwrap_or_default(),
+    };
+    part("parameters", &arguments);
+    match &record.result {
+        Some(result) if result.trim().is_empty() => part("result", "(empty)"),
+        Some(result) => {
+            let failed = matches!(record.state, CallState::Failed | CallState::Denied);
+            part(if failed { "error" } else { "result" }, result);
+        }
+        None if record.state.is_settled() => part("result", "(no longer kept: /show has it)"),
+        None => part("result", "(none yet)"),
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ui::style::Styles;
+
+    const WINDOW: Window = Window {
+        columns: 80,
+        rows: 24,
+        styles: Styles::plain(),
+    };
+
+    fn record(state: CallState, result: Option<&str>) -> CallRecord {
+        CallRecord {
+            state,
+            result: result.map(str::to_owned),
+            duration_ms: state.is_settled().then_some(12),
+            ..CallRecord::sample("read_file", json!({ "file_path": "a\u{1b}[2J" }))
+        }
+    }
+
+    #[test]
+    fn a_call_is_shown_whole() {
+        let log = CallLog::default();
+        log.keep(1, record(CallState::Completed, Some("one\ntwo")));
+        log.keep(2, record(CallState::Failed, Some("ERROR: no such file")));
+        log.keep(3, record(CallState::Running, None));
+        let shown = |typed| rows(&log, typed, WINDOW).join("\n");
+        let parameters = "  parameters\n  │ {\n  │   \"file_path\": \"a\\u001b[2J\"\n  │ }\n";
+        assert_eq!(
+            shown("1"),
+            format!("  ✓ 1 read_file · 12 ms\n{parameters}  result\n  │ one\n  │ two")
+        );
+        assert_eq!(
+            shown("2"),
+            format!(
+                "  ✗ 2 read_file · failed · 12 ms\n{parameters}  error\n  │ ERROR: no such file"
+            )
+        );
+        assert_eq!(
+            shown(""),
+            format!("  … 3 read_file\n{parameters}  result\n  │ (none yet)")
+        );
+        assert_eq!(
+            shown("4"),
+            "There is no call with this number: they go from 1 to 3."
+        );
+        assert!(shown("x").starts_with("/expand takes"));
+        assert_eq!(
+            rows(&CallLog::default(), "", WINDOW),
+            ["Nothing was called yet."]
+        );
+    }
+
+    #[test]
+    fn long_results_are_cut_in_the_middle() {
+        let log = CallLog::default();
+        let lines: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
+        log.keep(1, record(CallState::Completed, Some(&lines.join("\n"))));
+        let shown = rows(&log, "1", WINDOW).join("\n");
+        assert!(
+            shown.contains("  │ line 27\n    … 60 more rows: /expand 1 all\n  │ line 88\n"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("line 100"), "{shown}");
+        let whole = rows(&log, "1 all", WINDOW);
+        assert_eq!(whole.len(), 1 + 1 + 3 + 1 + 100);
+    }
+}
