@@ -187,7 +187,7 @@ impl Dialogue {
         }
     }
 
-    /// Takes one turn. Ctrl-C ends it at once; what was said until then is kept.
+    /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.
     /// `recall` is what the line editor knows while calls are being approved.
     pub fn turn(
         &mut self,
@@ -321,13 +321,21 @@ impl Drop for HandsOff<'_> {
     }
 }
 
-/// Ctrl-C, or nobody reads the output any more. The signal counts from this call on, not from the first
+/// Ctrl-C, in the chat also Esc, or nobody reads the output any more. The signal counts from this call on, not from the first
 /// poll: what is made in between may take a while.
 pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliError> {
     let _inside = workshop.runtime()?.enter();
     let signal = signal(SignalKind::interrupt());
     let ui = &workshop.ui;
+    // Elsewhere than in the chat the keys are left to whoever reads next.
+    let listens = ui.is_chat() && workshop.asks();
     Ok(async move {
+        let escape = async {
+            match listens {
+                true => ui.escape().await,
+                false => std::future::pending().await,
+            }
+        };
         let signal = async {
             let received = match signal {
                 Ok(mut signal) => loop {
@@ -346,6 +354,7 @@ pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliE
         };
         tokio::select! {
             () = signal => {}
+            () = escape => {}
             () = ui.interrupted() => {}
             () = ui.closed() => {}
         }

@@ -365,6 +365,7 @@ fn help(ui: &Ui) {
         ),
         ("Tab", "complete a command or a path"),
         ("Ctrl-C", "interrupt a reply, clear the line"),
+        ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
     ] {
         ui.data(&format!(
             "  {} {about}",

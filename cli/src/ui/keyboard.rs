@@ -1,12 +1,20 @@
 //! The keyboard: lines that are read, and what was typed before anybody wanted to read it.
+//!
+//! During a turn nobody reads lines, and [`Ui::escape`] listens: what is typed is taken out of the terminal as it
+//! comes and kept, and Esc ends the turn. Whoever reads a line meanwhile has the keyboard alone.
 
+use std::future::pending;
+use std::io;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
 use rustyline::history::MemHistory;
 use rustyline::{Config, Editor};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use super::style::{Label, Styles};
 use super::{Sink, Typed, Ui, color_mode, lock, terminal};
@@ -27,7 +35,7 @@ impl Ui {
 
     /// The same with a line editor of the caller's, which must know nothing of what was typed before.
     pub fn ask_line_with(&self, above: &str, read: impl FnOnce() -> Typed) -> Typed {
-        let _keyboard = lock(&self.keyboard);
+        let _keyboard = self.hold_keyboard();
         let live = {
             let mut screen = self.screen();
             self.end_waiting(&mut screen);
@@ -53,13 +61,13 @@ impl Ui {
 
     /// Reads a line outside a turn, such as a choice during set-up.
     pub fn plain_line(&self, prompt: &str) -> Typed {
-        let _keyboard = lock(&self.keyboard);
+        let _keyboard = self.hold_keyboard();
         read_line(prompt, self.styles)
     }
 
     /// Lets somebody else read the keyboard, with nobody beside them.
     pub fn with_keyboard<T>(&self, read: impl FnOnce() -> T) -> T {
-        let _keyboard = lock(&self.keyboard);
+        let _keyboard = self.hold_keyboard();
         read()
     }
 
@@ -67,18 +75,71 @@ impl Ui {
     /// [`terminal::TurnMode`].
     pub fn put_early_typing_aside(&self) {
         if self.streams.input {
-            lock(&self.early).extend(terminal::take_typed());
+            lock(&self.early).feed(&terminal::take_typed());
+        }
+    }
+
+    /// Waits for Esc, and keeps what else is typed. Only while the terminal is in [`terminal::TurnMode`] or a line
+    /// is being read, which is left alone. Dropping the future ends the listening; no key is lost.
+    ///
+    /// Where the terminal cannot be listened to, Esc never comes.
+    pub async fn escape(&self) {
+        #[expect(
+            deprecated,
+            reason = "standard input stays open as long as the program, which is all that its successor wants promised"
+        )]
+        let keys = AsyncFd::with_interest(io::stdin(), Interest::READABLE);
+        let Ok(keys) = keys else {
+            return pending().await;
+        };
+        loop {
+            let waits = lock(&self.early).waits();
+            let nothing_follows = async {
+                match waits {
+                    Some(time) => tokio::time::sleep(time).await,
+                    None => pending().await,
+                }
+            };
+            let mut is_late = false;
+            tokio::select! {
+                ready = keys.readable() => match ready {
+                    // Before reading: what comes after this makes it ready again.
+                    Ok(mut ready) => ready.clear_ready(),
+                    Err(_) => return pending().await,
+                },
+                () = self.keyboard_free.notified() => {}
+                () = nothing_follows => is_late = true,
+            }
+            let _keyboard = match self.keyboard.try_lock() {
+                Ok(keyboard) => keyboard,
+                Err(TryLockError::Poisoned(keyboard)) => keyboard.into_inner(),
+                // Whoever reads a line says when they are done.
+                Err(TryLockError::WouldBlock) => continue,
+            };
+            self.put_early_typing_aside();
+            if is_late && lock(&self.early).take_escape() {
+                return;
+            }
+        }
+    }
+
+    /// Has the keyboard alone until the value is dropped.
+    fn hold_keyboard(&self) -> Keyboard<'_> {
+        Keyboard {
+            ui: self,
+            held: Some(lock(&self.keyboard)),
         }
     }
 
     /// Puts typing aside until it pauses, so that neither the middle of a paste nor a word begun too early
-    /// becomes an answer. `false`: it does not pause.
+    /// becomes an answer. `false`: it does not pause, or ends with Esc.
     fn wait_for_silence(&self) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < LONGEST_TYPING {
             self.put_early_typing_aside();
             if !terminal::is_typed_within(SILENCE) {
-                return true;
+                // Pressed just before the question: the turn was to end, and it does.
+                return !lock(&self.early).take_escape();
             }
         }
         false
@@ -86,9 +147,7 @@ impl Ui {
 
     /// Keeps a line that answered nothing for the next message.
     pub fn keep_for_later(&self, line: &str) {
-        let mut early = lock(&self.early);
-        early.extend(line.as_bytes());
-        early.push(b'\n');
+        lock(&self.early).keep_line(line);
     }
 
     /// Prints something in place of the line that is being edited, which has to be drawn again then. It must be on
@@ -101,7 +160,7 @@ impl Ui {
     /// Lets another program have the terminal, in the mode that programs expect. Ctrl-C is its own meanwhile.
     /// Blocks as long as `work` does.
     pub fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _keyboard = lock(&self.keyboard);
+        let _keyboard = self.hold_keyboard();
         self.take_live_line_away();
         let _lines = terminal::TurnMode::lines();
         self.lent.store(true, Ordering::Relaxed);
@@ -117,7 +176,20 @@ impl Ui {
 
     /// What was typed too early, as text for the next line; it is given once.
     pub fn take_early_typing(&self) -> String {
-        terminal::typed_text(&std::mem::take(&mut *lock(&self.early)))
+        terminal::typed_text(&lock(&self.early).take())
+    }
+}
+
+/// Holds the keyboard, and says so to whoever listens when it is free again.
+struct Keyboard<'a> {
+    ui: &'a Ui,
+    held: Option<MutexGuard<'a, ()>>,
+}
+
+impl Drop for Keyboard<'_> {
+    fn drop(&mut self) {
+        self.held.take();
+        self.ui.keyboard_free.notify_one();
     }
 }
 

@@ -15,6 +15,7 @@ mod countdown;
 pub mod diff;
 mod guard;
 mod keyboard;
+mod keys;
 pub mod markdown;
 pub mod output;
 pub mod prompt;
@@ -40,6 +41,7 @@ use crate::config::env::{self, Environment};
 use crate::error::CliError;
 use crate::turn::CallState;
 use crate::turn::CallView;
+use keys::EarlyKeys;
 use reply::ReplyState;
 use style::{Label, Styles};
 use terminal::Streams;
@@ -52,9 +54,11 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 pub struct Ui {
     screen: Mutex<Screen>,
     /// What was typed before anybody wanted to read it.
-    early: Mutex<Vec<u8>>,
+    early: Mutex<EarlyKeys>,
     /// Held while a line is read: two editors on one terminal would steal each other's keys.
     keyboard: Mutex<()>,
+    /// The keyboard was given back.
+    keyboard_free: Notify,
     closed: Notify,
     /// Somebody who read the keyboard during a turn met Ctrl-C there.
     interrupted: Notify,
@@ -149,6 +153,7 @@ impl Ui {
             screen: Mutex::new(screen),
             early: Mutex::default(),
             keyboard: Mutex::default(),
+            keyboard_free: Notify::new(),
             closed: Notify::new(),
             interrupted: Notify::new(),
             wait_begun: Notify::new(),

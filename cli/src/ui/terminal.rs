@@ -1,14 +1,15 @@
 //! The terminal as a device: its size, its mode during a turn, and what was typed too early.
 //!
-//! While a turn runs nobody reads the keyboard. Echo is off then, so that keys do not appear in the
+//! While a turn runs nobody reads lines. Echo is off then, so that keys do not appear in the
 //! middle of a reply, and so is line editing, so that what waits can be read away at any time. Signals
-//! stay on: Ctrl-C is how a turn is interrupted.
+//! stay on: Ctrl-C interrupts a turn, and takes nothing that was typed with it.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,9 +21,6 @@ const DEFAULT_COLUMNS: usize = 80;
 
 /// The height that is assumed where nobody says, in rows.
 const DEFAULT_ROWS: usize = 24;
-
-/// How much early typing is kept, in bytes: more than anybody types, less than a stuck key produces.
-const MAX_EARLY_BYTES: usize = 64 * 1024;
 
 /// Which standard streams are terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +81,7 @@ impl TurnMode {
         during
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ICANON);
+        during.local_modes.insert(LocalModes::NOFLSH);
         // Reading never waits: it takes what is there.
         during.special_codes[SpecialCodeIndex::VMIN] = 0;
         during.special_codes[SpecialCodeIndex::VTIME] = 0;
@@ -139,18 +138,31 @@ impl fmt::Debug for TurnMode {
     }
 }
 
-/// Reads away what was typed and not read yet. Only within [`TurnMode`]: elsewhere it would wait.
+/// Reads away what was typed and not read yet. Never waits, and reads nothing while another job has the
+/// terminal: its keys are not ours, and asking for them would stop this program.
 pub fn take_typed() -> Vec<u8> {
     let mut typed = Vec::new();
     let mut buffer = [0; 1024];
-    loop {
+    let is_ours = termios::tcgetpgrp(io::stdin()).map_or(true, |group| group == getpgrp());
+    while is_ours && is_something_typed() {
         match rustix::io::read(io::stdin(), &mut buffer) {
-            Ok(read @ 1..) => {
-                let room = MAX_EARLY_BYTES.saturating_sub(typed.len());
-                typed.extend_from_slice(&buffer[..read.min(room)]);
-            }
+            Ok(read @ 1..) => typed.extend_from_slice(buffer.get(..read).unwrap_or_default()),
             Err(rustix::io::Errno::INTR) => {}
-            Ok(0) | Err(_) => return typed,
+            Ok(0) | Err(_) => break,
+        }
+    }
+    typed
+}
+
+fn is_something_typed() -> bool {
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    let now = Timespec::default();
+    loop {
+        match poll(&mut waiting, Some(&now)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(1..) => return waiting[0].revents().contains(PollFlags::IN),
+            Ok(0) | Err(_) => return false,
         }
     }
 }

@@ -1,14 +1,17 @@
-//! Ctrl-C: the prompt is back at once, and what was said and done until then is kept.
+//! Ctrl-C and Esc: the prompt is back at once, and what was said and done until then is kept.
 
-use dunlin_tests::{Gate, Provider, Response};
+use dunlin_tests::{Gate, Key, Provider, Response};
 use serde_json::json;
 
 use crate::stage::{Chat, environment};
 
+/// What interrupts.
+const KEYS: [Key; 2] = [Key::CtrlC, Key::Escape];
+
 /// Lets the model call these tools, waits until `shown` is shown, interrupts, and returns the results that the
 /// next request holds.
 #[track_caller]
-fn interrupt_calls(guests: &[&str], shown: &str) -> Vec<String> {
+fn interrupt_calls(key: Key, guests: &[&str], shown: &str) -> Vec<String> {
     let calls = guests.iter().map(|guest| (*guest, json!({})));
     let provider = Provider::play([Response::calls(calls), Response::reply("All right.")]);
     let environment = environment(&provider);
@@ -16,7 +19,7 @@ fn interrupt_calls(guests: &[&str], shown: &str) -> Vec<String> {
     let mut chat = Chat::with_guests(&environment, guests);
     chat.say("work");
     chat.terminal.wait_for(shown);
-    chat.interrupt(shown);
+    chat.interrupt_by(key, shown);
     assert!(chat.turn("enough").contains("All right."));
     chat.leave();
     let request = provider.wait_for_request(1);
@@ -29,33 +32,40 @@ fn interrupt_calls(guests: &[&str], shown: &str) -> Vec<String> {
 
 #[test]
 fn in_a_stream_the_partial_answer_is_kept() {
-    let gate = Gate::new();
-    let cut = Response::stream().text("The beginning of").wait(&gate);
-    let provider = Provider::play([cut, Response::reply("the rest")]);
-    let mut chat = Chat::open(&environment(&provider));
-    chat.say("tell me");
-    chat.terminal.wait_for("The beginning of");
-    chat.interrupt("in a stream");
-    provider.wait_for_hang_up(0);
-    assert!(chat.turn("go on").contains("the rest"));
-    chat.leave();
-    let request = provider.wait_for_request(1);
-    let partial = &request.messages()[1];
-    assert_eq!(partial["role"], "assistant");
-    assert_eq!(partial["content"], "The beginning of");
+    for key in KEYS {
+        let gate = Gate::new();
+        let cut = Response::stream().text("The beginning of").wait(&gate);
+        let provider = Provider::play([cut, Response::reply("the rest")]);
+        let mut chat = Chat::open(&environment(&provider));
+        chat.say("tell me");
+        chat.terminal.wait_for("The beginning of");
+        chat.interrupt_by(key, "in a stream");
+        provider.wait_for_hang_up(0);
+        assert!(chat.turn("go on").contains("the rest"));
+        chat.leave();
+        let request = provider.wait_for_request(1);
+        let partial = &request.messages()[1];
+        assert_eq!(partial["role"], "assistant");
+        assert_eq!(partial["content"], "The beginning of");
+    }
 }
 
 #[test]
 fn while_the_provider_is_silent() {
-    for response in [
+    let responses = [
         Response::stream().stall(),
         Response::stream().reasoning("Hm").stall(),
-    ] {
+        Response::silence(),
+    ];
+    for (response, key) in responses.into_iter().flat_map(|response| {
+        let with = move |key| (response.clone(), key);
+        KEYS.map(with)
+    }) {
         let provider = Provider::play([response, Response::reply("Here I am.")]);
         let mut chat = Chat::open(&environment(&provider));
         chat.say("are you there?");
         provider.wait_for_request(0);
-        chat.interrupt("while the provider is silent");
+        chat.interrupt_by(key, "while the provider is silent");
         provider.wait_for_hang_up(0);
         assert!(chat.turn("hello?").contains("Here I am."));
         chat.leave();
@@ -70,34 +80,113 @@ fn in_a_running_call() {
         "log_forever",
         "progress_flood",
     ] {
-        let results = interrupt_calls(&[guest], &format!("… 1 {guest}"));
-        assert_eq!(results, ["cancelled by user"], "{guest}");
+        for key in KEYS {
+            let results = interrupt_calls(key, &[guest], &format!("… 1 {guest}"));
+            assert_eq!(results, ["cancelled by user"], "{guest}");
+        }
     }
 }
 
 #[test]
 fn while_a_call_is_being_prepared() {
-    let results = interrupt_calls(&["loop_in_prepare"], "· 1 loop_in_prepare");
-    assert_eq!(results, ["cancelled by user"]);
+    for key in KEYS {
+        let results = interrupt_calls(key, &["loop_in_prepare"], "· 1 loop_in_prepare");
+        assert_eq!(results, ["cancelled by user"]);
+    }
 }
 
 #[test]
 fn every_call_of_the_message_has_a_result() {
-    let results = interrupt_calls(&["bare", "loop_forever", "trap"], "… 2 loop_forever");
-    assert_eq!(results.len(), 3, "{results:?}");
-    assert!(!results[0].contains("cancelled"), "{results:?}");
-    assert_eq!(results[1..], ["cancelled by user", "cancelled by user"]);
+    for key in KEYS {
+        let guests = ["bare", "loop_forever", "trap"];
+        let results = interrupt_calls(key, &guests, "… 2 loop_forever");
+        assert_eq!(results.len(), 3, "{results:?}");
+        assert!(!results[0].contains("cancelled"), "{results:?}");
+        assert_eq!(results[1..], ["cancelled by user", "cancelled by user"]);
+    }
 }
 
 #[test]
 fn while_the_tools_are_being_looked_at() {
-    for line in ["hello", "/tools"] {
+    for (line, key) in [("hello", Key::CtrlC), ("/tools", Key::Escape)] {
         let provider = Provider::play([]);
         let environment = environment(&provider);
         let mut chat = Chat::with_guests(&environment, &["loop_in_describe"]);
         chat.say(line);
         chat.terminal.wait_hands_off();
-        chat.interrupt(&format!("while the tools are being looked at for {line}"));
+        chat.interrupt_by(
+            key,
+            &format!("while the tools are being looked at for {line}"),
+        );
         chat.leave();
     }
+}
+
+#[test]
+fn what_was_typed_before_the_key_is_kept() {
+    for key in KEYS {
+        let stalled = Response::stream().text("The beginning of").stall();
+        let provider = Provider::play([stalled, Response::reply("All right.")]);
+        let mut chat = Chat::open(&environment(&provider));
+        chat.say("tell me");
+        chat.terminal.wait_for("The beginning of");
+        chat.terminal.type_text("never mind");
+        chat.terminal.press(key);
+        assert!(chat.prompt_with("never mind").contains("(interrupted)"));
+        chat.terminal.press(Key::Enter);
+        assert!(chat.prompt().contains("All right."));
+        chat.leave();
+        let request = provider.wait_for_request(1);
+        let said = request.messages().last().expect("a message")["content"].clone();
+        assert_eq!(said, "never mind");
+    }
+}
+
+/// Keys that begin with the byte of Esc, and pasted text that holds it.
+#[test]
+fn other_keys_interrupt_nothing() {
+    let gate = Gate::new();
+    let answer = Response::stream()
+        .text("One")
+        .wait(&gate)
+        .text(", two.")
+        .finish("stop");
+    let provider = Provider::play([answer]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    for key in [Key::Up, Key::Down] {
+        chat.terminal.press(key);
+    }
+    chat.terminal.paste("and \x1b[1mthen?");
+    gate.open();
+    let screen = chat.prompt_with("and then?");
+    assert!(screen.contains("One, two.\n"), "{:?}", chat.terminal);
+    assert!(!screen.contains("(interrupted)"), "{:?}", chat.terminal);
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
+
+/// It ends the turn that the question belongs to, like Ctrl-C.
+#[test]
+fn esc_just_before_a_question_is_no_answer_to_it() {
+    let gate = Gate::new();
+    let path = json!({ "file_path": "../outside/a.txt" }).to_string();
+    let call = Response::stream()
+        .text("Let me see.")
+        .wait(&gate)
+        .call_start(0, "call_0", "read_file")
+        .call_arguments(0, &path)
+        .finish("tool_calls");
+    let provider = Provider::play([call]);
+    let environment = environment(&provider);
+    environment.outside_file("a.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.terminal.wait_for("Let me see.");
+    gate.open();
+    chat.terminal.press(Key::Escape);
+    assert!(chat.prompt().contains("(interrupted)"));
+    chat.leave();
 }

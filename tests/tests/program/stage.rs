@@ -132,14 +132,19 @@ impl Chat {
     }
 
     /// Presses Ctrl-C and measures how long it takes until the prompt is back.
-    #[expect(clippy::print_stdout, reason = "the figure is worth a look")]
     pub fn interrupt(&mut self, what: &str) {
+        self.interrupt_by(Key::CtrlC, what);
+    }
+
+    /// The same with a key that interrupts.
+    #[expect(clippy::print_stdout, reason = "the figure is worth a look")]
+    pub fn interrupt_by(&mut self, key: Key, what: &str) {
         let before = self.prompts;
-        let took = self.terminal.measure(Key::CtrlC, "the prompt", |screen| {
+        let took = self.terminal.measure(key, "the prompt", |screen| {
             is_next(screen, PROMPT, before) && screen.cursor_line.trim_end() == PROMPT
         });
         self.prompts += 1;
-        println!("{what}: the prompt is back after {took:?}");
+        println!("{what}: the prompt is back after {took:?} by {key:?}");
         assert!(
             took < MAX_INTERRUPTION,
             "{what}: {took:?}\n{:?}",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dunlin_tests::{API_KEY, Environment, Provider, Response};
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Response};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::json;
@@ -124,16 +124,18 @@ fn output_is_shown_while_it_comes_and_then_goes() {
 fn an_interruption_leaves_nothing_behind() {
     let line =
         "(setsid sh -c 'trap \"\" TERM INT HUP; sleep 300; sleep 300' &); echo begun; sleep 300";
-    let (_provider, environment) = project(line);
-    let mut chat = Chat::open(&environment);
-    chat.say("work");
-    chat.question();
-    chat.answer("y");
-    chat.terminal.wait_for("    begun");
-    chat.interrupt("a command");
-    wait_until_nothing_is_left(&environment, Some(chat.terminal.id()));
-    assert!(chat.turn("enough").contains("It is done."));
-    chat.leave();
+    for key in [Key::CtrlC, Key::Escape] {
+        let (_provider, environment) = project(line);
+        let mut chat = Chat::open(&environment);
+        chat.say("work");
+        chat.question();
+        chat.answer("y");
+        chat.terminal.wait_for("    begun");
+        chat.interrupt_by(key, "a command");
+        wait_until_nothing_is_left(&environment, Some(chat.terminal.id()));
+        assert!(chat.turn("enough").contains("It is done."));
+        chat.leave();
+    }
 }
 
 #[test]

@@ -1,0 +1,208 @@
+//! What is typed during a turn: text that is kept for the next message, and the key that ends the turn.
+//!
+//! Esc is one byte, and so do arrows, keys with Alt and pasted text begin. What tells them apart is what
+//! follows within a moment, which only whoever watches the clock can say: [`EarlyKeys::waits`] tells how long
+//! to wait, [`EarlyKeys::take_escape`] that nothing came.
+
+use std::time::Duration;
+
+/// How long the rest of an escape sequence may take. A terminal sends it in one piece, so only a network between
+/// can part it; and a person who presses Esc wants to see the prompt within a tenth of a second.
+const SEQUENCE_TIME: Duration = Duration::from_millis(30);
+
+/// The same within pasted text, which comes in many pieces: the mark at its end must not be taken for a key.
+const PASTE_TIME: Duration = Duration::from_secs(1);
+
+/// How much early typing is kept, in bytes: more than anybody types, less than a stuck key produces.
+const MAX_BYTES: usize = 64 * 1024;
+
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+/// What ends pasted text.
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// The parameter of the sequence that begins pasted text, `ESC [ 200 ~`.
+const PASTE_BEGIN: u16 = 200;
+
+/// What was typed and not given to anybody yet.
+#[derive(Debug, Default)]
+pub struct EarlyKeys {
+    bytes: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC: the key, or the beginning of a sequence.
+    Escape,
+    /// After `ESC O`: one more byte.
+    Single,
+    /// After `ESC [`, with the number that stands there.
+    Control(u16),
+    /// In a string, such as a terminal's answer about its colours; `true` after an ESC, which may end it.
+    String(bool),
+    /// In pasted text, with so many bytes of its end.
+    Paste(usize),
+}
+
+impl EarlyKeys {
+    /// Takes in what was typed.
+    pub fn feed(&mut self, typed: &[u8]) {
+        for &byte in typed {
+            // Of several in a row the last one counts: with Alt some terminals send one more.
+            let repeated = self.state == State::Escape && byte == ESCAPE;
+            self.state = self.state.after(byte);
+            if !repeated && self.bytes.len() < MAX_BYTES {
+                self.bytes.push(byte);
+            }
+        }
+    }
+
+    /// Adds a line that was read and answered nothing.
+    pub fn keep_line(&mut self, line: &str) {
+        self.bytes.extend(line.as_bytes());
+        self.bytes.push(b'\n');
+    }
+
+    /// How long to wait for what may follow an Esc; `None` where the last byte was none.
+    pub fn waits(&self) -> Option<Duration> {
+        match self.state {
+            State::Escape | State::String(true) => Some(SEQUENCE_TIME),
+            State::Paste(1) => Some(PASTE_TIME),
+            _ => None,
+        }
+    }
+
+    /// Whether Esc itself was pressed, to be asked when nothing followed in time. It is no text then, and what
+    /// comes next begins anew.
+    pub fn take_escape(&mut self) -> bool {
+        if self.waits().is_none() {
+            return false;
+        }
+        self.bytes.pop_if(|byte| *byte == ESCAPE);
+        self.state = State::Text;
+        true
+    }
+
+    /// Everything that was typed, given once.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self).bytes
+    }
+}
+
+impl State {
+    fn after(self, byte: u8) -> State {
+        match (self, byte) {
+            (State::Paste(matched), _) if PASTE_END.get(matched) == Some(&byte) => {
+                if matched + 1 == PASTE_END.len() {
+                    State::Text
+                } else {
+                    State::Paste(matched + 1)
+                }
+            }
+            (State::Paste(_), ESCAPE) => State::Paste(1),
+            (State::Paste(_), _) => State::Paste(0),
+            (State::String(_), ESCAPE) => State::String(true),
+            (State::String(true), b'\\') | (State::String(_), BELL) => State::Text,
+            (State::String(_), _) => State::String(false),
+            (_, ESCAPE) => State::Escape,
+            (State::Escape, b'[') => State::Control(0),
+            (State::Escape, b'O') => State::Single,
+            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::String(false),
+            (State::Control(number), b'0'..=b'9') => {
+                let digit = u16::from(byte - b'0');
+                State::Control(number.saturating_mul(10).saturating_add(digit))
+            }
+            // Several numbers: none of those that matter here.
+            (State::Control(_), b' '..=b'?') => State::Control(u16::MAX),
+            (State::Control(PASTE_BEGIN), b'~') => State::Paste(0),
+            _ => State::Text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds pieces, and asks after each whether it was Esc, as if nothing more came for a long time.
+    fn escapes(pieces: &[&[u8]]) -> (Vec<bool>, Vec<u8>) {
+        let mut keys = EarlyKeys::default();
+        let pressed = pieces.iter().map(|piece| {
+            keys.feed(piece);
+            keys.take_escape()
+        });
+        let pressed = pressed.collect();
+        (pressed, keys.take())
+    }
+
+    #[test]
+    fn only_the_key_itself_is_esc() {
+        let check = |typed: &[u8], pressed: bool, kept: &[u8]| {
+            let expected = (vec![pressed], kept.to_vec());
+            assert_eq!(escapes(&[typed]), expected, "{}", typed.escape_ascii());
+        };
+        check(b"", false, b"");
+        check(b"hello\r", false, b"hello\r");
+        check(b"\x1b", true, b"");
+        check(b"hello\x1b", true, b"hello");
+        check(b"\x1b\x1b", true, b"");
+        for sequence in [
+            &b"\x1b[A"[..],
+            b"\x1bOA",
+            b"\x1b[1;5C",
+            b"\x1b[3~",
+            b"\x1bb",
+            b"\x1b\r",
+            b"\x1b\x1b[A",
+            b"\x1b[200~text\x1b[201~",
+            b"\x1b[200~an \x1b in it, \x1b[A, \x1b[200~\x1b[201~",
+            b"\x1b]11;rgb:0000/0000/0000\x1b\\",
+            b"\x1b]11;rgb:0000/0000/0000\x07",
+            b"\x1b[200~never ended",
+        ] {
+            let (pressed, kept) = escapes(&[sequence]);
+            assert_eq!(pressed, [false], "{}", sequence.escape_ascii());
+            let first = sequence
+                .strip_prefix(b"\x1b\x1b")
+                .map(|rest| [b"\x1b", rest].concat());
+            assert_eq!(kept, first.unwrap_or_else(|| sequence.to_vec()));
+            // And the key after it is.
+            let (pressed, _) = escapes(&[&[sequence, b"\x1b"].concat()]);
+            assert_eq!(pressed, [true], "after {}", sequence.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn where_a_sequence_is_parted_does_not_matter() {
+        let typed = b"a\x1b[Ab\x1b[200~c\x1bd\x1b[20~\x1b[201~e\x1bOPf\x1b[1;2D\x1b]0;g\x1b\\h";
+        for at in 0..=typed.len() {
+            let mut keys = EarlyKeys::default();
+            for piece in [&typed[..at], &typed[at..]] {
+                // Nothing waits for so long that the rest is late.
+                keys.feed(piece);
+            }
+            assert_eq!(keys.waits(), None, "parted at {at}");
+            assert_eq!(keys.take(), typed, "parted at {at}");
+        }
+    }
+
+    #[test]
+    fn what_follows_an_esc_is_text_again() {
+        let (pressed, kept) = escapes(&[b"one\x1b", b"two", b"\x1b", b"[A"]);
+        assert_eq!(pressed, [true, false, true, false]);
+        assert_eq!(kept, b"onetwo[A");
+    }
+
+    #[test]
+    fn a_stuck_key_fills_no_memory_and_esc_still_counts() {
+        let mut keys = EarlyKeys::default();
+        keys.feed(&vec![b'x'; MAX_BYTES + 10]);
+        keys.feed(b"\x1b");
+        assert!(keys.take_escape());
+        assert_eq!(keys.take().len(), MAX_BYTES);
+    }
+}
