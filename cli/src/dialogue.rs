@@ -1,5 +1,7 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
+mod switch;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +13,8 @@ use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::message::{Conversation, Message};
-use crate::provider::http::Timeouts;
+use crate::provider::Provider;
 use crate::provider::retry::{RetryPolicy, Retrying};
-use crate::provider::{Provider, provider};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
 use crate::request::{HistoryLimits, Ledger};
@@ -42,33 +43,33 @@ pub struct Dialogue {
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
     ledger: Mutex<Ledger>,
+    /// What the endpoint listed when it was asked.
+    models: Vec<String>,
     shows_reply: bool,
 }
 
 impl Dialogue {
     /// Begins a conversation with the configured agent.
     pub fn begin(workshop: &Workshop) -> Result<Dialogue, CliError> {
-        let settings = &workshop.settings;
-        let (agent, warning) = settings.agent()?;
+        Dialogue::begin_with(workshop, workshop.settings.agent()?)
+    }
+
+    /// Begins a conversation with this agent, after the warning that comes with it.
+    pub fn begin_with(
+        workshop: &Workshop,
+        (agent, warning): (Agent, Option<String>),
+    ) -> Result<Dialogue, CliError> {
         if let Some(warning) = warning {
             workshop.ui.warn(&warning);
         }
-        let timeouts = Timeouts {
-            idle: settings.request_timeout.value,
-            ..Timeouts::default()
-        };
-        // The client belongs to the runtime that polls it.
-        let provider = {
-            let _inside = workshop.runtime()?.enter();
-            provider(&agent, timeouts)
-        };
         Ok(Dialogue {
             conversation: Conversation::new(),
             session: None,
+            provider: switch::connect(workshop, &agent)?,
             agent,
-            provider,
             tools: look_at_tools(workshop)?,
             ledger: Mutex::default(),
+            models: Vec::new(),
             shows_reply: true,
         })
     }
@@ -106,6 +107,10 @@ impl Dialogue {
     pub fn go_on_with(&mut self, workshop: &Workshop, session: Session, loaded: &Loaded) {
         workshop.begin_session(&session.id());
         self.conversation = Conversation::from_messages(loaded.messages.iter().cloned());
+        let speaker = loaded.speaker.as_ref();
+        if speaker.is_some_and(|speaker| speaker.agent != self.agent.name) {
+            self.conversation.move_elsewhere();
+        }
         self.forget_ledger();
         self.session = Some(session);
         let calls = loaded.calls.iter().cloned();

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod config;
 pub mod dialogue;
 pub mod discover;
+pub mod editor;
 pub mod error;
 pub mod message;
 pub mod provider;

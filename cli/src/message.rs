@@ -5,6 +5,8 @@
 //! speaks. [`Conversation`] therefore has no way to change a message in place, and whoever adds a
 //! message while calls are open closes them first.
 
+mod changes;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};

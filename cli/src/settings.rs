@@ -297,6 +297,28 @@ impl Settings {
     /// The agent that is to answer, its key read now; with a warning about the key, if there is one.
     pub fn agent(&self) -> Result<(Agent, Option<String>), SettingsError> {
         let (name, entry) = self.agent_entry()?;
+        self.complete(name, entry, self.model_of(entry))
+    }
+
+    /// The agent of this name with the model that is configured for it, its key read now; with a warning about
+    /// the key, if there is one.
+    pub fn agent_named(&self, name: &str) -> Result<(Agent, Option<String>), SettingsError> {
+        let Some((name, entry)) = self.agents.get_key_value(name) else {
+            return Err(SettingsError::UnknownAgent {
+                name: name.to_owned(),
+                origin: Origin::Flag("/agent"),
+                known: self.agents.keys().cloned().collect(),
+            });
+        };
+        self.complete(name, &entry.value, &entry.value.model)
+    }
+
+    fn complete(
+        &self,
+        name: &str,
+        entry: &AgentEntry,
+        model: &str,
+    ) -> Result<(Agent, Option<String>), SettingsError> {
         let (api_key, warning) = match &entry.api_key {
             Some(key) => self
                 .read_key(key)
@@ -310,7 +332,7 @@ impl Settings {
                 ApiName::Ollama => Api::Ollama,
             },
             base_url: entry.base_url.clone(),
-            model: self.model_of(entry).to_owned(),
+            model: model.to_owned(),
             api_key,
             temperature: entry.temperature,
             max_tokens: entry.max_tokens,

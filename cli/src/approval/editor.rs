@@ -1,51 +1,15 @@
-//! The arguments of a call in the user's editor.
-
-use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Read, Write};
-use std::path::Path;
-use std::process::Command;
+//! The arguments of a call as they are edited.
 
 use serde_json::{Map, Value};
 
-use crate::config::env::{self, Environment};
-use crate::config::paths::make_private;
+use crate::editor::Draft;
 
-/// What is opened where nothing is set: the one that POSIX knows.
-const DEFAULT_EDITOR: &str = "vi";
-
-/// The shell that understands `$EDITOR` as people write it, with arguments and quotes.
-const SHELL: &str = "/bin/sh";
-
-/// The largest text that is read back, in bytes: more than any call may have as arguments.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Why there is no edited text.
-#[derive(Debug, thiserror::Error)]
-pub enum EditorError {
-    /// There is nowhere to put the text, or it cannot be read back.
-    #[error("cannot edit the arguments: {0}")]
-    File(#[from] io::Error),
-    /// The editor did not start.
-    #[error("the editor {editor} does not start: {source}; set $VISUAL or $EDITOR")]
-    Start {
-        /// What was to be started.
-        editor: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The editor failed, or the user left it with an error.
-    #[error("the editor {editor} ended with {status}; nothing is changed")]
-    Failed {
-        /// What was started.
-        editor: String,
-        /// How it ended.
-        status: std::process::ExitStatus,
-    },
-    /// What was left in the file is no text of a reasonable size.
-    #[error("what the editor left is no text of at most {} MiB; nothing is changed", MAX_BYTES / 1024 / 1024)]
-    NoText,
-}
+/// The file in which they are edited.
+pub const ARGUMENTS: Draft = Draft {
+    prefix: "call-",
+    suffix: ".json",
+    what: "the arguments",
+};
 
 /// What came back.
 #[derive(Debug, PartialEq)]
@@ -56,57 +20,6 @@ pub enum Edited {
     Unchanged,
     /// No JSON object; why, with line and column.
     Broken(String),
-}
-
-/// The editor that the user wants, as a shell command.
-pub fn choose(environment: &Environment) -> OsString {
-    let set = environment
-        .get(env::VISUAL)
-        .or_else(|| environment.get(env::EDITOR));
-    set.map_or_else(|| DEFAULT_EDITOR.into(), ToOwned::to_owned)
-}
-
-/// Has a text edited in a file of its own in `folder`, which nobody else may look into. Blocks until the
-/// editor has ended; the terminal must be the editor's until then.
-pub fn edit(editor: &OsString, folder: &Path, text: &str) -> Result<String, EditorError> {
-    make_private(folder)?;
-    // Made with the mode 0600, and removed with the value.
-    let mut file = tempfile::Builder::new()
-        .prefix("call-")
-        .suffix(".json")
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.flush()?;
-    let name = editor.to_string_lossy().into_owned();
-    // Ctrl-C is a key of the editor: the shell around it, which gets the signal too, has to outlive it.
-    let mut script = OsString::from("trap : INT\n");
-    script.push(editor);
-    script.push(" \"$@\"");
-    let status = Command::new(SHELL)
-        .arg("-c")
-        .arg(script)
-        .arg(&name)
-        .arg(file.path())
-        .status();
-    let status = status.map_err(|source| EditorError::Start {
-        editor: name.clone(),
-        source,
-    })?;
-    if !status.success() {
-        return Err(EditorError::Failed {
-            editor: name,
-            status,
-        });
-    }
-    // By its name: many editors put a new file in the place of the old one.
-    let mut bytes = Vec::new();
-    fs::File::open(file.path())?
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(EditorError::NoText);
-    }
-    String::from_utf8(bytes).map_err(|_| EditorError::NoText)
 }
 
 /// The arguments as they are edited.
@@ -145,30 +58,5 @@ mod tests {
             panic!("taken for JSON")
         };
         assert!(problem.contains("line 2 column 11"), "{problem}");
-    }
-
-    #[test]
-    fn an_editor_may_have_arguments_and_replace_the_file() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let private = folder.path().join("data");
-        let script = "f() { stat -c %a \"$1\" > \"$1.new\"; cat \"$1\" >> \"$1.new\"; mv \"$1.new\" \"$1\"; }; f";
-        let text = edit(&script.into(), &private, "text\n").unwrap();
-        assert_eq!(text, "600\ntext\n");
-        assert_eq!(fs::read_dir(&private).unwrap().count(), 0);
-        let mode = private.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
-        assert!(matches!(
-            edit(&"false".into(), &private, ""),
-            Err(EditorError::Failed { .. })
-        ));
-    }
-
-    #[test]
-    fn the_editor_is_the_users() {
-        let of = |variables: &[(&str, &str)]| choose(&variables.iter().copied().collect());
-        assert_eq!(of(&[]), "vi");
-        assert_eq!(of(&[("EDITOR", "nano")]), "nano");
-        assert_eq!(of(&[("EDITOR", "nano"), ("VISUAL", "code -w")]), "code -w");
     }
 }

@@ -10,8 +10,9 @@ use dunlin_host::Tool;
 use super::line::Recall;
 use super::slash::{self, Changed, Input};
 use crate::approval::desk::{Desk, Reply};
-use crate::approval::editor::{self, Edited};
+use crate::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use crate::approval::entry::Entry;
+use crate::editor;
 use crate::turn::{Approver, Choice, Resolution, Waiting};
 use crate::ui::Typed;
 use crate::workshop::Workshop;
@@ -129,17 +130,17 @@ impl<'a> TerminalApprover<'a> {
             return say("that call does not wait any more".to_owned());
         };
         let draft = self.desk.borrow().drafts.get(&number).cloned();
-        let text = draft.unwrap_or_else(|| editor::pretty(&entry.question.arguments));
+        let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
         let settings = &self.workshop.settings;
         let program = editor::choose(&settings.environment);
         let folder = settings.folders.data.clone();
-        let work = move || ui.lend(|| editor::edit(&program, &folder, &text));
+        let work = move || ui.lend(|| editor::edit(&program, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => return say(error.to_string()),
             Err(_) => return say("the editor could not be started".to_owned()),
         };
-        match editor::understand(&text, &entry.question.arguments) {
+        match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
                 self.desk.borrow_mut().drafts.remove(&number);
                 let decision = entry.decide(Choice::Edit(arguments), None);

@@ -1,4 +1,4 @@
-//! Completion at the prompt: slash commands at its start, paths of the project everywhere.
+//! Completion at the prompt: slash commands at its start and names behind them, paths of the project everywhere.
 
 use std::path::Path;
 
@@ -9,8 +9,28 @@ use super::slash::COMMANDS;
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
 
+/// The names that stand behind commands.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Those of the agents.
+    pub agents: Vec<String>,
+    /// Those of the models, as far as they were listed.
+    pub models: Vec<String>,
+}
+
 /// What the text before the cursor can become, and where its last word begins.
-pub fn candidates(before: &str, project: &Path, home: Option<&Path>) -> (usize, Vec<String>) {
+pub fn candidates(
+    before: &str,
+    project: &Path,
+    home: Option<&Path>,
+    names: &Names,
+) -> (usize, Vec<String>) {
+    for (command, names) in [("/agent ", &names.agents), ("/model ", &names.models)] {
+        if let Some(typed) = before.strip_prefix(command) {
+            let fits = |name: &&String| name.starts_with(typed) && escape(name) == name.as_str();
+            return (command.len(), names.iter().filter(fits).cloned().collect());
+        }
+    }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
         let fitting = COMMANDS
             .iter()
@@ -79,7 +99,11 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let check = |before: &str, start: usize, expected: &[&str]| {
-            let found = candidates(before, project.path(), Some(project.path()));
+            let names = Names {
+                agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
+                models: vec!["qwen2.5:7b".to_owned(), "bad\x1bname".to_owned()],
+            };
+            let found = candidates(before, project.path(), Some(project.path()), &names);
             assert_eq!(
                 found,
                 (
@@ -98,5 +122,9 @@ mod tests {
         check("see ", 4, &[]);
         check("see b", 4, &[]);
         check("no/such/f", 0, &[]);
+        check("/agent re", 7, &["reviewer"]);
+        check("/agent ", 7, &["assistant", "reviewer"]);
+        check("/model ", 7, &["qwen2.5:7b"]);
+        check("/model RE", 7, &[]);
     }
 }

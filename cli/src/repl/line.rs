@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -15,7 +16,7 @@ use rustyline::{
     Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
-use super::complete;
+use super::complete::{self, Names};
 use super::slash::COMMANDS;
 use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
@@ -38,6 +39,8 @@ pub struct LineEditor {
     history: PathBuf,
     /// Whose steps Ctrl-V turns on and off.
     ui: Option<Arc<Ui>>,
+    /// Whether the line was left for an editor of texts.
+    to_editor: Arc<AtomicBool>,
 }
 
 impl LineEditor {
@@ -57,11 +60,17 @@ impl LineEditor {
             styles,
             project: project.to_path_buf(),
             home: folders.home.clone(),
+            names: Names::default(),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         editor.bind_sequence(
             KeyEvent::ctrl('C'),
             EventHandler::Conditional(Box::new(ClearLine)),
+        );
+        let to_editor = Arc::new(AtomicBool::new(false));
+        editor.bind_sequence(
+            Event::KeySeq(vec![KeyEvent::ctrl('X'), KeyEvent::ctrl('E')]),
+            EventHandler::Conditional(Box::new(TakeToEditor(Arc::clone(&to_editor)))),
         );
         let history = folders.history_file();
         if history
@@ -73,6 +82,7 @@ impl LineEditor {
         Ok(LineEditor {
             editor,
             history,
+            to_editor,
             ui: None,
         })
     }
@@ -93,6 +103,18 @@ impl LineEditor {
             Ok(line) => Typed::Line(line),
             Err(ReadlineError::Interrupted) => Typed::Interrupted,
             Err(_) => Typed::End,
+        }
+    }
+
+    /// Whether the line that was read last is to go on in an editor of texts; says so once.
+    pub fn takes_line_to_editor(&self) -> bool {
+        self.to_editor.swap(false, Ordering::Relaxed)
+    }
+
+    /// Takes in the names that can be completed.
+    pub fn know_names(&mut self, names: Names) {
+        if let Some(helper) = self.editor.helper_mut() {
+            helper.names = names;
         }
     }
 
@@ -178,11 +200,22 @@ impl ConditionalEventHandler for ClearLine {
     }
 }
 
+/// Ctrl-X Ctrl-E leaves the line as it is, as shells do, to be gone on with in an editor of texts.
+struct TakeToEditor(Arc<AtomicBool>);
+
+impl ConditionalEventHandler for TakeToEditor {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        self.0.store(true, Ordering::Relaxed);
+        Some(Cmd::AcceptLine)
+    }
+}
+
 #[derive(Clone)]
 struct LineHelper {
     styles: Styles,
     project: PathBuf,
     home: Option<PathBuf>,
+    names: Names,
 }
 
 impl Helper for LineHelper {}
@@ -200,6 +233,7 @@ impl Completer for LineHelper {
             &line[..pos],
             &self.project,
             self.home.as_deref(),
+            &self.names,
         ))
     }
 }

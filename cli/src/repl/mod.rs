@@ -5,8 +5,10 @@
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
 pub mod approver;
+mod choice;
 mod complete;
 mod expand;
+mod compose;
 pub mod hub;
 pub mod line;
 mod messages;
@@ -27,9 +29,10 @@ use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::terminal;
 use crate::workshop::Workshop;
+use complete::Names;
 use hub::{Hub, Taken};
 use line::LineEditor;
-use slash::{Input, Next};
+use slash::{Input, Next, Slash};
 
 /// Where messages are typed.
 const PROMPT: &str = "› ";
@@ -47,6 +50,7 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
         let early = ui.take_early_typing();
+        editor.know_names(names(workshop, dialogue.as_ref()));
         let typed = ui.with_keyboard(|| editor.read(PROMPT, ui.styles(), &early));
         let line = match typed {
             Typed::Line(line) => line,
@@ -62,44 +66,101 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
             }
         };
         interrupted_before = false;
+        let is_for_editor = editor.takes_line_to_editor();
+        let input = match is_for_editor {
+            true => Input::Slash(Slash::Edit, line.clone()),
+            false => slash::parse(&line),
+        };
         if !line.trim().is_empty()
             && let Err(error) = editor.remember(line.trim_end())
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        match respond(workshop, &mut hub, &mut dialogue, &editor, &line) {
-            Ok(Next::Prompt) => {}
-            Ok(Next::Leave) => return Ok(Exit::Done),
+        let taken = match is_for_editor {
+            true => {
+                hub = Hub::Closed;
+                Ok(Taken::No)
+            }
+            false => hub.take(workshop, &mut dialogue, &line),
+        };
+        let answer = match taken {
+            Ok(Taken::Choice) => Ok(Answer::Next),
+            Ok(Taken::No) => respond(workshop, &mut dialogue, &mut editor, input),
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(Answer::Next) => {}
+            Ok(Answer::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
             Err(error) => ui.error(&error),
         }
     }
 }
 
+/// What follows a line.
+enum Answer {
+    Next,
+    Leave,
+}
+
 fn respond(
     workshop: &Workshop,
-    hub: &mut Hub,
     dialogue: &mut Option<Dialogue>,
-    editor: &LineEditor,
-    line: &str,
-) -> Result<Next, CliError> {
-    if hub.take(workshop, dialogue, line)? == Taken::Choice {
-        return Ok(Next::Prompt);
-    }
-    match slash::parse(line) {
-        Input::Empty => {}
-        Input::UnknownSlash(word, near) => slash::unknown(&workshop.ui, &word, near),
-        Input::Slash(command, rest) => return slash::run(workshop, dialogue, command, &rest),
-        Input::Message(text) => {
-            let dialogue = match dialogue {
-                Some(dialogue) => dialogue,
-                none => none.insert(Dialogue::begin(workshop)?.saved(workshop)),
-            };
-            let report = dialogue.turn(workshop, text, editor.recall())?;
-            conclude(workshop, report)?;
+    editor: &mut LineEditor,
+    input: Input,
+) -> Result<Answer, CliError> {
+    let text = match input {
+        Input::Empty => return Ok(Answer::Next),
+        Input::UnknownSlash(word, near) => {
+            slash::unknown(&workshop.ui, &word, near);
+            return Ok(Answer::Next);
         }
+        Input::Slash(command, rest) => match slash::run(workshop, dialogue, command, &rest)? {
+            Next::Prompt => return Ok(Answer::Next),
+            Next::Leave => return Ok(Answer::Leave),
+            Next::Say(text) => {
+                show_said(workshop, &text);
+                // What cannot be remembered can still be sent.
+                let _ = editor.remember(&text);
+                text
+            }
+            Next::Again(text) => {
+                show_said(workshop, &text);
+                text
+            }
+        },
+        Input::Message(text) => text,
+    };
+    let dialogue = match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(Dialogue::begin(workshop)?.saved(workshop)),
+    };
+    let report = dialogue.turn(workshop, text, editor.recall())?;
+    conclude(workshop, report)?;
+    Ok(Answer::Next)
+}
+
+/// Shows the first lines of a message that was not typed at the prompt.
+fn show_said(workshop: &Workshop, text: &str) {
+    const ROWS: usize = 3;
+    let ui = &workshop.ui;
+    let room = ui.window().columns.saturating_sub(4);
+    let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    for line in lines.clone().take(ROWS) {
+        quiet(&format!("  {}", fit(&escape(line), room)));
     }
-    Ok(Next::Prompt)
+    if lines.count() > ROWS {
+        quiet("  …");
+    }
+}
+
+/// What names can be completed at the prompt.
+fn names(workshop: &Workshop, dialogue: Option<&Dialogue>) -> Names {
+    Names {
+        agents: workshop.settings.agents.keys().cloned().collect(),
+        models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
+    }
 }
 
 fn welcome(workshop: &Workshop) -> Result<(), CliError> {

@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{expand, messages, sessions, steps};
+use super::{choice, compose, expand, messages, sessions, steps};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -38,6 +38,14 @@ pub enum Slash {
     Copy,
     /// Takes back the edits of the last turn.
     Undo,
+    /// Writes a message in an editor.
+    Edit,
+    /// Sends the last message again.
+    Retry,
+    /// Lists the models, or takes one.
+    Model,
+    /// Lists the agents, or takes one.
+    Agent,
     /// Forgets the conversation.
     Clear,
     /// Begins another session.
@@ -92,6 +100,9 @@ impl Command {
 /// Why the end of the conversation has to wait for its calls.
 const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all of them";
 
+/// Why what concerns the next message has to wait for the calls of this one.
+const NEXT: &str = "it is for the next message: answer the calls that wait first";
+
 /// Every command. The completion and the help use this table, too.
 pub const COMMANDS: &[Command] = &[
     command("/help", "", "show this", Slash::Help),
@@ -139,6 +150,34 @@ pub const COMMANDS: &[Command] = &[
         Slash::Undo,
     )
     .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+    command(
+        "/edit",
+        "[TEXT]",
+        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E takes the line there",
+        Slash::Edit,
+    )
+    .waits(NEXT),
+    command(
+        "/retry",
+        "",
+        "send the last message again, in place of its answer",
+        Slash::Retry,
+    )
+    .waits(NEXT),
+    command(
+        "/model",
+        "[NAME]",
+        "list the models, or go on with another one",
+        Slash::Model,
+    )
+    .waits(NEXT),
+    command(
+        "/agent",
+        "[NAME]",
+        "list the agents, or go on with another one",
+        Slash::Agent,
+    )
+    .waits(NEXT),
     command("/new", "", "begin a fresh session; this one stays", Slash::New).waits(LEAVING),
     command(
         "/sessions",
@@ -176,10 +215,14 @@ pub enum Input {
 }
 
 /// What follows a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// The next line.
     Prompt,
+    /// A message that was written elsewhere than on the line.
+    Say(String),
+    /// A message that was sent before, as it was sent.
+    Again(String),
     /// The end.
     Leave,
 }
@@ -231,6 +274,16 @@ pub fn run(
     match slash {
         Slash::Exit => return Ok(Next::Leave),
         Slash::Undo => undo(workshop)?,
+        Slash::Edit => match compose::write(workshop, rest)? {
+            Some(text) => return Ok(Next::Say(text)),
+            None => ui.status("Nothing was written, so nothing is sent."),
+        },
+        Slash::Retry => match dialogue.as_mut().and_then(Dialogue::take_back_turn) {
+            Some(text) => return Ok(Next::Again(text)),
+            None => ui.status("There is no message to send again."),
+        },
+        Slash::Model => choice::model(workshop, dialogue, rest)?,
+        Slash::Agent => choice::agent(workshop, dialogue, rest)?,
         Slash::Clear => {
             if workshop.asks() && !confirmed(ui) {
                 return Ok(Next::Prompt);
@@ -305,6 +358,10 @@ fn look(
         // At the prompt only.
         Slash::Exit
         | Slash::Undo
+        | Slash::Edit
+        | Slash::Retry
+        | Slash::Model
+        | Slash::Agent
         | Slash::Clear
         | Slash::New
         | Slash::Sessions
@@ -363,7 +420,7 @@ fn help(ui: &Ui) {
             "Alt-Enter",
             "a new line; so does a \\ at the end, and an open ``` goes on",
         ),
-        ("Tab", "complete a command or a path"),
+        ("Tab", "complete a command, a name or a path"),
         ("Ctrl-C", "interrupt a reply, clear the line"),
         ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
     ] {

@@ -6,6 +6,7 @@ mod approval;
 mod ask;
 mod batch;
 mod commands;
+mod composing;
 mod editing;
 mod edits;
 mod escapes;

@@ -1,0 +1,70 @@
+//! Another model, another agent, another try: what changes about a conversation between its turns.
+
+use std::sync::Arc;
+
+use super::Dialogue;
+use crate::agent::Agent;
+use crate::error::CliError;
+use crate::provider::http::Timeouts;
+use crate::provider::{Provider, provider};
+use crate::workshop::Workshop;
+
+impl Dialogue {
+    /// Who answers.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Goes on with another agent. The conversation stays; where its messages go to another endpoint they are
+    /// made fit for it.
+    pub fn set_agent(&mut self, workshop: &Workshop, agent: Agent) -> Result<(), CliError> {
+        self.provider = connect(workshop, &agent)?;
+        if (agent.api, &agent.base_url) != (self.agent.api, &self.agent.base_url) {
+            self.conversation.move_elsewhere();
+            self.forget_ledger();
+            self.models.clear();
+        }
+        self.agent = agent;
+        Ok(())
+    }
+
+    /// Goes on with another model of the same endpoint.
+    pub fn set_model(&mut self, workshop: &Workshop, model: &str) -> Result<(), CliError> {
+        let agent = Agent {
+            model: model.to_owned(),
+            ..self.agent.clone()
+        };
+        self.set_agent(workshop, agent)
+    }
+
+    /// The models that the endpoint listed when it was asked; none before.
+    pub fn models(&self) -> &[String] {
+        &self.models
+    }
+
+    /// Notes what the endpoint listed.
+    pub fn know_models(&mut self, models: Vec<String>) {
+        self.models = models;
+    }
+
+    /// Takes back the last turn, and gives back what the user said in it, as it was sent. `None`: nothing was said.
+    pub fn take_back_turn(&mut self) -> Option<String> {
+        let said = self.conversation.cut_last_turn()?;
+        self.forget_ledger();
+        if let Some(session) = &self.session {
+            session.cut(self.conversation.messages().len());
+        }
+        Some(said)
+    }
+}
+
+/// The way to the agent's model. Touches nothing yet.
+pub(super) fn connect(workshop: &Workshop, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
+    let timeouts = Timeouts {
+        idle: workshop.settings.request_timeout.value,
+        ..Timeouts::default()
+    };
+    // The client belongs to the runtime that polls it.
+    let _inside = workshop.runtime()?.enter();
+    Ok(provider(agent, timeouts))
+}

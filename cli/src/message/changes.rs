@@ -1,0 +1,134 @@
+//! What a user does to a conversation as a whole: takes back its last turn, goes on with it elsewhere.
+
+use std::collections::HashMap;
+
+use super::{Conversation, Role};
+
+/// The length of the only form of call ids that every endpoint accepts: letters and digits, so many of them.
+const STRICT_ID_BYTES: usize = 9;
+
+/// The name under which endpoints that want reasoning back know it.
+const REASONING_FIELD: &str = "reasoning_content";
+
+impl Conversation {
+    /// Takes back the last thing that the user said and all that came of it, and gives it back. `None`: the user
+    /// has said nothing. The ids of the calls stay used.
+    pub fn cut_last_turn(&mut self) -> Option<String> {
+        let said = |message: &super::Message| message.role == Role::User;
+        let start = self.messages.iter().rposition(said)?;
+        let mut cut = self.messages.split_off(start).into_iter();
+        self.open.clear();
+        cut.next().map(|message| message.content)
+    }
+
+    /// Makes what one endpoint said fit to be sent to another: ids of calls in the strictest form, reasoning under
+    /// the name that is known elsewhere. To be called between turns.
+    pub fn move_elsewhere(&mut self) {
+        let mut renamed = HashMap::new();
+        let mut messages = std::mem::take(&mut self.messages);
+        for message in &mut messages {
+            for call in &mut message.tool_calls {
+                if !is_strict(&call.id) {
+                    let id = self.fresh_id();
+                    self.used_ids.insert(id.clone());
+                    renamed.insert(std::mem::replace(&mut call.id, id.clone()), id);
+                }
+            }
+            if let Some(id) = &mut message.tool_call_id
+                && let Some(new) = renamed.get(id)
+            {
+                id.clone_from(new);
+            }
+            if let Some(reasoning) = &mut message.reasoning {
+                REASONING_FIELD.clone_into(&mut reasoning.field);
+            }
+        }
+        self.messages = messages;
+    }
+}
+
+fn is_strict(id: &str) -> bool {
+    id.len() == STRICT_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::message::{Message, Reasoning, ToolCall};
+
+    fn calls(ids: &[&str]) -> Message {
+        let call = |id: &&str| ToolCall {
+            id: (*id).to_owned(),
+            name: "read_file".to_owned(),
+            arguments: Map::new(),
+            raw_arguments: None,
+        };
+        Message {
+            tool_calls: ids.iter().map(call).collect(),
+            ..Message::text(Role::Assistant, "")
+        }
+    }
+
+    #[test]
+    fn the_last_turn_is_taken_back_whole() {
+        let mut conversation = Conversation::new();
+        assert_eq!(conversation.cut_last_turn(), None);
+        conversation.push_user("one");
+        conversation.push_assistant(Message::text(Role::Assistant, "first"));
+        let before = conversation.messages().to_vec();
+        conversation.push_user("two");
+        conversation.push_assistant(calls(&["a", "b"]));
+        conversation.push_result("a", "done");
+        assert_eq!(conversation.cut_last_turn().as_deref(), Some("two"));
+        assert_eq!(conversation.messages(), before);
+        // The call that was open is gone with its turn, and its id stays used.
+        assert!(conversation.open_calls().is_empty());
+        assert_ne!(conversation.push_assistant(calls(&["a"]))[0].id, "a");
+        assert_eq!(conversation.cut_last_turn().as_deref(), Some("one"));
+        assert_eq!(conversation.messages(), []);
+    }
+
+    #[test]
+    fn elsewhere_ids_and_reasoning_have_other_names() {
+        let mut conversation = Conversation::new();
+        conversation.push_user("hello");
+        let mut message = calls(&["toolu_01A09q90qw90lq917835lq9", "abcDEF123", "b"]);
+        message.reasoning = Some(Reasoning {
+            field: "reasoning".to_owned(),
+            text: "hm".to_owned(),
+        });
+        conversation.push_assistant(message);
+        conversation.push_result("b", "of b");
+        conversation.push_result("abcDEF123", "of c");
+        conversation.close_open_calls("of a");
+        conversation.move_elsewhere();
+        let messages = conversation.messages();
+        let ids: Vec<&str> = messages[1]
+            .tool_calls
+            .iter()
+            .map(|call| call.id.as_str())
+            .collect();
+        assert_eq!(ids, ["call00001", "abcDEF123", "call00002"]);
+        let results = messages[2..].iter().map(|message| {
+            let id = message.tool_call_id.as_deref().unwrap_or_default();
+            (id, message.content.as_str())
+        });
+        let expected = [
+            ("call00002", "of b"),
+            ("abcDEF123", "of c"),
+            ("call00001", "of a"),
+        ];
+        assert!(results.eq(expected), "{messages:?}");
+        let reasoning = messages[1].reasoning.as_ref().map(|it| it.field.as_str());
+        assert_eq!(reasoning, Some("reasoning_content"));
+        let before = conversation.clone();
+        conversation.move_elsewhere();
+        assert_eq!(conversation, before);
+        assert_ne!(
+            conversation.push_assistant(calls(&["call00001"]))[0].id,
+            "call00001"
+        );
+    }
+}

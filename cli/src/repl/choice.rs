@@ -1,0 +1,175 @@
+//! `/model` and `/agent`: who answers from the next message on.
+
+use std::time::Duration;
+
+use dunlin_host::display::escape;
+
+use crate::agent::Agent;
+use crate::config::nearest;
+use crate::dialogue::{Dialogue, HandsOff, interrupted};
+use crate::discover::{ProbeError, endpoint, models_of};
+use crate::error::CliError;
+use crate::ui::Ui;
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How long an endpoint may take to list its models. It may be on another continent.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many models are listed. Some services offer several hundred.
+const MAX_LISTED: usize = 100;
+
+/// `/model [NAME]`: lists the models of the endpoint, or takes one of them until the session ends.
+pub fn model(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    name: &str,
+) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let dialogue = match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(kept(workshop, Dialogue::begin(workshop)?)),
+    };
+    if name.is_empty() {
+        if let Some(models) = list(workshop, dialogue.agent())? {
+            dialogue.know_models(models);
+        }
+        return Ok(());
+    }
+    dialogue.set_model(workshop, name)?;
+    say_who(ui, dialogue.agent());
+    // Only a list that is there: choosing must not wait for the network.
+    let known = dialogue.models();
+    if !known.is_empty() && !known.iter().any(|model| model == name) {
+        let mut note = "  its endpoint did not list such a model".to_owned();
+        if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+            note += &format!("; the nearest is {}", escape(near));
+        }
+        quiet(ui, &note);
+    }
+    Ok(())
+}
+
+/// `/agent [NAME]`: lists the agents, or goes on with one of them.
+pub fn agent(
+    workshop: &Workshop,
+    dialogue: &mut Option<Dialogue>,
+    name: &str,
+) -> Result<(), CliError> {
+    let (ui, settings) = (&workshop.ui, &workshop.settings);
+    if name.is_empty() {
+        let current = match dialogue {
+            Some(dialogue) => dialogue.agent().name.clone(),
+            None => settings.agent_entry()?.0.to_owned(),
+        };
+        let names = settings
+            .agents
+            .keys()
+            .map(|name| escape(name).chars().count());
+        let wide = names.max().unwrap_or_default();
+        for (name, entry) in &settings.agents {
+            let entry = &entry.value;
+            let in_use = if *name == current { "✓" } else { " " };
+            let name = format!("{:<wide$}", escape(name));
+            let about = format!("{} at {}", escape(&entry.model), endpoint(&entry.base_url));
+            let room = ui.window().columns.saturating_sub(wide + 6);
+            ui.data(&format!(
+                "{} {}  {}",
+                ui.styles().paint(Label::Good, in_use),
+                ui.styles().paint(Label::Name, &name),
+                fit(&about, room)
+            ));
+        }
+        quiet(ui, "  /agent NAME goes on with another one");
+        return Ok(());
+    }
+    let (agent, warning) = settings.agent_named(name)?;
+    match dialogue {
+        Some(dialogue) => {
+            if let Some(warning) = warning {
+                ui.warn(&warning);
+            }
+            dialogue.set_agent(workshop, agent)?;
+            say_who(ui, dialogue.agent());
+        }
+        none => {
+            let begun = Dialogue::begin_with(workshop, (agent, warning))?;
+            let dialogue = none.insert(kept(workshop, begun));
+            say_who(ui, dialogue.agent());
+        }
+    }
+    Ok(())
+}
+
+/// In the chat a conversation is kept in a session, and elsewhere not.
+fn kept(workshop: &Workshop, dialogue: Dialogue) -> Dialogue {
+    match workshop.asks() {
+        true => dialogue.saved(workshop),
+        false => dialogue,
+    }
+}
+
+/// Lists what an endpoint offers. `None`: it was interrupted, or there is no list.
+fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
+    let ui = &workshop.ui;
+    say_who(ui, agent);
+    let interrupt = interrupted(workshop)?;
+    let listed = {
+        let _hands_off = HandsOff::begin(workshop);
+        workshop.runtime()?.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupt => None,
+                listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), LIST_TIMEOUT) => Some(listed),
+            }
+        })
+    };
+    let models = match listed {
+        None => {
+            quiet(ui, "(interrupted)");
+            return Ok(None);
+        }
+        // Many services list their models elsewhere or not at all; any name can still be chosen.
+        Some(Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. })) => {
+            quiet(
+                ui,
+                "  its endpoint does not list models; /model NAME takes one by its name",
+            );
+            return Ok(None);
+        }
+        Some(Err(error)) => return Err(CliError::failed(error)),
+        Some(Ok(models)) => models,
+    };
+    for name in models.iter().take(MAX_LISTED) {
+        let in_use = if *name == agent.model { "✓" } else { " " };
+        ui.data(&format!(
+            "{} {}",
+            ui.styles().paint(Label::Good, in_use),
+            escape(name)
+        ));
+    }
+    match models
+        .len()
+        .checked_sub(MAX_LISTED)
+        .filter(|more| *more > 0)
+    {
+        Some(more) => quiet(ui, &format!("  and {more} more; /model NAME takes one")),
+        None => quiet(ui, "  /model NAME takes one"),
+    }
+    Ok(Some(models))
+}
+
+/// Says who answers.
+fn say_who(ui: &Ui, agent: &Agent) {
+    ui.status(&format!(
+        "  {} · {} at {}",
+        ui.status_styles().paint(Label::Name, &escape(&agent.name)),
+        escape(&agent.model),
+        endpoint(&agent.base_url)
+    ));
+}
+
+fn quiet(ui: &Ui, text: &str) {
+    ui.status(&ui.status_styles().paint(Label::Quiet, text));
+}

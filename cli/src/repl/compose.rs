@@ -1,0 +1,42 @@
+//! `/edit`: a message that is written in the user's editor.
+
+use std::sync::Arc;
+
+use crate::dialogue::interrupted;
+use crate::editor::{self, Draft};
+use crate::error::CliError;
+use crate::workshop::Workshop;
+
+/// The file in which a message is written.
+const MESSAGE: Draft = Draft {
+    prefix: "message-",
+    suffix: ".md",
+    what: "the message",
+};
+
+/// There is no terminal that could be lent.
+#[derive(Debug, thiserror::Error)]
+#[error("an editor needs a terminal")]
+struct NoTerminal;
+
+/// Has a message written that begins with `start`. `None`: it was left empty, and nothing is to be sent. Where the
+/// editor fails, what there is of the message stands on the next line.
+pub fn write(workshop: &Workshop, start: &str) -> Result<Option<String>, CliError> {
+    if !workshop.asks() {
+        return Err(CliError::usage(NoTerminal));
+    }
+    // From now on Ctrl-C does not end the program: within the editor it is a key like others.
+    let _interrupt = interrupted(workshop)?;
+    let ui = Arc::clone(&workshop.ui);
+    let settings = &workshop.settings;
+    let program = editor::choose(&settings.environment);
+    match ui.lend(|| editor::edit(&program, &settings.folders.data, MESSAGE, start)) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Err(error) => {
+            if !start.is_empty() {
+                ui.keep_for_later(start);
+            }
+            Err(CliError::failed(error))
+        }
+    }
+}

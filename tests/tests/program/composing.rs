@@ -1,0 +1,198 @@
+//! Messages that are not typed at the prompt, and who answers them: `/edit`, `/retry`, `/model`, `/agent`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Response};
+use serde_json::json;
+
+use crate::stage::{Chat, environment};
+
+/// A chat whose editor is a script.
+fn chat_with_editor(environment: &Environment, script: &str) -> Chat {
+    let editor = environment.root().join("editor");
+    fs::write(&editor, format!("#!/bin/sh\n{script}\n")).expect("the editor");
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("the editor");
+    let editor = editor.display().to_string();
+    let command = environment.command::<&str>([]);
+    Chat::of(command.variable("EDITOR", &editor).terminal())
+}
+
+/// What the user said in the last request.
+fn said(provider: &Provider) -> Vec<String> {
+    let requests = provider.requests();
+    let last = requests.last().expect("a request");
+    let users = last.messages().iter().filter(|it| it["role"] == "user");
+    let texts = users.filter_map(|message| message["content"].as_str());
+    texts.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_message_is_written_in_an_editor() {
+    let provider = Provider::play([Response::reply("Yes."), Response::reply("Indeed.")]);
+    let environment = environment(&provider);
+    let script = r#"stat -c 'mode %a' "$1"; printf ' and\n\n/clear\n' >> "$1""#;
+    let mut chat = chat_with_editor(&environment, script);
+    let screen = chat.turn("/edit one");
+    assert!(screen.contains("mode 600"), "{screen:?}");
+    assert!(screen.contains("  one and\n  /clear\nYes."), "{screen:?}");
+    // The line itself goes there, and what was written is in the history.
+    chat.terminal.press(Key::Up);
+    chat.terminal.wait_for("› one and");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.terminal.type_text("two");
+    chat.terminal.wait_for("› two");
+    chat.terminal.type_text("\x18\x05");
+    assert!(chat.prompt().contains("Indeed."));
+    chat.leave();
+    assert_eq!(said(&provider), ["one and\n\n/clear", "two and\n\n/clear"]);
+}
+
+#[test]
+fn what_is_left_empty_is_not_sent_and_a_failing_editor_loses_nothing() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut chat = chat_with_editor(&environment, r#"grep -q keep "$1" && exit 3; : > "$1""#);
+    let screen = chat.turn("/edit nothing");
+    assert!(
+        screen.contains("Nothing was written, so nothing is sent."),
+        "{screen:?}"
+    );
+    chat.say("/edit keep this");
+    let screen = chat.prompt_with("keep this");
+    assert!(screen.contains("ended with exit status: 3"), "{screen:?}");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
+
+/// It is a key of the editor, also before anything else listened to it.
+#[test]
+fn ctrl_c_in_the_editor_leaves_the_chat_alone() {
+    let provider = Provider::play([Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let script = r#"trap 'echo INTERRUPTED; echo written > "$1"; exit 0' INT
+        echo ready
+        while :; do read line; done"#;
+    let mut chat = chat_with_editor(&environment, script);
+    chat.say("/edit");
+    chat.terminal.wait_for("ready");
+    chat.terminal.press(Key::CtrlC);
+    assert!(chat.prompt().contains("Yes."));
+    chat.leave();
+    assert_eq!(said(&provider), ["written"]);
+}
+
+#[test]
+fn a_message_is_sent_again_in_place_of_its_answer() {
+    let provider = Provider::play([
+        Response::reply("First."),
+        Response::call("read_file", json!({ "file_path": "a.txt" })),
+        Response::reply("Second."),
+        Response::reply("Third."),
+        Response::stream().text("Fourth").cut(),
+        Response::reply("Fifth."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text of a");
+    let mut chat = Chat::open(&environment);
+    assert!(
+        chat.turn("/retry")
+            .contains("There is no message to send again.")
+    );
+    chat.turn("one");
+    chat.turn("two");
+    assert!(chat.turn("/retry").contains("Third."));
+    assert_eq!(said(&provider), ["one", "two"]);
+    let requests = provider.requests();
+    // The request is the one that began the turn.
+    assert_eq!(requests[3].messages(), requests[1].messages());
+    chat.turn("/retry");
+    assert!(chat.turn("/retry").contains("Fifth."));
+    let requests = provider.requests();
+    assert_eq!(requests[5].messages(), requests[1].messages());
+    chat.leave();
+}
+
+#[test]
+fn the_model_is_chosen_while_the_conversation_goes_on() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("/model");
+    assert!(screen.contains("\n✓ scripted\n"), "{screen:?}");
+    chat.terminal.type_text("/model scr");
+    chat.terminal.press(Key::Tab);
+    chat.terminal.wait_for("› /model scripted");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.turn("one");
+    assert!(chat.turn("/model other").contains(" · other at 127.0.0.1:"));
+    chat.turn("two");
+    chat.leave();
+    let requests = provider.requests();
+    let models: Vec<&str> = requests
+        .iter()
+        .filter_map(|request| request.body["model"].as_str())
+        .collect();
+    assert_eq!(models, ["scripted", "other"]);
+    assert_eq!(said(&provider), ["one", "two"]);
+}
+
+#[test]
+fn another_agent_goes_on_with_the_conversation() {
+    let first = Provider::play([
+        Response::call("read_file", json!({ "file_path": "a.txt" })),
+        Response::reply("First."),
+    ]);
+    let second = Provider::play([Response::reply("Second.")]);
+    let environment = environment(&first);
+    environment.project_file("a.txt", "text of a");
+    let tables = format!(
+        "[agents.reviewer]\nbase_url = \"{}\"\nmodel = \"strict\"\nsystem_prompt = \"Review.\"\n\
+         tools = []\n[agents.keyless]\nbase_url = \"{}\"\nmodel = \"none\"\napi_key = \"nowhere\"\n\
+         [keys.nowhere]\nenv = \"DUNLIN_TEST_NOWHERE\"\n",
+        second.base_url(),
+        second.base_url()
+    );
+    environment.configure_more("", &tables);
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("/agent");
+    assert!(
+        screen.contains("\n  reviewer   strict at 127.0.0.1:"),
+        "{screen:?}"
+    );
+    assert!(screen.contains("\n✓ assistant  scripted at "), "{screen:?}");
+    chat.turn("one");
+    assert!(chat.turn("/agent keyless").contains("DUNLIN_TEST_NOWHERE"));
+    let screen = chat.turn("/agent nobody");
+    assert!(
+        screen.contains("there is no agent \"nobody\""),
+        "{screen:?}"
+    );
+    chat.terminal.type_text("/agent re");
+    chat.terminal.press(Key::Tab);
+    chat.terminal.wait_for("› /agent reviewer");
+    chat.terminal.press(Key::Enter);
+    assert!(chat.prompt().contains("  reviewer · strict at 127.0.0.1:"));
+    assert!(chat.turn("two").contains("Second."));
+    chat.leave();
+    let request = second.wait_for_request(0);
+    assert_eq!(request.body["model"], "strict");
+    assert!(request.tools().is_empty());
+    assert_eq!(request.messages()[0]["content"], "Review.");
+    assert!(!request.messages().is_empty());
+    assert_eq!(said(&second), ["one", "two"]);
+    // The key of the first endpoint is not sent to the second.
+    let bearer = request.header("authorization").unwrap_or_default();
+    assert!(!bearer.contains(API_KEY), "{bearer}");
+    // Its ids have the form that the strictest endpoint accepts.
+    let id = request.messages()[2]["tool_calls"][0]["id"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        "{id}"
+    );
+}
