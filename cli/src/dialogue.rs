@@ -1,5 +1,6 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
+pub mod attach;
 mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,7 @@ use crate::ui::style::Label;
 use crate::ui::suspicion::Suspicion;
 use crate::ui::terminal::TurnMode;
 use crate::workshop::Workshop;
+use attach::Tags;
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
 /// read and a tool looked at.
@@ -45,6 +47,7 @@ pub struct Dialogue {
     ledger: Mutex<Ledger>,
     /// What the endpoint listed when it was asked.
     models: Vec<String>,
+    tags: Tags,
     shows_reply: bool,
 }
 
@@ -70,6 +73,7 @@ impl Dialogue {
             tools: look_at_tools(workshop)?,
             ledger: Mutex::default(),
             models: Vec::new(),
+            tags: Tags::default(),
             shows_reply: true,
         })
     }
@@ -111,6 +115,7 @@ impl Dialogue {
         if speaker.is_some_and(|speaker| speaker.agent != self.agent.name) {
             self.conversation.move_elsewhere();
         }
+        self.tags.forget_sent();
         self.forget_ledger();
         self.session = Some(session);
         let calls = loaded.calls.iter().cloned();
@@ -122,6 +127,7 @@ impl Dialogue {
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
     pub fn start_afresh(&mut self, workshop: &Workshop) {
         self.conversation = Conversation::new();
+        self.tags.forget_sent();
         self.forget_ledger();
         workshop.begin_session(&Store::new_id());
         workshop.calls.restore(Vec::new());
@@ -190,6 +196,7 @@ impl Dialogue {
         if let Some(session) = &self.session {
             session.clear();
         }
+        self.tags.forget_sent();
     }
 
     /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
+use super::files::FileIndex;
 use super::slash::COMMANDS;
+use crate::mentions;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
@@ -24,6 +26,7 @@ pub fn candidates(
     project: &Path,
     home: Option<&Path>,
     names: &Names,
+    files: &FileIndex,
 ) -> (usize, Vec<String>) {
     for (command, names) in [("/agent ", &names.agents), ("/model ", &names.models)] {
         if let Some(typed) = before.strip_prefix(command) {
@@ -41,11 +44,36 @@ pub fn candidates(
             return (0, fitting);
         }
     }
+    if let Some((start, word)) = mentions::unfinished(before) {
+        return (start, mentioned(word, project, home, files));
+    }
     // Quotes and brackets around a path are not part of it.
     let start = before
         .rfind([' ', '\n', '\t', '\'', '"', '`', '(', '[', '<'])
         .map_or(0, |at| at + 1);
     (start, paths(&before[start..], project, home))
+}
+
+/// Files of the project, and what a path that is being typed leads to: that reaches the others as well.
+fn mentioned(word: &str, project: &Path, home: Option<&Path>, files: &FileIndex) -> Vec<String> {
+    let mut found = files.candidates(word);
+    let is_path = word.contains('/') || word.starts_with(['.', '~']);
+    if is_path || found.is_empty() {
+        for path in paths(word, project, home) {
+            let is_there = |other: &String| {
+                *other == path || (path.ends_with('/') && other.starts_with(&path))
+            };
+            if !found.iter().any(is_there) {
+                found.push(path);
+            }
+        }
+    }
+    let typed = |path: String| match mentions::typed(&path) {
+        // More is to come behind a folder.
+        quoted if path.ends_with('/') => quoted.trim_end_matches('"').to_owned(),
+        whole => whole,
+    };
+    found.into_iter().map(typed).collect()
 }
 
 fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {
@@ -92,18 +120,20 @@ mod tests {
             "src/matter.rs",
             "README.md",
             ".env",
+            "a b/c.md",
             "bad\x1bname",
         ] {
             let path = project.path().join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
+        let files = FileIndex::walked(project.path());
         let check = |before: &str, start: usize, expected: &[&str]| {
             let names = Names {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
                 models: vec!["qwen2.5:7b".to_owned(), "bad\x1bname".to_owned()],
             };
-            let found = candidates(before, project.path(), Some(project.path()), &names);
+            let found = candidates(before, project.path(), Some(project.path()), &names, &files);
             assert_eq!(
                 found,
                 (
@@ -122,6 +152,13 @@ mod tests {
         check("see ", 4, &[]);
         check("see b", 4, &[]);
         check("no/such/f", 0, &[]);
+        check("see @RE", 4, &["@README.md"]);
+        check("see @src/m", 4, &["@src/main.rs", "@src/matter.rs"]);
+        check("see (@mait", 5, &[]);
+        check("@.e", 0, &["@.env"]);
+        check("@\"a b", 0, &["@\"a b/c.md\""]);
+        check("see @~/src/mai", 4, &["@~/src/main.rs"]);
+        check("me@exam", 0, &[]);
         check("/agent re", 7, &["reviewer"]);
         check("/agent ", 7, &["assistant", "reviewer"]);
         check("/model ", 7, &["qwen2.5:7b"]);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
+use rustyline::hint::{Hint, Hinter};
 use rustyline::history::{FileHistory, MemHistory};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{
@@ -17,9 +17,11 @@ use rustyline::{
 };
 
 use super::complete::{self, Names};
+use super::files::FileIndex;
 use super::slash::COMMANDS;
 use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
+use crate::mentions;
 use crate::ui::style::{Label, Styles};
 use crate::ui::{Typed, Ui, color_mode};
 
@@ -61,6 +63,7 @@ impl LineEditor {
             project: project.to_path_buf(),
             home: folders.home.clone(),
             names: Names::default(),
+            files: FileIndex::new(project),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         editor.bind_sequence(
@@ -216,6 +219,24 @@ struct LineHelper {
     project: PathBuf,
     home: Option<PathBuf>,
     names: Names,
+    files: FileIndex,
+}
+
+/// What the line can become, behind the cursor.
+struct Rest {
+    shown: String,
+    /// Whether it can be taken over as it is.
+    fits: bool,
+}
+
+impl Hint for Rest {
+    fn display(&self) -> &str {
+        &self.shown
+    }
+
+    fn completion(&self) -> Option<&str> {
+        self.fits.then_some(&self.shown)
+    }
 }
 
 impl Helper for LineHelper {}
@@ -234,15 +255,37 @@ impl Completer for LineHelper {
             &self.project,
             self.home.as_deref(),
             &self.names,
+            &self.files,
         ))
     }
 }
 
 impl Hinter for LineHelper {
-    type Hint = String;
+    type Hint = Rest;
 
-    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
-        (pos == line.len()).then(|| hint(line)).flatten()
+    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
+        if pos != line.len() {
+            return None;
+        }
+        if let Some(shown) = hint(line) {
+            return Some(Rest { shown, fits: true });
+        }
+        let (_, word) = mentions::unfinished(line).filter(|(_, word)| !word.is_empty())?;
+        let best = self.files.best(word)?;
+        let rest = best
+            .strip_prefix(word)
+            .filter(|_| mentions::typed(&best) == format!("@{best}"));
+        match rest {
+            Some("") => None,
+            Some(rest) => Some(Rest {
+                shown: rest.to_owned(),
+                fits: true,
+            }),
+            None => Some(Rest {
+                shown: format!("  → {best}"),
+                fits: false,
+            }),
+        }
     }
 }
 

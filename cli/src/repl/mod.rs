@@ -7,8 +7,9 @@
 pub mod approver;
 mod choice;
 mod complete;
-mod expand;
 mod compose;
+mod expand;
+mod files;
 pub mod hub;
 pub mod line;
 mod messages;
@@ -16,6 +17,7 @@ pub mod plain;
 mod sessions;
 pub mod slash;
 mod steps;
+mod tags;
 mod transcript;
 
 use dunlin_host::display::escape;
@@ -109,6 +111,7 @@ fn respond(
     editor: &mut LineEditor,
     input: Input,
 ) -> Result<Answer, CliError> {
+    let mut is_new = true;
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
         Input::UnknownSlash(word, near) => {
@@ -124,8 +127,10 @@ fn respond(
                 let _ = editor.remember(&text);
                 text
             }
+            // With its files, as they were.
             Next::Again(text) => {
                 show_said(workshop, &text);
+                is_new = false;
                 text
             }
         },
@@ -135,8 +140,14 @@ fn respond(
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(workshop)?.saved(workshop)),
     };
-    let report = dialogue.turn(workshop, text, editor.recall())?;
-    conclude(workshop, report)?;
+    let text = match is_new {
+        true => tags::attach(workshop, dialogue, &text, editor.recall())?,
+        false => Some(text),
+    };
+    if let Some(text) = text {
+        let report = dialogue.turn(workshop, text, editor.recall())?;
+        conclude(workshop, report)?;
+    }
     Ok(Answer::Next)
 }
 

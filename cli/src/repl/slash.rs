@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{choice, compose, expand, messages, sessions, steps};
+use super::{choice, compose, expand, messages, sessions, steps, tags};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -42,6 +42,10 @@ pub enum Slash {
     Edit,
     /// Sends the last message again.
     Retry,
+    /// Lists the files that are attached.
+    Tags,
+    /// Takes some of them away.
+    Untag,
     /// Lists the models, or takes one.
     Model,
     /// Lists the agents, or takes one.
@@ -164,6 +168,14 @@ pub const COMMANDS: &[Command] = &[
         Slash::Retry,
     )
     .waits(NEXT),
+    command("/tags", "", "list the files that are attached by @", Slash::Tags).waits(NEXT),
+    command(
+        "/untag",
+        "N|PATH|all",
+        "take files away that were to go with the next message",
+        Slash::Untag,
+    )
+    .waits(NEXT),
     command(
         "/model",
         "[NAME]",
@@ -282,6 +294,8 @@ pub fn run(
             Some(text) => return Ok(Next::Again(text)),
             None => ui.status("There is no message to send again."),
         },
+        Slash::Tags => tags::list(workshop, dialogue.as_ref()),
+        Slash::Untag => tags::untag(workshop, dialogue.as_mut(), rest),
         Slash::Model => choice::model(workshop, dialogue, rest)?,
         Slash::Agent => choice::agent(workshop, dialogue, rest)?,
         Slash::Clear => {
@@ -360,6 +374,8 @@ fn look(
         | Slash::Undo
         | Slash::Edit
         | Slash::Retry
+        | Slash::Tags
+        | Slash::Untag
         | Slash::Model
         | Slash::Agent
         | Slash::Clear

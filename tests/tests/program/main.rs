@@ -15,6 +15,7 @@ mod first_run;
 mod hardship;
 mod interruption;
 mod limits;
+mod mentions;
 mod ollama;
 mod piped;
 mod prompt;

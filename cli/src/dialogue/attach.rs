@@ -1,0 +1,355 @@
+//! Files that the user attaches to a message by mentioning them.
+//!
+//! They are read by `read_file`, as calls that the user made by hand: the same permissions hold, the same
+//! questions are asked, and the audit log has it all. What was read goes to the model behind the words of the
+//! message, as part of it, so that the conversation keeps what was sent and later requests begin alike.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use dunlin_host::Progress;
+use serde_json::json;
+
+use super::{Dialogue, HandsOff, approver, interrupted};
+use crate::config::nearest;
+use crate::error::CliError;
+use crate::mentions::{self, Meaning};
+use crate::provider::ProposedCall;
+use crate::repl::line::Recall;
+use crate::tokens::estimate;
+use crate::turn::{
+    CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
+};
+use crate::workshop::Workshop;
+
+/// The tool that reads what is attached.
+const READER: &str = "read_file";
+
+/// What stands between a message and its files.
+const HEADING: &str = "Files that the user attached to this message, with line numbers:";
+
+/// How many files a message may mention. More is better left to the model to look for.
+const MAX_FILES: usize = 50;
+
+/// How many names of a folder are looked at for one that is like a mistyped one.
+const MAX_NAMES: usize = 5000;
+
+/// What became of a message that mentions files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attached {
+    /// This is to be sent; the first so many bytes are the user's own words.
+    Message(String, usize),
+    /// It was nothing but mentions: the files wait for the next message.
+    Waiting,
+    /// It is not to be sent as it is, for these reasons, and the user should decide anew.
+    Back(Vec<String>),
+}
+
+/// A file that was read for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    /// In the user's words.
+    pub path: String,
+    /// What the model gets of it.
+    content: String,
+    /// By which a change of the file is noticed.
+    stamp: Option<(SystemTime, u64)>,
+    /// Whether it was sent; else it waits for the next message.
+    pub is_sent: bool,
+}
+
+/// What is attached, and what went wrong with it the last time.
+#[derive(Debug, Default)]
+pub struct Tags {
+    tags: Vec<Tag>,
+    /// The message that came back, and the mentions in it that are text if it is sent again as it is.
+    excused: Option<(String, Vec<String>)>,
+    /// What was read for that message.
+    read: Vec<Tag>,
+    /// How many calls there were.
+    calls: u64,
+}
+
+impl Tag {
+    /// How many bytes of it the model gets.
+    pub fn bytes(&self) -> usize {
+        self.content.len()
+    }
+
+    /// About how many tokens that is.
+    pub fn tokens(&self) -> u64 {
+        estimate(&self.content)
+    }
+}
+
+impl Tags {
+    /// All of them, those that wait first.
+    pub fn list(&self) -> impl Iterator<Item = &Tag> {
+        let waiting = self.tags.iter().filter(|tag| !tag.is_sent);
+        waiting.chain(self.tags.iter().filter(|tag| tag.is_sent))
+    }
+
+    /// Takes away those that wait and for which `wanted` holds. Returns their paths.
+    pub fn remove(&mut self, wanted: impl Fn(&Tag) -> bool) -> Vec<String> {
+        let goes = |tag: &&Tag| !tag.is_sent && wanted(tag);
+        let gone = self.tags.iter().filter(goes).map(|tag| tag.path.clone());
+        let gone = gone.collect();
+        self.tags.retain(|tag| tag.is_sent || !wanted(tag));
+        gone
+    }
+
+    /// Forgets what was sent with messages that are gone.
+    pub(super) fn forget_sent(&mut self) {
+        self.tags.retain(|tag| !tag.is_sent);
+    }
+
+    fn add(&mut self, tag: Tag) {
+        self.tags.retain(|other| other.path != tag.path);
+        self.tags.push(tag);
+    }
+}
+
+impl Dialogue {
+    /// The attached files.
+    pub fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// The attached files, to take some away.
+    pub fn tags_mut(&mut self) -> &mut Tags {
+        &mut self.tags
+    }
+
+    /// Reads the files that a message mentions, asking where that has to be asked, and puts them behind it.
+    /// Nothing is sent. A message that came back and comes again as it was is sent without what was wrong with it.
+    pub fn attach(
+        &mut self,
+        workshop: &Workshop,
+        text: &str,
+        recall: Recall,
+    ) -> Result<Attached, CliError> {
+        let (project, home) = (
+            &workshop.settings.project,
+            workshop.settings.folders.home.as_deref(),
+        );
+        let excused = self
+            .tags
+            .excused
+            .take()
+            .filter(|(before, _)| before == text);
+        let excused = excused.map_or_else(Vec::new, |(_, paths)| paths);
+        let mut read = std::mem::take(&mut self.tags.read);
+        let mut problems: Vec<(String, String)> = Vec::new();
+        let mut paths: Vec<String> = Vec::new();
+        let mut words = String::new();
+        let mut after = 0;
+        for mention in mentions::find(text) {
+            let meaning = mention.meaning(project, home);
+            let (Meaning::File(path) | Meaning::Folder(path) | Meaning::Missing(path)) = &meaning
+            else {
+                continue;
+            };
+            if excused.contains(path) {
+                continue;
+            }
+            match &meaning {
+                Meaning::File(path) => {
+                    words.push_str(text.get(after..mention.start).unwrap_or_default());
+                    after = mention.start + 1 + path.len() + if mention.quoted { 2 } else { 0 };
+                    if !paths.contains(path) {
+                        paths.push(path.clone());
+                    }
+                }
+                Meaning::Folder(_) => {
+                    let problem = format!("{path} is a folder; mention the files that matter");
+                    problems.push((path.clone(), problem));
+                }
+                _ => problems.push((path.clone(), missing(path, workshop))),
+            }
+        }
+        words.push_str(text.get(after..).unwrap_or_default());
+        let nothing_to_attach = paths.is_empty() && self.tags.tags.iter().all(|tag| tag.is_sent);
+        if problems.is_empty() && nothing_to_attach {
+            return Ok(Attached::Message(text.to_owned(), text.len()));
+        }
+        if paths.len() > MAX_FILES {
+            let problem = format!("more than {MAX_FILES} files are mentioned");
+            return Ok(self.back(text, vec![(String::new(), problem)], read));
+        }
+        if problems.is_empty() {
+            // Those that wait are sent as they are now.
+            let waiting = self.tags.tags.iter().filter(|tag| !tag.is_sent);
+            for tag in waiting {
+                if stamp(&tag.path, workshop) == tag.stamp {
+                    read.push(tag.clone());
+                }
+                if !paths.contains(&tag.path) {
+                    paths.push(tag.path.clone());
+                }
+            }
+            read.retain(|tag| paths.contains(&tag.path));
+            let missing = paths
+                .iter()
+                .filter(|path| read.iter().all(|tag| tag.path != **path))
+                .cloned()
+                .collect();
+            let (found, failed) = self.read_files(workshop, missing, recall)?;
+            read.extend(found);
+            problems = failed;
+        }
+        if !problems.is_empty() {
+            return Ok(self.back(text, problems, read));
+        }
+        let is_only_mentions = words.trim().is_empty();
+        let mut message = format!("{text}\n\n{HEADING}\n");
+        for path in &paths {
+            let Some(tag) = read.iter().find(|tag| tag.path == *path) else {
+                continue;
+            };
+            message.push('\n');
+            message.push_str(&tag.content);
+            self.tags.add(Tag {
+                is_sent: !is_only_mentions,
+                ..tag.clone()
+            });
+        }
+        Ok(match is_only_mentions {
+            true => Attached::Waiting,
+            false => Attached::Message(message, text.len()),
+        })
+    }
+
+    fn back(&mut self, text: &str, problems: Vec<(String, String)>, read: Vec<Tag>) -> Attached {
+        let (paths, sentences) = problems.into_iter().unzip();
+        self.tags.excused = Some((text.to_owned(), paths));
+        self.tags.read = read;
+        Attached::Back(sentences)
+    }
+
+    /// Reads files as calls of the user's. Returns what was read, and what could not be and why.
+    fn read_files(
+        &mut self,
+        workshop: &Workshop,
+        paths: Vec<String>,
+        recall: Recall,
+    ) -> Result<(Vec<Tag>, Vec<(String, String)>), CliError> {
+        if paths.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let host = workshop.host()?;
+        let mut calls = Vec::with_capacity(paths.len());
+        for path in &paths {
+            self.tags.calls += 1;
+            let place = mentions::place(
+                path,
+                &workshop.settings.project,
+                workshop.settings.folders.home.as_deref(),
+            );
+            if let Some(place) = place {
+                // A file that is there no more is one that cannot be read, and is said to be.
+                let _ = host.mark_attached(&place);
+            }
+            let arguments = json!({ "file_path": path, "read_entire_file": true });
+            calls.push(ProposedCall {
+                id: format!("attached-{}", self.tags.calls),
+                tool: READER.to_owned(),
+                arguments: Ok(arguments.as_object().cloned().unwrap_or_default()),
+            });
+        }
+        let approver = approver(workshop, &self.tools, recall);
+        let context = CallContext {
+            tools: host,
+            rules: TurnRules {
+                on_denial: OnDenial::Continue,
+                ..TurnRules::default()
+            },
+            approver: approver.as_ref(),
+            ask: workshop.asker(),
+            frontend: Arc::new(Unseen),
+        };
+        let interrupt = interrupted(workshop)?;
+        let report = {
+            let _hands_off = HandsOff::begin(workshop);
+            workshop
+                .runtime()?
+                .block_on(run_calls(calls, &context, interrupt))
+        };
+        let mut read = Vec::new();
+        let mut problems = Vec::new();
+        for (path, record) in paths.into_iter().zip(report.calls) {
+            match (record.state, record.result, record.failure) {
+                (CallState::Completed, Some(mut content), _) => {
+                    if !content.ends_with('\n') {
+                        content.push('\n');
+                    }
+                    read.push(Tag {
+                        stamp: stamp(&path, workshop),
+                        path,
+                        content,
+                        is_sent: false,
+                    });
+                }
+                (CallState::Denied, ..) => {
+                    let problem = format!("{path} was not read: it was denied");
+                    problems.push((path, problem));
+                }
+                (_, _, Some(failure)) => {
+                    let problem = format!("{path} was not read: {failure}");
+                    problems.push((path, problem));
+                }
+                _ => {
+                    let problem = match report.end {
+                        TurnEnd::Interrupted => format!("{path} was not read: interrupted"),
+                        _ => format!("{path} was not read"),
+                    };
+                    problems.push((path, problem));
+                }
+            }
+        }
+        Ok((read, problems))
+    }
+}
+
+fn stamp(path: &str, workshop: &Workshop) -> Option<(SystemTime, u64)> {
+    let settings = &workshop.settings;
+    let place = mentions::place(path, &settings.project, settings.folders.home.as_deref())?;
+    let metadata = place.metadata().ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// Says that there is no such file, and which one is like it.
+fn missing(path: &str, workshop: &Workshop) -> String {
+    let settings = &workshop.settings;
+    let mut sentence = format!("there is no file {path}");
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let place = mentions::place(folder, &settings.project, settings.folders.home.as_deref());
+    let entries = place.and_then(|place| std::fs::read_dir(place).ok());
+    let names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .take(MAX_NAMES)
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
+        let near = match path.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{near}"),
+            None => near.to_owned(),
+        };
+        sentence += &format!("; did you mean {near}?");
+    }
+    sentence
+}
+
+/// Shows nothing: what was attached is said in one line of its own.
+struct Unseen;
+
+impl Progress for Unseen {
+    fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
+}
+
+impl Frontend for Unseen {
+    fn text(&self, _piece: &str) {}
+    fn call(&self, _call: &CallView) {}
+    fn notice(&self, _text: &str) {}
+}

@@ -1,0 +1,113 @@
+//! Files that go with a message: what is said of them, `/tags` and `/untag`.
+
+use dunlin_host::display::escape;
+
+use crate::dialogue::Dialogue;
+use crate::dialogue::attach::{Attached, Tag};
+use crate::error::CliError;
+use crate::repl::line::Recall;
+use crate::ui::Ui;
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How many columns beside its path the line of a file takes.
+const FACTS_COLUMNS: usize = 44;
+
+/// Attaches the files that a message mentions and says so. `None`: there is nothing to send yet.
+pub fn attach(
+    workshop: &Workshop,
+    dialogue: &mut Dialogue,
+    text: &str,
+    recall: Recall,
+) -> Result<Option<String>, CliError> {
+    let ui = &workshop.ui;
+    let before: Vec<Tag> = dialogue.tags().list().cloned().collect();
+    let attached = dialogue.attach(workshop, text, recall)?;
+    let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    match attached {
+        Attached::Message(message, words) => {
+            if message.len() > words {
+                let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
+                news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
+            }
+            Ok(Some(message))
+        }
+        Attached::Waiting => {
+            let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
+            news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
+            quiet("  goes with your next message; /untag takes it away");
+            Ok(None)
+        }
+        Attached::Back(problems) => {
+            let mark = ui.status_styles().paint(Label::Bad, "✗");
+            for problem in problems {
+                ui.status(&format!("  {mark} {}", escape(&problem)));
+            }
+            quiet("  nothing is sent; Enter sends the message without that");
+            ui.keep_for_later(text);
+            Ok(None)
+        }
+    }
+}
+
+/// `/tags`
+pub fn list(workshop: &Workshop, dialogue: Option<&Dialogue>) {
+    let ui = &workshop.ui;
+    let tags: Vec<&Tag> = dialogue.map_or_else(Vec::new, |it| it.tags().list().collect());
+    if tags.is_empty() {
+        return ui.status("No file is attached: @ and a path in a message attaches one.");
+    }
+    for (tag, number) in tags.into_iter().zip(1..) {
+        let when = match tag.is_sent {
+            true => "sent",
+            false => "goes with your next message",
+        };
+        let when = ui.styles().paint(Label::Quiet, when);
+        ui.data(&format!("{number:>4} {} · {when}", line(ui, tag)));
+    }
+}
+
+/// `/untag N|NAME|all`
+pub fn untag(workshop: &Workshop, dialogue: Option<&mut Dialogue>, which: &str) {
+    let ui = &workshop.ui;
+    let Some(dialogue) = dialogue.filter(|dialogue| dialogue.tags().list().next().is_some()) else {
+        return ui.status("No file is attached.");
+    };
+    let tags: Vec<Tag> = dialogue.tags().list().cloned().collect();
+    let which = which.trim().trim_start_matches('@').trim_matches('"');
+    let named: Vec<&Tag> = match which.parse::<usize>() {
+        _ if which == "all" => tags.iter().collect(),
+        Ok(number) => number
+            .checked_sub(1)
+            .and_then(|at| tags.get(at))
+            .into_iter()
+            .collect(),
+        Err(_) => tags.iter().filter(|tag| tag.path == which).collect(),
+    };
+    if named.is_empty() {
+        return ui.status("Which one? A number of /tags, a path, or all.");
+    }
+    let gone = dialogue
+        .tags_mut()
+        .remove(|tag| named.iter().any(|it| it.path == tag.path));
+    for path in &gone {
+        ui.status(&format!("  - {}", escape(path)));
+    }
+    if gone.is_empty() {
+        ui.status("That was sent already, and is part of its message: /retry and /clear take messages back.");
+    }
+}
+
+fn line(ui: &Ui, tag: &Tag) -> String {
+    let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
+    let size = match tag.bytes() {
+        bytes @ ..1000 => format!("{bytes} bytes"),
+        bytes => format!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),
+    };
+    format!(
+        "{} · {size}, about {} tokens",
+        fit(&escape(&tag.path), room),
+        tag.tokens()
+    )
+}
