@@ -59,6 +59,8 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                             state: CallState::Cancelled,
                             result: None,
                             duration_ms: None,
+                            recovered: false,
+                            repaired: false,
                             failure: None,
                         },
                     };

@@ -199,6 +199,8 @@ mod tests {
                 result: Some("```\ncode\n```\n".to_owned()),
                 error: None,
                 execution_time_ms: Some(2),
+                recovered: false,
+                repaired: false,
             }],
             ..Loaded::default()
         }

@@ -51,6 +51,8 @@ fn call(id: &str, result: &str) -> Record {
         result: Some(result.to_owned()),
         error: None,
         execution_time_ms: Some(1),
+        recovered: false,
+        repaired: false,
     })
 }
 

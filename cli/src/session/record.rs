@@ -71,6 +71,12 @@ pub struct CallEntry {
     /// How long it ran, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_time_ms: Option<u64>,
+    /// Whether the model wrote it as text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// Whether its arguments were no valid JSON and were mended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
 }
 
 impl CallEntry {
@@ -84,6 +90,8 @@ impl CallEntry {
             result: call.result.clone(),
             error: call.failure.as_ref().map(ToString::to_string),
             execution_time_ms: call.duration_ms,
+            recovered: call.recovered,
+            repaired: call.repaired,
         }
     }
 
@@ -96,6 +104,8 @@ impl CallEntry {
             state: self.status,
             result: self.result,
             duration_ms: self.execution_time_ms,
+            recovered: self.recovered,
+            repaired: self.repaired,
             failure: None,
         }
     }
@@ -381,6 +391,8 @@ mod tests {
             result: Some("text".to_owned()),
             error: None,
             execution_time_ms: Some(3),
+            recovered: false,
+            repaired: false,
         };
         let turn = TurnEntry {
             messages: 4,

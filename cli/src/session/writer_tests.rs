@@ -120,6 +120,8 @@ fn ended(id: &str, result: &str) -> CallRecord {
         state: CallState::Completed,
         result: Some(result.to_owned()),
         duration_ms: Some(1),
+        recovered: false,
+        repaired: false,
         failure: None,
     }
 }

@@ -157,9 +157,11 @@ fn all_are_answered_at_once() {
 }
 
 #[test]
-fn an_answer_that_lasts_settles_the_same_call_again() {
-    let same = outside("a.txt");
-    let provider = Provider::play([Response::calls([same.clone(), same]), done()]);
+fn an_answer_that_lasts_settles_the_other_call_of_its_target() {
+    let all = outside("a.txt");
+    let mut beginning = all.clone();
+    beginning.1["start_line"] = 1.into();
+    let provider = Provider::play([Response::calls([all, beginning]), done()]);
     let environment = environment(&provider);
     environment.outside_file("a.txt", "the text");
     let mut chat = Chat::open(&environment);
