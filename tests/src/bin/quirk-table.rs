@@ -160,6 +160,7 @@ fn table(columns: &[(String, Results)]) -> String {
         Section::Chunks,
         Section::Calls,
         Section::TextCalls,
+        Section::Requests,
     ];
     let mut text = String::from("\n|");
     for (name, _) in columns {

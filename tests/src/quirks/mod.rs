@@ -6,6 +6,7 @@
 
 mod calls;
 mod chunks;
+mod requests;
 mod run;
 mod text_calls;
 mod transport;
@@ -27,6 +28,8 @@ pub enum Section {
     Calls,
     /// Calls that were written as text.
     TextCalls,
+    /// Refusals, and what is sent again.
+    Requests,
 }
 
 impl Section {
@@ -37,6 +40,7 @@ impl Section {
             Section::Chunks => "Content of chunks",
             Section::Calls => "Assembly of calls",
             Section::TextCalls => "Calls written as text",
+            Section::Requests => "Refusals and repetition",
         }
     }
 }
@@ -174,6 +178,7 @@ pub fn all() -> Vec<Case> {
         (Section::Chunks, chunks::cases()),
         (Section::Calls, calls::cases()),
         (Section::TextCalls, text_calls::cases()),
+        (Section::Requests, requests::cases()),
     ];
     let cases = sections
         .into_iter()
