@@ -254,6 +254,8 @@ impl Dialogue {
                 id: format!("attached-{}", self.tags.calls),
                 tool: READER.to_owned(),
                 arguments: Ok(arguments.as_object().cloned().unwrap_or_default()),
+                recovered: false,
+                repaired: false,
             });
         }
         let approver = approver(workshop, &self.tools, recall);
