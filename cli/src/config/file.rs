@@ -72,6 +72,8 @@ pub struct Limits {
     pub max_history_tokens: Option<Spanned<u64>>,
     /// Lines of the conversation that a request carries.
     pub max_history_lines: Option<Spanned<u64>>,
+    /// Which share of the room is full when earlier turns are condensed; 0: they never are.
+    pub condense_at: Option<Spanned<f64>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
     /// Repetitions of a request that failed before an answer began.
@@ -379,6 +381,11 @@ impl Loaded {
                 return Err(self.error_of(most, format!("{name} must be at least 1")));
             }
         }
+        if let Some(share) = &limits.condense_at
+            && !(0.0..=1.0).contains(share.get_ref())
+        {
+            return Err(self.error_of(share, "condense_at must be from 0 to 1"));
+        }
         for (name, seconds) in [
             ("request_timeout_secs", &limits.request_timeout_secs),
             ("command_timeout_secs", &limits.command_timeout_secs),
@@ -582,6 +589,10 @@ mod tests {
         check(
             "[limits]\nmax_history_lines = 0",
             "config.toml:2: max_history_lines must be at least 1",
+        );
+        check(
+            "[limits]\ncondense_at = 80.0",
+            "config.toml:2: condense_at must be from 0 to 1",
         );
         check(
             "[keys.k]\n",

@@ -53,6 +53,7 @@ const LIMITS: &[Key] = &[
     key("max_retries", Shape::Value),
     key("max_history_lines", Shape::Value),
     key("max_history_tokens", Shape::Value),
+    key("condense_at", Shape::Value),
     key("command_timeout_secs", Shape::Value),
 ];
 

@@ -286,7 +286,8 @@ impl ProviderError {
 }
 
 /// The way out of a conversation that does not fit.
-const TOO_LONG: &str = "the conversation is too long for the model; start afresh with /clear";
+const TOO_LONG: &str = "your message is kept; /context shows what takes the room, /clear begins afresh, and a \
+    smaller max_history_tokens under [limits] sends less";
 
 fn status_hint(refusal: &Refusal) -> Option<String> {
     if refusal.way_out.is_some() {

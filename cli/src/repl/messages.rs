@@ -139,6 +139,16 @@ pub(super) fn foreign(text: &str, window: Window) -> Vec<String> {
         .collect()
 }
 
+/// The call that a result belongs to: its number and what it is about.
+pub fn call_of_result(messages: &[Message], result: usize) -> Option<(usize, String)> {
+    let id = messages.get(result)?.tool_call_id.as_deref()?;
+    let items = items(messages);
+    let is_it = |item: &Item<'_>| matches!(item, Item::Called(call, _) if call.id == id);
+    let index = items.iter().position(is_it)?;
+    let item = items.get(index)?;
+    Some((index + 1, format!("{} {}", item.who(), item.about())))
+}
+
 /// What the model said last, without escape sequences and what else could act on a terminal.
 pub fn last_reply(messages: &[Message]) -> Option<String> {
     let said =

@@ -5,6 +5,7 @@
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
 pub mod approver;
+pub mod budget;
 mod choice;
 mod complete;
 mod compose;

@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{choice, compose, expand, messages, sessions, steps, tags};
+use super::{budget, choice, compose, expand, messages, sessions, steps, tags};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -34,6 +34,12 @@ pub enum Slash {
     Expand,
     /// Shows the steps to a reply, or leaves them out.
     Steps,
+    /// Shows what fills the model's window.
+    Context,
+    /// Shows what was spent.
+    Cost,
+    /// Has earlier turns summed up.
+    Condense,
     /// Puts the last reply on the clipboard.
     Copy,
     /// Takes back the edits of the last turn.
@@ -106,6 +112,8 @@ const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all o
 
 /// Why what concerns the next message has to wait for the calls of this one.
 const NEXT: &str = "it is for the next message: answer the calls that wait first";
+/// Why what is counted has to wait.
+const TURN: &str = "a turn is counted when it is over; answer its calls first";
 
 /// Every command. The completion and the help use this table, too.
 pub const COMMANDS: &[Command] = &[
@@ -146,6 +154,15 @@ pub const COMMANDS: &[Command] = &[
         "show calls, reasoning and notices, or hide them; Ctrl-V does it, too",
         Slash::Steps,
     ),
+    command("/context", "", "show what fills the model's window", Slash::Context).waits(TURN),
+    command("/cost", "", "show the tokens that were spent", Slash::Cost).waits(TURN),
+    command(
+        "/condense",
+        "",
+        "have the model sum up earlier turns and send that instead",
+        Slash::Condense,
+    )
+    .waits(TURN),
     command("/copy", "", "put the last reply on the clipboard", Slash::Copy),
     command(
         "/undo",
@@ -311,6 +328,9 @@ pub fn run(
         Slash::New | Slash::Sessions | Slash::Rename | Slash::Fork | Slash::Export => {
             sessions::run(workshop, dialogue, slash, rest)?;
         }
+        Slash::Context => budget::context(workshop, dialogue),
+        Slash::Cost => budget::cost(workshop, dialogue),
+        Slash::Condense => budget::condense(workshop, dialogue)?,
         Slash::Tools => {
             let tools = look_at_tools(workshop)?;
             look(workshop, &[], &tools, slash, rest)?;
@@ -383,7 +403,10 @@ fn look(
         | Slash::Sessions
         | Slash::Rename
         | Slash::Fork
-        | Slash::Export => {}
+        | Slash::Export
+        | Slash::Context
+        | Slash::Cost
+        | Slash::Condense => {}
     }
     Ok(Changed::Nothing)
 }

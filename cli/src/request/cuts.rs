@@ -57,9 +57,18 @@ pub struct Cuts {
     pub keeps_first: bool,
     /// Results that are not sent whole.
     pub results: BTreeMap<usize, ResultCut>,
-    /// What stands for the messages before `start`, where the model has summed them up.
+    /// What stands for messages that are left out, where the model has summed them up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
+    pub condensed: Option<Condensed>,
+}
+
+/// Messages that the model has summed up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condensed {
+    /// They are those before this index.
+    pub through: usize,
+    /// What the model says of them.
+    pub summary: String,
 }
 
 /// How a result is sent.
@@ -107,9 +116,17 @@ impl Cuts {
     /// Forgets what was decided about messages that are no more; there are `count` now.
     pub fn truncate(&mut self, count: usize) {
         self.results.split_off(&count);
-        if self.start >= count {
+        if self.start > count {
             *self = Cuts::default();
         }
+    }
+
+    /// Lets a summary stand for the messages that it sums up.
+    pub fn condense(&mut self, condensed: Condensed) {
+        self.start = self.start.max(condensed.through);
+        self.keeps_first = false;
+        self.results = self.results.split_off(&self.start);
+        self.condensed = Some(condensed);
     }
 
     /// What is sent of a message, in the room's measure; `cost` is that of the whole message.
@@ -134,12 +151,12 @@ impl Cuts {
 
     /// What stands between the messages, in the room's measure.
     fn note_cost(&self) -> Cost {
-        match &self.summary {
+        match &self.condensed {
             _ if self.left_out() == 0 => Cost::default(),
             None => NOTE,
-            Some(summary) => {
-                let message = Message::text(Role::User, summary.as_str());
-                NOTE + Cost::of(&message, false, crate::tokens::estimate)
+            Some(condensed) => {
+                let message = Message::text(Role::User, condensed.summary.as_str());
+                NOTE + NOTE + Cost::of(&message, false, crate::tokens::estimate)
             }
         }
     }
@@ -187,16 +204,19 @@ impl Cuts {
         } else {
             "messages are"
         };
-        Some(match &self.summary {
-            None => format!(
+        let Some(Condensed { through, summary }) = &self.condensed else {
+            return Some(format!(
                 "[{count} earlier {messages} left out here: the conversation has become too long.]"
-            ),
-            Some(summary) => {
-                format!(
-                    "[{count} earlier {messages} left out here. This is your own summary of them:]\n\n{summary}"
-                )
-            }
-        })
+            ));
+        };
+        let which = match count.saturating_sub(*through) {
+            0 => "them".to_owned(),
+            _ => format!("the first {through} of them"),
+        };
+        Some(format!(
+            "[{count} earlier {messages} left out here. This is your own summary of {which}:]\n\n{summary}\n\n\
+             [The conversation goes on.]"
+        ))
     }
 }
 
@@ -322,6 +342,7 @@ impl Fitting<'_> {
                 .find(|index| self.messages[*index].role == Role::User)
                 .unwrap_or(last);
             let before = self.cuts.note_cost();
+            // What stands for the beginning may be a summary already.
             if self.cuts.start == 0 {
                 let first = self.cost(0);
                 let part = Cost {

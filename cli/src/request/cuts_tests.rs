@@ -212,13 +212,42 @@ fn cuts_of_messages_that_are_no_more_are_forgotten() {
         start: 4,
         keeps_first: true,
         results: BTreeMap::from([(5, ResultCut::Replaced), (9, ResultCut::Ends(600))]),
-        summary: None,
+        condensed: None,
     };
     cuts.truncate(9);
     assert_eq!(cuts.results.len(), 1);
     assert_eq!(cuts.start, 4);
-    cuts.truncate(4);
+    cuts.truncate(3);
     assert_eq!(cuts, Cuts::default());
+}
+
+#[test]
+fn a_summary_stands_for_what_is_left_out() {
+    let turn = [Step::Ask(10), Step::Call(vec![400]), Step::Answer(10)];
+    let messages = conversation(&[&turn[..], &turn, &turn].concat());
+    let mut cuts = fitted(&messages, room(1400)).unwrap();
+    cuts.condense(Condensed {
+        through: 4,
+        summary: "They read a file.".to_owned(),
+    });
+    let sent = cuts.apply(&messages);
+    assert_eq!(sent.len(), 8);
+    let said = sent[0].content.split("word").next().unwrap();
+    assert_eq!(
+        said,
+        "[4 earlier messages are left out here. This is your own summary of them:]\n\nThey read a file.\n\n\
+         [The conversation goes on.]\n\n"
+    );
+    // More is left out later: the summary stays and says what it is of.
+    let cuts = fit(&messages, &costs(&messages), room(700), &cuts).unwrap();
+    let sent = cuts.apply(&messages);
+    assert_eq!(sent.len(), 4);
+    assert!(sent[0].content.starts_with(
+        "[8 earlier messages are left out here. This is your own summary of the first 4 of them:]"
+    ));
+    // A session file keeps it.
+    let stored = serde_json::to_string(&cuts.condensed).unwrap();
+    assert_eq!(stored, r#"{"through":4,"summary":"They read a file."}"#);
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {

@@ -1,6 +1,8 @@
 //! The book that is kept about a dialogue: what each message costs, what of it is not sent any more, and how far the
 //! provider's counts are from ours.
 //!
+//! [`Measure`] counts; [`cuts::fit`] decides.
+//!
 //! A message is counted once, when it is first sent. What follows from the counts is kept in [`Cuts`], so that better
 //! counts, when they come, move nothing that was sent before: they only say when the room is full next.
 
@@ -8,12 +10,15 @@ use std::borrow::Cow;
 
 use dunlin_host::Tool;
 
+use super::condense::{self, Condensing};
 use super::cost::Cost;
-use super::cuts::{self, Cuts};
+use super::cuts::{self, Condensed, Cuts};
+use super::measure::Measure;
 use crate::agent::Agent;
 use crate::message::{Message, Role};
+use crate::provider::window::Window;
 use crate::provider::{Dialect, Usage};
-use crate::tokens::{self, grouped};
+use crate::tokens::grouped;
 
 /// How much history a request may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +28,9 @@ pub struct HistoryLimits {
     /// Lines of the conversation.
     pub max_lines: u64,
     /// Tokens that the model can read and write together; `None`: not known.
-    pub window: Option<u64>,
+    pub window: Option<Window>,
+    /// How full the room is, in thousandths, when earlier turns are condensed; `None`: they never are.
+    pub condense_at: Option<u64>,
 }
 
 impl Default for HistoryLimits {
@@ -34,6 +41,7 @@ impl Default for HistoryLimits {
             max_tokens: 100_000,
             max_lines: 50_000,
             window: None,
+            condense_at: None,
         }
     }
 }
@@ -47,6 +55,8 @@ pub enum Limit {
     Lines(u64),
     /// [`HistoryLimits::window`].
     Window(u64),
+    /// The server has refused a longer request.
+    Refused(u64),
 }
 
 impl std::fmt::Display for Limit {
@@ -55,6 +65,13 @@ impl std::fmt::Display for Limit {
             Limit::Tokens(limit) => write!(f, "max_history_tokens is {}", grouped(*limit)),
             Limit::Lines(limit) => write!(f, "max_history_lines is {}", grouped(*limit)),
             Limit::Window(limit) => write!(f, "the model's window has {} tokens", grouped(*limit)),
+            Limit::Refused(limit) => {
+                write!(
+                    f,
+                    "the server has refused more than {} tokens",
+                    grouped(*limit)
+                )
+            }
         }
     }
 }
@@ -77,13 +94,13 @@ impl std::fmt::Display for TooLong {
         f.write_str("the last turn alone ")?;
         match self.limit {
             Limit::Lines(_) => write!(f, "has {} lines", grouped(self.lines))?,
-            Limit::Tokens(_) | Limit::Window(_) => {
+            Limit::Tokens(_) | Limit::Window(_) | Limit::Refused(_) => {
                 write!(f, "comes to about {} tokens", grouped(self.tokens))?;
             }
         }
         write!(f, ", and {}", self.limit)?;
         match (self.limit, self.fixed) {
-            (Limit::Window(_), 1..) => {
+            (Limit::Window(_) | Limit::Refused(_), 1..) => {
                 let fixed = grouped(self.fixed);
                 write!(
                     f,
@@ -103,7 +120,7 @@ impl TooLong {
         let raise = match self.limit {
             Limit::Tokens(_) => "max_history_tokens under [limits] can be raised",
             Limit::Lines(_) => "max_history_lines under [limits] can be raised",
-            Limit::Window(_) => "a model with a larger window could read it",
+            Limit::Window(_) | Limit::Refused(_) => "a model with a larger window could read it",
         };
         format!(
             "your message is kept; /context shows what takes the room, /clear begins afresh, and {raise}"
@@ -118,7 +135,11 @@ pub struct Ledger {
     /// Whether the entries count the model's reasoning.
     echoes_reasoning: bool,
     cuts: Cuts,
-    calibration: Calibration,
+    measure: Measure,
+    /// What the server has refused to go beyond.
+    refused: Option<Refused>,
+    /// The turn for which a summary was asked for in vain.
+    not_condensed: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +159,38 @@ fn mark(message: &Message) -> Mark {
     )
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Refused {
+    tokens: u64,
+    /// Whether the server has named the number.
+    is_told: bool,
+}
+
+/// What a request is made for.
+#[derive(Clone, Copy)]
+pub struct Occasion<'a> {
+    /// Who is asked.
+    pub agent: &'a Agent,
+    /// All tools there are; the agent's list picks from them.
+    pub tools: &'a [Tool],
+    /// How it is written.
+    pub dialect: &'a dyn Dialect,
+    /// What it may carry.
+    pub limits: HistoryLimits,
+}
+
+impl Occasion<'_> {
+    /// The tools that are offered.
+    pub fn offered(&self) -> impl Iterator<Item = &Tool> {
+        let tools: &[Tool] = match self.dialect.offers_tools() {
+            true => self.tools,
+            false => &[],
+        };
+        let tools = tools.iter();
+        tools.filter(|tool| self.agent.may_use(&tool.name))
+    }
+}
+
 /// A conversation as it is sent.
 #[derive(Debug)]
 pub struct Fitted<'a> {
@@ -153,15 +206,26 @@ impl Ledger {
         Ledger::default()
     }
 
-    /// Forgets the conversation. What was learned about the provider's counts stays.
+    /// Forgets the conversation. What was learned about the server stays.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.cuts = Cuts::default();
+        self.not_condensed = None;
     }
 
     /// What is not sent.
     pub fn cuts(&self) -> &Cuts {
         &self.cuts
+    }
+
+    /// How is counted.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// What each message comes to, as far as they were counted.
+    pub fn costs(&self) -> Vec<Cost> {
+        self.entries.iter().map(|entry| entry.cost).collect()
     }
 
     /// Cuts the conversation so that it fits, beside what the agent says first and which tools it has.
@@ -171,36 +235,32 @@ impl Ledger {
     pub fn fit<'a>(
         &mut self,
         messages: &'a [Message],
-        agent: &Agent,
-        tools: &[Tool],
-        dialect: &dyn Dialect,
-        limits: &HistoryLimits,
+        occasion: Occasion<'_>,
     ) -> Result<Fitted<'a>, TooLong> {
-        self.count(messages, dialect.echoes_reasoning());
-        let costs: Vec<Cost> = self.entries.iter().map(|entry| entry.cost).collect();
-        let fixed = fixed_tokens(agent, tools);
-        let (room, limit) = self.room(agent, fixed, limits);
-        let cuts = cuts::fit(messages, &costs, room, &self.cuts).map_err(|error| {
-            let is_lines = error.needs.tokens <= room.tokens;
-            TooLong {
-                tokens: self.calibration.real(error.needs.tokens),
-                lines: error.needs.lines,
-                fixed: self.calibration.real(fixed),
-                limit: if is_lines {
-                    Limit::Lines(limits.max_lines)
-                } else {
-                    limit
-                },
-            }
-        })?;
+        self.count(messages, occasion);
+        let costs = self.costs();
+        let fixed = self.fixed(occasion);
+        let (room, limit) = self.room(occasion, fixed);
+        let lines = Limit::Lines(occasion.limits.max_lines);
         let before = self.cuts.total(messages, &costs);
+        let cuts = cuts::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
+            tokens: self.measure.real(error.needs.tokens),
+            lines: error.needs.lines,
+            fixed: self.measure.real(fixed),
+            limit: if error.needs.tokens > room.tokens {
+                limit
+            } else {
+                lines
+            },
+        })?;
         let limit = if before.tokens > room.tokens {
             limit
         } else {
-            Limit::Lines(limits.max_lines)
+            lines
         };
         let notice = (cuts != self.cuts).then(|| notice(&cuts, messages, limit));
-        self.calibration.estimated = fixed + cuts.total(messages, &costs).tokens;
+        self.measure
+            .sends(fixed + cuts.total(messages, &costs).tokens);
         self.cuts = cuts;
         Ok(Fitted {
             messages: self.cuts.apply(messages),
@@ -210,11 +270,126 @@ impl Ledger {
 
     /// Takes note of what the provider counted for the request that was made last.
     pub fn measured(&mut self, usage: Usage) {
-        self.calibration.measured(usage.input_tokens);
+        self.measure.measured(usage.input_tokens);
+    }
+
+    /// Takes note that the request that was made last was too long for the model: it came to `needed` tokens and
+    /// there was room for `window`, as far as the server says so.
+    pub fn overflowed(&mut self, needed: Option<u64>, window: Option<u64>) {
+        let sent = self.measure.sent();
+        self.measure.measured(needed.unwrap_or_default());
+        let refused = match window {
+            Some(window) => {
+                // It has counted more than there is room for.
+                self.measure.at_least(window.saturating_add(window / 10));
+                Refused {
+                    tokens: window,
+                    is_told: true,
+                }
+            }
+            None => Refused {
+                tokens: sent / 2,
+                is_told: false,
+            },
+        };
+        self.refused = Some(refused);
+    }
+
+    /// What is to be summed up before the next request, if the limits want it so; `by_hand`: the user does.
+    pub fn condensing(
+        &mut self,
+        messages: &[Message],
+        occasion: Occasion<'_>,
+        by_hand: bool,
+    ) -> Option<Condensing> {
+        self.count(messages, occasion);
+        let costs = self.costs();
+        let (room, _) = self.room(occasion, self.fixed(occasion));
+        let turn = messages
+            .iter()
+            .rposition(|message| message.role == Role::User)?;
+        let through = if by_hand {
+            // A turn that is all there is counts as past.
+            if turn > self.cuts.start {
+                turn
+            } else {
+                messages.len()
+            }
+        } else {
+            let share = occasion.limits.condense_at?;
+            let full = self.cuts.total(messages, &costs);
+            if self.not_condensed == Some(turn) || !full.exceeds(room.share(share, 1000)) {
+                return None;
+            }
+            self.condensable(messages, &costs, turn, room)?
+        };
+        if through <= self.cuts.start {
+            return None;
+        }
+        let sent = self.cuts.apply(messages.get(..through)?);
+        let request = condense::request(&sent, occasion.agent, occasion.dialect);
+        let asked = self.measure.count(&request.body().to_string());
+        let window = self.window(&occasion.limits);
+        let fits = window.is_none_or(|(window, _)| {
+            let reply = reserve(occasion.agent, window);
+            self.measure.real(asked).saturating_add(reply) <= window
+        });
+        fits.then_some(Condensing {
+            through,
+            count: through - self.cuts.start,
+            request,
+        })
+    }
+
+    /// Where the last third of the room begins, at the beginning of a turn; `None`: condensing would free little.
+    fn condensable(
+        &self,
+        messages: &[Message],
+        costs: &[Cost],
+        last: usize,
+        room: Cost,
+    ) -> Option<usize> {
+        let cost = |range: std::ops::Range<usize>| -> Cost {
+            let each =
+                range.filter_map(|index| Some((index, messages.get(index)?, costs.get(index)?)));
+            each.map(|(index, message, cost)| self.cuts.cost(index, message, *cost))
+                .sum()
+        };
+        let begins = |index: &usize| messages[*index].role == Role::User;
+        let kept = room.share(1, 3);
+        let mut turns = (self.cuts.start + 1..last).filter(begins);
+        let through = turns
+            .find(|index| !cost(*index..messages.len()).exceeds(kept))
+            .unwrap_or(last);
+        let freed = cost(0..through);
+        freed.exceeds(room.share(1, 4)).then_some(through)
+    }
+
+    /// Lets a summary stand for messages. What is to be said about it.
+    pub fn condensed(&mut self, condensed: Condensed) -> String {
+        let words = condensed.summary.split_whitespace().count() as u64;
+        self.cuts.condense(condensed);
+        let count = grouped(self.cuts.left_out() as u64);
+        let words = grouped(words);
+        format!("· {count} messages are condensed into {words} words for the model")
+    }
+
+    /// No summary could be had; it is not asked for again in this turn.
+    pub fn not_condensed(&mut self, messages: &[Message]) {
+        self.not_condensed = messages
+            .iter()
+            .rposition(|message| message.role == Role::User);
+    }
+
+    /// The summary that stands for the beginning, to be stored.
+    pub fn summary(&self) -> Option<&Condensed> {
+        self.cuts.condensed.as_ref()
     }
 
     /// Counts the messages that are new.
-    fn count(&mut self, messages: &[Message], echoes_reasoning: bool) {
+    fn count(&mut self, messages: &[Message], occasion: Occasion<'_>) {
+        let echoes_reasoning = occasion.dialect.echoes_reasoning();
+        self.measure.is_for(&occasion.agent.model);
         if echoes_reasoning != self.echoes_reasoning {
             self.echoes_reasoning = echoes_reasoning;
             self.entries.clear();
@@ -227,21 +402,37 @@ impl Ledger {
         for message in &messages[known..] {
             self.entries.push(Entry {
                 mark: mark(message),
-                cost: Cost::of(message, echoes_reasoning, tokens::estimate),
+                cost: Cost::of(message, echoes_reasoning, |text| self.measure.count(text)),
             });
         }
     }
 
+    /// The window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.
+    pub fn window(&self, limits: &HistoryLimits) -> Option<(u64, Limit)> {
+        let known = limits
+            .window
+            .map(|window| (window.tokens, Limit::Window(window.tokens)));
+        let refused = self.refused.map(|refused| match refused.is_told {
+            true => (refused.tokens, Limit::Window(refused.tokens)),
+            false => (refused.tokens, Limit::Refused(refused.tokens)),
+        });
+        known
+            .into_iter()
+            .chain(refused)
+            .min_by_key(|(tokens, _)| *tokens)
+    }
+
     /// The room for the conversation in our own counts, and which limit it comes from.
-    fn room(&self, agent: &Agent, fixed: u64, limits: &HistoryLimits) -> (Cost, Limit) {
-        let of_history = self.calibration.ours(limits.max_tokens);
-        let of_window = limits.window.map(|window| {
-            let reply = reserve(agent, window);
+    pub fn room(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
+        let limits = &occasion.limits;
+        let of_history = self.measure.ours(limits.max_tokens);
+        let of_window = self.window(limits).map(|(window, limit)| {
+            let reply = reserve(occasion.agent, window);
             let room = self
-                .calibration
+                .measure
                 .ours(window.saturating_sub(reply))
                 .saturating_sub(fixed);
-            (room, Limit::Window(window))
+            (room, limit)
         });
         let (tokens, limit) = match of_window {
             Some((room, limit)) if room < of_history => (room, limit),
@@ -250,32 +441,21 @@ impl Ledger {
         let lines = limits.max_lines;
         (Cost { tokens, lines }, limit)
     }
+
+    /// What stands before every conversation, in our own counts.
+    pub fn fixed(&self, occasion: Occasion<'_>) -> u64 {
+        let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
+        let tools = occasion.offered().map(|tool| self.measure.tool(tool));
+        self.measure.count(prompt) + tools.sum::<u64>()
+    }
 }
 
 /// What is kept free in the window for the reply. Without a limit of its own a reply gets a quarter of a small window,
 /// and of a large one what is enough for a long file.
-fn reserve(agent: &Agent, window: u64) -> u64 {
+pub fn reserve(agent: &Agent, window: u64) -> u64 {
     const LONG_REPLY: u64 = 8_192;
     let reply = agent.max_tokens.map_or(LONG_REPLY, u64::from);
     reply.min(window / 4)
-}
-
-/// What stands before every conversation, in our own counts.
-fn fixed_tokens(agent: &Agent, tools: &[Tool]) -> u64 {
-    let prompt = agent.system_prompt.as_deref().unwrap_or_default();
-    let tools = tools.iter().filter(|tool| agent.may_use(&tool.name));
-    tokens::estimate(prompt) + tools.map(tool_tokens).sum::<u64>()
-}
-
-/// What the declaration of a tool comes to, in our own counts.
-pub fn tool_tokens(tool: &Tool) -> u64 {
-    /// The marks around a declaration.
-    const MARKS: u64 = 12;
-    let parameters = tool.parameters.to_string();
-    MARKS
-        + tokens::estimate(&tool.name)
-        + tokens::estimate(&tool.description)
-        + tokens::estimate(&parameters)
 }
 
 /// What there is to say about what is not sent.
@@ -294,58 +474,6 @@ fn notice(cuts: &Cuts, messages: &[Message], limit: Limit) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let is = if results + turns == 1 { "is" } else { "are" };
     format!("· {} {is} not sent ({limit})", parts.join(" and "))
-}
-
-/// How far the provider's counts are from ours.
-#[derive(Debug, Clone, Copy)]
-struct Calibration {
-    /// Their tokens for a thousand of ours.
-    per_mille: u64,
-    /// Our count for the last request.
-    estimated: u64,
-}
-
-impl Default for Calibration {
-    fn default() -> Calibration {
-        Calibration {
-            per_mille: 1000,
-            estimated: 0,
-        }
-    }
-}
-
-impl Calibration {
-    /// What is believed of a provider that counts otherwise than we do. Beyond that its count is no count of what was
-    /// sent: some leave out what they had read before, some cut the request in silence.
-    const CREDIBLE: std::ops::RangeInclusive<u64> = 500..=3000;
-
-    /// Requests below this are mostly marks, and say nothing about text.
-    const ENOUGH: u64 = 200;
-
-    fn measured(&mut self, counted: u64) {
-        if self.estimated < Self::ENOUGH {
-            return;
-        }
-        let per_mille = counted.saturating_mul(1000) / self.estimated;
-        if Self::CREDIBLE.contains(&per_mille) {
-            self.per_mille = per_mille;
-        }
-    }
-
-    /// Our count of what they count.
-    fn ours(self, theirs: u64) -> u64 {
-        scaled(theirs, 1000, self.per_mille)
-    }
-
-    /// Their count of what we count.
-    fn real(self, ours: u64) -> u64 {
-        scaled(ours, self.per_mille, 1000)
-    }
-}
-
-fn scaled(value: u64, by: u64, of: u64) -> u64 {
-    let scaled = u128::from(value) * u128::from(by) / u128::from(of.max(1));
-    u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

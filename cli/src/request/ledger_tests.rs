@@ -1,6 +1,7 @@
 use super::*;
 use crate::message::Conversation;
 use crate::provider::profile::Profile;
+use crate::provider::window::WindowSource;
 
 fn said(turns: usize) -> Conversation {
     let mut conversation = Conversation::new();
@@ -14,7 +15,10 @@ fn said(turns: usize) -> Conversation {
 fn limits(max_tokens: u64, window: Option<u64>) -> HistoryLimits {
     HistoryLimits {
         max_tokens,
-        window,
+        window: window.map(|tokens| Window {
+            tokens,
+            source: WindowSource::Server,
+        }),
         ..HistoryLimits::default()
     }
 }
@@ -25,16 +29,20 @@ fn fit(
     limits: &HistoryLimits,
 ) -> Result<(usize, String), String> {
     let agent = Agent::sample();
-    let fitted = ledger.fit(
-        conversation.messages(),
-        &agent,
-        &[],
-        &Profile::default(),
-        limits,
-    );
+    let fitted = ledger.fit(conversation.messages(), occasion(&agent, *limits));
     fitted
         .map(|fitted| (fitted.messages.len(), fitted.notice.unwrap_or_default()))
         .map_err(|error| error.to_string())
+}
+
+fn occasion(agent: &Agent, limits: HistoryLimits) -> Occasion<'_> {
+    static PROFILE: std::sync::LazyLock<Profile> = std::sync::LazyLock::new(Profile::default);
+    Occasion {
+        agent,
+        tools: &[],
+        dialect: &*PROFILE,
+        limits,
+    }
 }
 
 fn usage(input_tokens: u64) -> Usage {
@@ -149,4 +157,139 @@ fn a_conversation_that_was_cut_back_is_counted_anew() {
     assert!(ledger.cuts().is_empty());
     ledger.clear();
     assert_eq!(fit(&mut ledger, &said(1), &limits).unwrap().0, 2);
+}
+
+#[test]
+fn a_refusal_teaches_the_window() {
+    let limits = limits(100_000, None);
+    let check = |needed: Option<u64>, window: Option<u64>, expected: &str| {
+        let mut ledger = Ledger::new();
+        fit(&mut ledger, &said(20), &limits).unwrap();
+        ledger.overflowed(needed, window);
+        let (_, notice) = fit(&mut ledger, &said(20), &limits).unwrap();
+        let limit = notice
+            .split_once('(')
+            .map(|(_, limit)| limit.trim_end_matches(')'));
+        assert_eq!(limit, Some(expected), "{needed:?} {window:?}");
+        // And it stays.
+        let (sent, _) = fit(&mut ledger, &said(40), &limits).unwrap();
+        assert!(sent < 40, "{sent}");
+    };
+    // 20 turns come to 4,240 tokens here.
+    check(
+        Some(4500),
+        Some(4096),
+        "the model's window has 4,096 tokens",
+    );
+    check(None, Some(2048), "the model's window has 2,048 tokens");
+    // It counts otherwise, and does not say how.
+    check(None, Some(8000), "the model's window has 8,000 tokens");
+    check(None, None, "the server has refused more than 2,120 tokens");
+}
+
+#[test]
+fn condensing_is_off_unless_it_is_wanted() {
+    let agent = Agent::sample();
+    let mut ledger = Ledger::new();
+    let mut condensing = |turns: usize, condense_at: Option<u64>| {
+        let limits = HistoryLimits {
+            condense_at,
+            ..limits(2000, None)
+        };
+        let conversation = said(turns);
+        let condensing =
+            ledger.condensing(conversation.messages(), occasion(&agent, limits), false);
+        condensing.map(|condensing| condensing.through)
+    };
+    for turns in 1..20 {
+        assert_eq!(condensing(turns, None), None);
+    }
+    // A turn comes to 212 tokens; a third of the room is three of them.
+    assert_eq!(condensing(7, Some(800)), None);
+    assert_eq!(condensing(8, Some(800)), Some(10));
+    assert_eq!(condensing(8, Some(900)), None);
+}
+
+#[test]
+fn a_summary_makes_room() {
+    let agent = Agent::sample();
+    let limits = HistoryLimits {
+        condense_at: Some(800),
+        ..limits(2000, None)
+    };
+    let conversation = said(8);
+    let messages = conversation.messages();
+    let mut ledger = Ledger::new();
+    let condensing = ledger
+        .condensing(messages, occasion(&agent, limits), false)
+        .unwrap();
+    assert_eq!((condensing.through, condensing.count), (10, 10));
+    let said_of_it = ledger.condensed(Condensed {
+        through: condensing.through,
+        summary: "Words were said.".to_owned(),
+    });
+    assert_eq!(
+        said_of_it,
+        "· 10 messages are condensed into 3 words for the model"
+    );
+    assert!(
+        ledger
+            .condensing(messages, occasion(&agent, limits), false)
+            .is_none()
+    );
+    let fitted = ledger.fit(messages, occasion(&agent, limits)).unwrap();
+    assert_eq!((fitted.messages.len(), fitted.notice), (6, None));
+    assert!(fitted.messages[0].content.contains("Words were said."));
+    assert_eq!(
+        ledger.summary().map(|condensed| condensed.through),
+        Some(10)
+    );
+}
+
+#[test]
+fn what_failed_is_not_tried_again_in_the_same_turn() {
+    let agent = Agent::sample();
+    let limits = HistoryLimits {
+        condense_at: Some(800),
+        ..limits(2000, None)
+    };
+    let mut conversation = said(8);
+    let mut ledger = Ledger::new();
+    assert!(
+        ledger
+            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .is_some()
+    );
+    ledger.not_condensed(conversation.messages());
+    assert!(
+        ledger
+            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .is_none()
+    );
+    conversation.push_user("next");
+    assert!(
+        ledger
+            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .is_some()
+    );
+}
+
+#[test]
+fn by_hand_all_but_the_last_turn_is_condensed() {
+    let agent = Agent::sample();
+    let check = |turns: usize, expected: Option<usize>| {
+        let conversation = said(turns);
+        let limits = HistoryLimits::default();
+        let condensing =
+            Ledger::new().condensing(conversation.messages(), occasion(&agent, limits), true);
+        assert_eq!(
+            condensing.map(|condensing| condensing.through),
+            expected,
+            "{turns}"
+        );
+    };
+    check(0, None);
+    check(1, Some(2));
+    check(2, Some(2));
+    check(5, Some(8));
 }

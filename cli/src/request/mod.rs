@@ -9,10 +9,13 @@
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
+pub mod condense;
 pub mod cost;
 pub mod cuts;
 mod draft;
 pub mod ledger;
+pub mod measure;
+pub mod report;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +29,7 @@ use crate::message::Message;
 use crate::provider::Dialect;
 
 pub use draft::Draft;
-pub use ledger::{HistoryLimits, Ledger, TooLong};
+pub use ledger::{HistoryLimits, Ledger, Occasion, TooLong};
 
 /// The exact body of one request to a provider.
 #[derive(Debug, Clone)]

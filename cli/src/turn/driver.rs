@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
@@ -20,12 +20,12 @@ use super::call::{CallRecord, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
-use super::sending;
+use super::{room, sending};
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
-use crate::request::{HistoryLimits, Ledger, Request, TooLong, compose};
+use crate::request::{HistoryLimits, Ledger, Request};
 
 /// What runs tools. [`Host`] does; tests have their own.
 #[async_trait]
@@ -201,6 +201,11 @@ async fn drive(
     teller.tell(&turn);
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
+            Effect::Compose
+                if !room::made(speaker, &turn, &mut usage, interrupt.as_mut()).await =>
+            {
+                Some(Event::Interrupted)
+            }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
                 Ok(composed) => {
                     request = composed;
@@ -276,32 +281,8 @@ async fn drive(
 }
 
 impl TurnContext<'_> {
-    pub(super) fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
-        let dialect = self.provider.dialect();
-        let messages = turn.conversation().messages();
-        let fitted = self.ledger().fit(
-            messages,
-            self.agent,
-            self.tool_list,
-            dialect.as_ref(),
-            &self.limits,
-        )?;
-        if let Some(notice) = &fitted.notice {
-            self.calls.frontend.notice(notice);
-        }
-        Ok(compose(
-            fitted.messages,
-            self.agent,
-            dialect.as_ref(),
-            self.tool_list,
-        ))
-    }
-
-    fn ledger(&self) -> std::sync::MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends the request and passes on what comes, until the reply is over.
+    /// Sends the request and passes on what comes, until the reply is over. A request that was too long for the
+    /// model is made shorter and sent once more, unless a reply has begun.
     async fn stream(
         &self,
         turn: &mut Turn<'_>,
@@ -310,6 +291,27 @@ impl TurnContext<'_> {
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
+        let sent = request.bytes().clone();
+        let (event, begun) = self.attempt(turn, request, usage, interrupt.as_mut()).await;
+        match event {
+            Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
+                Some(Ok(request)) => self.attempt(turn, request, usage, interrupt).await.0,
+                Some(Err(too_long)) => Event::TooLong(too_long),
+                None => Event::StreamFailed(error),
+            },
+            event => event,
+        }
+    }
+
+    /// Sends the request and passes on what comes, until the reply is over; and whether any of it came.
+    async fn attempt(
+        &self,
+        turn: &mut Turn<'_>,
+        request: Request,
+        usage: &mut Usage,
+        mut interrupt: Pin<&mut impl Future<Output = ()>>,
+    ) -> (Event, bool) {
+        let mut begun = false;
         let mut round_usage = Usage::default();
         let sent = unless(interrupt.as_mut(), self.send(turn, request)).await;
         let stream = sent
@@ -321,11 +323,13 @@ impl TurnContext<'_> {
                 match unless(interrupt.as_mut(), stream.next()).await {
                     None => break Event::Interrupted,
                     Some(Some(Ok(StreamEvent::Text(text)))) => {
+                        begun = true;
                         self.calls.frontend.text(&text);
                         self.journal.text(&text);
                         turn.handle(Event::Text(text));
                     }
                     Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
+                        begun = true;
                         self.calls.frontend.reasoning(&text);
                         turn.handle(Event::Reasoning(field, text));
                     }
@@ -334,7 +338,8 @@ impl TurnContext<'_> {
                         turn.handle(Event::WasReasoning(field));
                     }
                     Some(Some(Ok(StreamEvent::CallStarted { tool }))) => {
-                        self.calls.frontend.call_started(&tool)
+                        begun = true;
+                        self.calls.frontend.call_started(&tool);
                     }
                     Some(Some(Ok(StreamEvent::Usage(counted)))) => round_usage = counted,
                     Some(Some(Ok(StreamEvent::Notice(notice)))) => {
@@ -359,7 +364,7 @@ impl TurnContext<'_> {
         *usage = usage.plus(round_usage);
         self.ledger().measured(round_usage);
         self.calls.frontend.reply_ended();
-        event
+        (event, begun)
     }
 }
 
@@ -428,7 +433,7 @@ fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Call, &'a Plan)
 }
 
 /// `None`: interrupted, and `work` dropped.
-async fn unless<T>(
+pub(super) async fn unless<T>(
     interrupt: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
 ) -> Option<T> {

@@ -72,7 +72,8 @@ pub enum Event {
 pub enum Effect {
     /// Make the request: [`Event::Composed`] or [`Event::TooLong`].
     Compose,
-    /// Send it and pass on what comes: [`Event::ReplyEnded`] or [`Event::StreamFailed`].
+    /// Send it and pass on what comes: [`Event::ReplyEnded`], [`Event::StreamFailed`], or
+    /// [`Event::TooLong`] where the model cannot take it.
     Send,
     /// A call has changed: show it. No answer.
     Show(usize),

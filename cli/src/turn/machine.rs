@@ -109,7 +109,7 @@ impl<'a> Turn<'a> {
                 self.rounds += 1;
                 effects.push(Effect::Send);
             }
-            (State::Composing, Event::TooLong(why)) => {
+            (State::Composing | State::Streaming, Event::TooLong(why)) => {
                 self.end(TurnEnd::TooLong(why), &mut effects);
             }
             (State::Streaming, Event::Text(text)) => self.text.push_str(&text),

@@ -42,11 +42,13 @@
 
 pub mod approve;
 pub mod call;
+pub mod condense;
 pub mod driver;
 pub mod event;
 pub mod journal;
 pub mod log;
 pub mod machine;
+mod room;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};

@@ -1,7 +1,7 @@
 //! Conversations that are too long for what may be sent: seen from the other end of the socket.
 
 use dunlin_tests::{Environment, Provider, Received, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, read};
 
@@ -203,6 +203,253 @@ fn limits_are_shown_and_a_project_may_only_lower_them() {
     );
     assert!(
         output.stderr.contains("ignored: limits.max_history_lines"),
+        "{output}"
+    );
+}
+
+/// What a provider is sent when six questions are asked that fill half of the room, under these limits beside it, and
+/// it answers the request after the fifth like this.
+fn condense(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
+    let answer = "word ".repeat(150);
+    let mut script: Vec<Response> = (0..5).map(|_| Response::reply(&answer)).collect();
+    script.extend(sixth);
+    script.push(Response::reply("Done."));
+    let lines = ["one", "two", "three", "four", "five", "six"];
+    converse(
+        &format!("max_history_tokens = 1600\n{limits}"),
+        script,
+        &lines,
+    )
+}
+
+#[test]
+fn condensing_is_off_unless_it_is_wanted() {
+    for limits in ["", "condense_at = 0"] {
+        let (status, requests) = condense(limits, None);
+        assert_eq!(requests.len(), 6, "{limits}");
+        assert_eq!(requests[5].messages().len(), 11, "{limits}");
+        assert!(!status.contains("condens"), "{status}");
+    }
+}
+
+#[test]
+fn earlier_turns_are_condensed() {
+    let summary = Response::reply("They counted to five.");
+    let (status, requests) = condense("condense_at = 0.5", Some(summary));
+    assert_eq!(requests.len(), 7);
+    let asked = &requests[5];
+    assert_eq!((asked.messages().len(), asked.tools().len()), (1, 0));
+    let asked = contents(asked, "user")[0];
+    assert!(asked.contains("<conversation>\nUser: one\n"), "{asked}");
+    assert!(!asked.contains("User: six"), "{asked}");
+    let said = contents(&requests[6], "user");
+    let note = "earlier messages are left out here. This is your own summary of them:]\n\nThey counted to five.\n\n";
+    assert!(said[0].contains(note), "{said:?}");
+    assert_eq!(said.last(), Some(&"six"));
+    assert!(requests[6].messages().len() < 11);
+    assert!(status.contains("earlier messages …"), "{status}");
+    assert!(
+        status.contains("condensed into 4 words for the model"),
+        "{status}"
+    );
+    assert!(!status.contains("They counted"), "{status}");
+}
+
+#[test]
+fn a_summary_that_cannot_be_had_is_done_without() {
+    for response in [
+        Response::status(500, "no"),
+        Response::stream().text("They").finish("length"),
+        Response::stream().text("They").cut(),
+        Response::reply(" "),
+    ] {
+        let (status, requests) = condense("condense_at = 0.5", Some(response));
+        assert_eq!(requests.len(), 7, "{status}");
+        assert_eq!(requests[6].messages().len(), 11, "{status}");
+        assert!(status.contains("· they were not condensed: "), "{status}");
+    }
+}
+
+#[test]
+fn condensing_can_be_interrupted_and_done_by_hand() {
+    let provider = Provider::play([
+        Response::reply("First."),
+        Response::reply("Second."),
+        Response::silence(),
+        Response::reply("Two were said."),
+        Response::reply("Third."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    assert!(
+        chat.turn("/condense")
+            .contains("There is nothing to condense yet.")
+    );
+    chat.turn("one");
+    chat.turn("two");
+    chat.say("/condense");
+    provider.wait_for_request(2);
+    chat.interrupt("condensing");
+    assert!(
+        chat.turn("/condense")
+            .contains("· 2 messages are condensed into 3 words for the model")
+    );
+    chat.turn("three");
+    chat.leave();
+    let said = provider.wait_for_request(4);
+    assert_eq!(said.messages().len(), 3);
+    let first = contents(&said, "user")[0];
+    assert!(
+        first.contains("Two were said.\n\n[The conversation goes on.]\n\ntwo"),
+        "{first}"
+    );
+}
+
+#[test]
+fn what_fills_the_window_and_what_it_cost_can_be_seen() {
+    let provider = Provider::play([read("a.txt"), Response::reply("I see.")]);
+    let environment = environment(&provider);
+    files(&environment);
+    let mut chat = Chat::open(&environment);
+    assert!(
+        chat.turn("/context")
+            .contains("Nothing was said yet: the window is empty.")
+    );
+    assert!(chat.turn("/cost").contains("Nothing was asked yet."));
+    chat.turn("read a");
+    let screen = chat.turn("/context");
+    for row in [
+        "  scripted · ",
+        "  results of calls ",
+        "  the largest results",
+        "/show 2  read_file",
+        "  run_terminal_command",
+        "  limits    max_history_tokens 100,000 · max_history_lines 50,000",
+        "  counted   estimated",
+    ] {
+        assert!(screen.contains(row), "{row}: {:?}", chat.terminal);
+    }
+    // The scripted server counts 11 tokens in and 7 out, whatever it is asked.
+    let screen = chat.turn("/cost");
+    assert!(
+        screen.contains("  last turn              2          22           0          14"),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(
+        screen.contains("  The next request carries "),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+}
+
+/// A refusal as OpenAI words it.
+fn overflow(window: u64, needed: u64) -> Response {
+    let message = format!(
+        "This model's maximum context length is {window} tokens. However, your messages resulted in {needed} tokens. \
+         Please reduce the length of the messages."
+    );
+    let error = json!({ "message": message, "code": "context_length_exceeded" });
+    Response::json(400, &json!({ "error": error }))
+}
+
+/// Three questions with long answers, and a fourth that is answered like this.
+fn overflowing(fourth: Vec<Response>) -> (String, Vec<Received>) {
+    let answer = "word ".repeat(800);
+    let mut script: Vec<Response> = (0..3).map(|_| Response::reply(&answer)).collect();
+    script.extend(fourth);
+    converse("", script, &["one", "two", "three", "four"])
+}
+
+#[test]
+fn what_is_too_long_for_the_model_is_sent_again_shorter() {
+    let in_the_stream = |error: Value| Response::stream().event(&json!({ "error": error }));
+    let error = json!({ "message": "context length exceeded", "code": "context_length_exceeded" });
+    for (refusal, limit) in [
+        (overflow(4096, 4400), "the model's window has 4,096 tokens"),
+        (
+            Response::status(413, "too large"),
+            "the server has refused more than ",
+        ),
+        (in_the_stream(error), "the server has refused more than "),
+    ] {
+        let (status, requests) = overflowing(vec![refusal, Response::reply("Done.")]);
+        assert_eq!(requests.len(), 5, "{status}");
+        assert_eq!(requests[3].messages().len(), 7);
+        assert!(requests[4].messages().len() < 7, "{status}");
+        assert!(
+            contents(&requests[4], "user")
+                .last()
+                .unwrap()
+                .ends_with("four")
+        );
+        assert!(status.contains(limit), "{status}");
+        let notice = "· the request was too long for the model and is sent again, shorter";
+        assert_eq!(status.matches(notice).count(), 1, "{status}");
+    }
+}
+
+#[test]
+fn a_second_refusal_is_an_error_and_the_message_is_kept() {
+    let answer = "word ".repeat(800);
+    let mut script: Vec<Response> = (0..3).map(|_| Response::reply(&answer)).collect();
+    script.extend([
+        overflow(4096, 4400),
+        overflow(4096, 4300),
+        Response::reply("Done."),
+    ]);
+    let provider = Provider::play(script);
+    let environment = environment(&provider);
+    let said = "one\ntwo\nthree\nfour\nfive";
+    let output = environment.command::<&str>([]).stdin(said).run();
+    assert_eq!(output.status, Some(4), "{output}");
+    let hint = "hint: your message is kept; /context shows what takes the room";
+    assert!(
+        output.stderr.contains("maximum context length is 4096"),
+        "{output}"
+    );
+    assert!(output.stderr.contains(hint), "{output}");
+    let last = provider.wait_for_request(5);
+    assert!(
+        contents(&last, "user")
+            .last()
+            .unwrap()
+            .ends_with("four\n\nfive")
+    );
+}
+
+#[test]
+fn what_has_begun_is_never_asked_again() {
+    let error = json!({ "message": "context length exceeded", "code": "context_length_exceeded" });
+    let broken = Response::stream()
+        .text("Well")
+        .event(&json!({ "error": error }));
+    let provider = Provider::play([broken]);
+    let environment = environment(&provider);
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(4), "Well\n"),
+        "{output}"
+    );
+    assert_eq!(provider.requests().len(), 1);
+}
+
+#[test]
+fn the_last_turn_alone_may_be_too_long_for_the_model() {
+    let provider = Provider::play([overflow(300, 9000)]);
+    let environment = environment(&provider);
+    let output = environment.run(["ask", &"word ".repeat(1000)]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(
+        output.stderr.contains("the last turn alone comes to about"),
+        "{output}"
+    );
+    assert!(
+        output
+            .stderr
+            .contains("and the model's window has 300 tokens"),
         "{output}"
     );
 }

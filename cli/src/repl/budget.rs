@@ -1,0 +1,438 @@
+//! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
+
+use crate::approval::look::Window;
+use crate::approval::text::calm;
+use crate::dialogue::Dialogue;
+use crate::error::CliError;
+use crate::message::Message;
+use crate::request::report::{Report, Source, Spent};
+use crate::tokens::grouped;
+use crate::ui::calls::fit;
+use crate::ui::style::{Label, Styles};
+use crate::workshop::Workshop;
+
+use super::messages;
+
+/// What stands before every row.
+const MARGIN: &str = "  ";
+
+/// Columns of the longest bar.
+const BAR_COLUMNS: u64 = 24;
+
+/// Columns of the names before the numbers.
+const NAME_COLUMNS: usize = 20;
+
+/// How wide the whole is made at most: wider rows are harder to follow.
+const MOST_COLUMNS: usize = 72;
+
+/// Prints what fills the window.
+pub fn context(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
+    let ui = &workshop.ui;
+    let Some(dialogue) = dialogue else {
+        return ui.status("Nothing was said yet: the window is empty.");
+    };
+    let report = dialogue.report(workshop);
+    for row in context_rows(&report, dialogue.messages(), ui.window()) {
+        ui.data(&row);
+    }
+}
+
+/// Prints what was spent.
+pub fn cost(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
+    let ui = &workshop.ui;
+    let Some(dialogue) = dialogue else {
+        return ui.status("Nothing was asked yet.");
+    };
+    let report = dialogue.report(workshop);
+    for row in cost_rows(&dialogue.spent(), &report, ui.styles()) {
+        ui.data(&row);
+    }
+}
+
+/// Has the model sum up what was said before the last turn.
+pub fn condense(workshop: &Workshop, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+    match dialogue {
+        Some(dialogue) => dialogue.condense(workshop),
+        None => {
+            workshop.ui.status("There is nothing to condense yet.");
+            Ok(())
+        }
+    }
+}
+
+/// The rows of `/context`.
+pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Vec<String> {
+    let styles = window.styles;
+    let columns = window.columns.saturating_sub(1).min(MOST_COLUMNS);
+    let mut rows = Vec::new();
+    let mut push = |row: String| rows.push(row.trim_end().to_owned());
+    push(format!("{MARGIN}{}", head(report, styles)));
+    push(String::new());
+
+    let kept = report.window.map_or(0, |window| window.reply);
+    let free = report
+        .window
+        .map(|window| window.tokens.saturating_sub(kept + report.total));
+    let whole = report
+        .parts
+        .iter()
+        .map(|part| part.tokens)
+        .chain(free)
+        .chain([kept])
+        .max();
+    let whole = whole.unwrap_or_default().max(1);
+    let width = report.parts.iter().map(|part| grouped(part.tokens).len());
+    let width = width
+        .chain(free.map(|free| grouped(free).len()))
+        .max()
+        .unwrap_or(1)
+        .max(5);
+    let mut bar = |name: &str, tokens: u64, label: Label, mark: &str| {
+        let length = (tokens * BAR_COLUMNS).div_ceil(whole) as usize;
+        let bar = styles.paint(label, &mark.repeat(length));
+        push(format!(
+            "{MARGIN}{name:<NAME_COLUMNS$}{:>width$}  {bar}",
+            grouped(tokens)
+        ));
+    };
+    for part in &report.parts {
+        bar(part.name, part.tokens, Label::Target, "━");
+    }
+    if let Some(free) = free {
+        bar("kept for the reply", kept, Label::Quiet, "╌");
+        bar("free", free, Label::Quiet, "╌");
+    }
+
+    let mut list = |heading: &str, entries: Vec<(String, u64)>| {
+        if entries.is_empty() {
+            return;
+        }
+        push(String::new());
+        push(format!("{MARGIN}{}", styles.paint(Label::Quiet, heading)));
+        for (name, tokens) in entries {
+            let tokens = grouped(tokens);
+            let room = columns.saturating_sub(MARGIN.len() * 2 + width + 2);
+            let name = fit(&name, room);
+            push(format!("{MARGIN}{tokens:>width$}  {name}"));
+        }
+    };
+    let results = report.results.iter().map(|result| {
+        let name = messages::call_of_result(messages, result.message);
+        let (number, about) = name.unwrap_or((0, "a result".to_owned()));
+        (format!("/show {number}  {about}"), result.tokens)
+    });
+    list("the largest results", results.collect());
+    let tools = report.tools.iter();
+    list(
+        "tools",
+        tools.map(|(name, tokens)| (calm(name), *tokens)).collect(),
+    );
+
+    push(String::new());
+    let mut fact = |name: &str, text: String| {
+        push(format!(
+            "{MARGIN}{}{text}",
+            styles.paint(Label::Quiet, &format!("{name:<10}"))
+        ))
+    };
+    fact("window", window_in_words(report));
+    let limits = format!(
+        "max_history_tokens {} · max_history_lines {}",
+        grouped(report.max_tokens),
+        grouped(report.max_lines)
+    );
+    fact("limits", limits);
+    let not_sent = not_sent(report);
+    if !not_sent.is_empty() {
+        fact("not sent", not_sent);
+    }
+    fact("counted", report.counted.clone());
+    rows
+}
+
+fn head(report: &Report, styles: Styles) -> String {
+    let model = styles.paint(Label::Name, &calm(&report.model));
+    let total = grouped(report.total);
+    match report.window {
+        Some(window) => {
+            let share = share(report.total, window.tokens);
+            format!(
+                "{model} · {total} of {} tokens · {share} %",
+                grouped(window.tokens)
+            )
+        }
+        None => format!("{model} · {total} tokens"),
+    }
+}
+
+fn window_in_words(report: &Report) -> String {
+    let Some(window) = report.window else {
+        return "not known; context_window of the agent can say it".to_owned();
+    };
+    let tokens = grouped(window.tokens);
+    match window.source {
+        Source::Server => format!("{tokens} tokens, as the server says"),
+        Source::Configured => format!("{tokens} tokens, the agent's context_window"),
+        Source::Refusal => format!("{tokens} tokens, as the server said when it refused more"),
+        Source::RefusedMore => {
+            format!("not known; the server has refused more than {tokens} tokens")
+        }
+    }
+}
+
+fn not_sent(report: &Report) -> String {
+    let count = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {many}", grouped(number as u64))),
+    };
+    let parts = [
+        count(report.turns_left_out, "turn", "turns"),
+        count(report.results_replaced, "old result", "old results"),
+        count(
+            report.results_shortened,
+            "result in part",
+            "results in part",
+        ),
+        count(
+            report.condensed,
+            "message, but a summary of it",
+            "messages, but a summary of them",
+        ),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// In percent, rounded; more than nothing is at least 1.
+fn share(part: u64, whole: u64) -> u64 {
+    let share = (part.saturating_mul(100) + whole / 2) / whole.max(1);
+    if part > 0 { share.max(1) } else { 0 }
+}
+
+/// The rows of `/cost`.
+pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> {
+    let row = |name: &str, columns: [String; 4]| {
+        let columns = columns.map(|column| format!("{column:>12}")).concat();
+        format!("{MARGIN}{name:<12}{columns}")
+    };
+    let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
+    let numbers = |requests: u32, usage: crate::provider::Usage| {
+        [
+            u64::from(requests),
+            usage.input_tokens,
+            usage.cached_tokens,
+            usage.output_tokens,
+        ]
+        .map(grouped)
+    };
+    let mut rows = vec![
+        styles.paint(Label::Quiet, &row("", heading)),
+        row("last turn", numbers(spent.turn_requests, spent.turn)),
+        row("dialogue", numbers(spent.all_requests, spent.all)),
+    ];
+    if spent.all.input_tokens == 0 && spent.all_requests > 0 {
+        rows.push(format!("{MARGIN}The server does not count tokens."));
+    }
+    let about = if spent.all.input_tokens == 0 {
+        "about "
+    } else {
+        ""
+    };
+    rows.push(match report.window {
+        Some(window) => {
+            let (total, tokens) = (grouped(report.total), grouped(window.tokens));
+            let share = share(report.total, window.tokens);
+            format!("{MARGIN}The next request carries {about}{total} of {tokens} tokens, {share} % of the window.")
+        }
+        None => format!("{MARGIN}The next request carries {about}{} tokens; the window is not known.", grouped(report.total)),
+    });
+    rows
+}
+
+/// What there is to say about the window after a turn: a line when it passes a mark that was not passed before.
+/// `marked` is the last mark; with `always` there is a line in any case.
+pub fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<String> {
+    const MARKS: [u64; 4] = [50, 75, 90, 100];
+    let share = share(used, window);
+    let mark = MARKS.into_iter().rfind(|mark| share >= *mark).unwrap_or(0);
+    let is_news = mark > *marked;
+    *marked = mark;
+    (is_news || always).then(|| {
+        format!(
+            "({share} % of the window of {} tokens; /context shows of what)",
+            grouped(window)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Conversation, Role, ToolCall};
+    use crate::provider::Usage;
+    use crate::request::report::{LargeResult, Part, ReportedWindow};
+
+    fn report() -> Report {
+        Report {
+            model: "small\x1b[2J".to_owned(),
+            total: 5_832,
+            parts: vec![
+                Part {
+                    name: "results of calls",
+                    tokens: 3_412,
+                },
+                Part {
+                    name: "your messages",
+                    tokens: 1_300,
+                },
+                Part {
+                    name: "tools",
+                    tokens: 1_120,
+                },
+            ],
+            results: vec![LargeResult {
+                message: 2,
+                tokens: 2_040,
+            }],
+            tools: vec![
+                ("run_terminal_command".to_owned(), 800),
+                ("read_file".to_owned(), 320),
+            ],
+            window: Some(ReportedWindow {
+                tokens: 8_192,
+                reply: 2_048,
+                source: Source::Server,
+            }),
+            max_tokens: 100_000,
+            max_lines: 50_000,
+            turns_left_out: 4,
+            results_replaced: 12,
+            results_shortened: 1,
+            condensed: 0,
+            counted: "estimated".to_owned(),
+        }
+    }
+
+    fn conversation() -> Conversation {
+        let mut conversation = Conversation::new();
+        conversation.push_user("Read it");
+        let call = ToolCall {
+            id: "a".to_owned(),
+            name: "read_file".to_owned(),
+            arguments: serde_json::Map::from_iter([("file_path".to_owned(), "src/main.rs".into())]),
+            raw_arguments: None,
+        };
+        conversation.push_assistant(Message {
+            tool_calls: vec![call],
+            ..Message::text(Role::Assistant, "")
+        });
+        conversation.push_result("a", "text");
+        conversation
+    }
+
+    fn window(columns: usize) -> Window {
+        Window {
+            columns,
+            rows: 40,
+            styles: Styles::plain(),
+        }
+    }
+
+    #[test]
+    fn the_context_in_sixty_columns() {
+        let rows = context_rows(&report(), conversation().messages(), window(60));
+        let expected = "
+  small\\u{1b}[2J · 5,832 of 8,192 tokens · 71 %
+
+  results of calls    3,412  ━━━━━━━━━━━━━━━━━━━━━━━━
+  your messages       1,300  ━━━━━━━━━━
+  tools               1,120  ━━━━━━━━
+  kept for the reply  2,048  ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+  free                  312  ╌╌╌
+
+  the largest results
+  2,040  /show 2  read_file {\"file_path\":\"src/main.rs\"}
+
+  tools
+    800  run_terminal_command
+    320  read_file
+
+  window    8,192 tokens, as the server says
+  limits    max_history_tokens 100,000 · max_history_lines 50,000
+  not sent  4 turns · 12 old results · 1 result in part
+  counted   estimated";
+        assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
+    }
+
+    #[test]
+    fn a_window_that_is_not_known_is_said_to_be() {
+        let unknown = Report {
+            window: None,
+            ..report()
+        };
+        let rows = context_rows(&unknown, &[], window(60));
+        assert_eq!(rows[0], "  small\\u{1b}[2J · 5,832 tokens");
+        assert!(!rows.iter().any(|row| row.contains("free")));
+        let said = "  window    not known; context_window of the agent can say it";
+        assert!(rows.iter().any(|row| row == said), "{rows:#?}");
+        let refused = Report {
+            window: report().window.map(|window| ReportedWindow {
+                source: Source::RefusedMore,
+                ..window
+            }),
+            ..report()
+        };
+        let rows = context_rows(&refused, &[], window(60));
+        let said = "  window    not known; the server has refused more than 8,192 tokens";
+        assert!(rows.iter().any(|row| row == said), "{rows:#?}");
+    }
+
+    #[test]
+    fn the_cost_of_a_turn_and_of_all() {
+        let mut spent = Spent::default();
+        let usage = Usage {
+            input_tokens: 12_345,
+            cached_tokens: 8_000,
+            output_tokens: 512,
+        };
+        spent.add(usage, 3);
+        spent.add(usage, 1);
+        let rows = cost_rows(&spent, &report(), Styles::plain());
+        let expected = "
+                  requests   tokens in      cached  tokens out
+  last turn              1      12,345       8,000         512
+  dialogue               4      24,690      16,000       1,024
+  The next request carries 5,832 of 8,192 tokens, 71 % of the window.";
+        assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
+        let silent = Spent {
+            all_requests: 1,
+            ..Spent::default()
+        };
+        let rows = cost_rows(&silent, &report(), Styles::plain());
+        assert_eq!(rows[3], "  The server does not count tokens.");
+        assert!(rows[4].contains("about 5,832 of"));
+    }
+
+    #[test]
+    fn the_window_is_spoken_of_when_it_fills() {
+        let mut marked = 0;
+        let mut check = |used: u64, always: bool, expected: Option<u64>| {
+            let line = fill_line(used, 1000, &mut marked, always);
+            let expected = expected.map(|share| {
+                format!("({share} % of the window of 1,000 tokens; /context shows of what)")
+            });
+            assert_eq!(line, expected, "{used}");
+        };
+        check(490, false, None);
+        check(510, false, Some(51));
+        check(600, false, None);
+        check(760, false, Some(76));
+        check(400, false, None);
+        check(500, false, Some(50));
+        check(950, false, Some(95));
+        check(2000, false, Some(200));
+        check(2000, true, Some(200));
+        check(1, true, Some(1));
+    }
+}

@@ -1,0 +1,156 @@
+//! Counts tokens as the model at hand would, as far as that can be known.
+//!
+//! The estimate leaves out what a server puts between messages, and it errs: the server's count of a request is set
+//! beside ours, and what is between them is taken into account from then on.
+
+use dunlin_host::Tool;
+
+use crate::tokens;
+
+/// How is counted for one model.
+#[derive(Debug, Clone)]
+pub struct Measure {
+    model: String,
+    /// Their tokens for a thousand of ours.
+    per_mille: u64,
+    /// Whether the server has ever said a number.
+    is_calibrated: bool,
+    /// Our count for the last request.
+    sent: u64,
+}
+
+impl Default for Measure {
+    fn default() -> Measure {
+        Measure {
+            model: String::new(),
+            per_mille: 1000,
+            is_calibrated: false,
+            sent: 0,
+        }
+    }
+}
+
+/// What is believed of a server that counts otherwise than we do, in thousandths. Beyond that its count is no count of
+/// what was sent: some leave out what they had read before, some cut the request in silence.
+const CREDIBLE: std::ops::RangeInclusive<u64> = 500..=3000;
+
+/// Requests below this many tokens are mostly marks, and say nothing about text.
+const ENOUGH: u64 = 200;
+
+impl Measure {
+    /// Sets up for this model: what was learned of another does not hold for it.
+    pub fn is_for(&mut self, model: &str) {
+        if self.model != model {
+            *self = Measure {
+                model: model.to_owned(),
+                ..Measure::default()
+            };
+        }
+    }
+
+    /// How a text comes out in our own counts.
+    #[expect(clippy::unused_self, reason = "the count may depend on the model")]
+    pub fn count(&self, text: &str) -> u64 {
+        tokens::estimate(text)
+    }
+
+    /// What the declaration of a tool comes to, in our own counts.
+    pub fn tool(&self, tool: &Tool) -> u64 {
+        /// The marks around a declaration.
+        const MARKS: u64 = 12;
+        let parameters = tool.parameters.to_string();
+        MARKS + self.count(&tool.name) + self.count(&tool.description) + self.count(&parameters)
+    }
+
+    /// Takes note of what a request comes to, in our own counts.
+    pub fn sends(&mut self, ours: u64) {
+        self.sent = ours;
+    }
+
+    /// What the last request came to, as far as known.
+    pub fn sent(&self) -> u64 {
+        self.real(self.sent)
+    }
+
+    /// Takes note of the server's count for the last request.
+    pub fn measured(&mut self, theirs: u64) {
+        if self.sent < ENOUGH {
+            return;
+        }
+        let per_mille = theirs.saturating_mul(1000) / self.sent;
+        if CREDIBLE.contains(&per_mille) {
+            self.per_mille = per_mille;
+            self.is_calibrated = true;
+        }
+    }
+
+    /// The last request came to more than this, by the server's count.
+    pub fn at_least(&mut self, theirs: u64) {
+        if self.sent < ENOUGH || self.sent() >= theirs {
+            return;
+        }
+        let per_mille = theirs.saturating_mul(1000) / self.sent;
+        self.per_mille = per_mille.min(*CREDIBLE.end());
+    }
+
+    /// Our count of what they count.
+    pub fn ours(&self, theirs: u64) -> u64 {
+        scaled(theirs, 1000, self.per_mille)
+    }
+
+    /// Their count of what we count.
+    pub fn real(&self, ours: u64) -> u64 {
+        scaled(ours, self.per_mille, 1000)
+    }
+
+    /// How is counted, for people.
+    pub fn about(&self) -> &'static str {
+        match self.is_calibrated {
+            true => "estimated, set right by the server's own count",
+            false => "estimated",
+        }
+    }
+}
+
+fn scaled(value: u64, by: u64, of: u64) -> u64 {
+    let scaled = u128::from(value) * u128::from(by) / u128::from(of.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_count_sets_ours_right() {
+        let mut measure = Measure::default();
+        measure.sends(1000);
+        let mut check = |theirs: u64, real: u64| {
+            measure.measured(theirs);
+            assert_eq!(measure.real(1000), real, "{theirs}");
+            assert_eq!(measure.ours(real), 1000, "{theirs}");
+        };
+        check(1200, 1200);
+        check(800, 800);
+        // Not believed.
+        check(0, 800);
+        check(20, 800);
+        check(100_000, 800);
+        measure.sends(100);
+        measure.measured(150);
+        assert_eq!(measure.real(1000), 800, "too short to tell");
+    }
+
+    #[test]
+    fn another_model_counts_otherwise() {
+        let mut measure = Measure::default();
+        measure.is_for("small");
+        measure.sends(1000);
+        measure.measured(1500);
+        measure.is_for("small");
+        assert_eq!(measure.real(1000), 1500);
+        measure.is_for("other");
+        assert_eq!(measure.real(1000), 1000);
+        assert_eq!(measure.about(), "estimated");
+    }
+}

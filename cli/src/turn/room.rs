@@ -1,0 +1,124 @@
+//! Makes requests that fit: has earlier turns condensed where that is wanted, leaves out what is too much, and makes a
+//! request shorter that turned out to be too long.
+
+use std::pin::Pin;
+use std::sync::{MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::condense::summarise;
+use super::driver::{TurnContext, unless};
+use super::machine::Turn;
+use crate::provider::error::ProviderError;
+use crate::provider::{Dialect, Usage};
+use crate::request::cuts::Condensed;
+use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
+use crate::tokens::grouped;
+
+impl TurnContext<'_> {
+    /// Makes the next request. What is not sent any more is said.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit.
+    pub(super) fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
+        let dialect = self.provider.dialect();
+        let occasion = self.occasion(dialect.as_ref());
+        let messages = turn.conversation().messages();
+        let fitted = self.ledger().fit(messages, occasion)?;
+        if let Some(notice) = &fitted.notice {
+            self.calls.frontend.notice(notice);
+        }
+        let dialect = dialect.as_ref();
+        Ok(compose(
+            fitted.messages,
+            self.agent,
+            dialect,
+            self.tool_list,
+        ))
+    }
+
+    /// A shorter request in the place of one that failed with this error, if it was too long for the model.
+    /// `None`: another failure, or there is nothing to be left out.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit.
+    pub(super) fn shorter(
+        &self,
+        turn: &Turn<'_>,
+        error: &ProviderError,
+        sent: &Bytes,
+    ) -> Option<Result<Request, TooLong>> {
+        let overflow = error.context_overflow()?;
+        self.ledger().overflowed(overflow.needed, overflow.window);
+        let again = self.compose(turn);
+        match &again {
+            Ok(again) if again.bytes() == sent => return None,
+            Ok(_) => {
+                let notice = "· the request was too long for the model and is sent again, shorter";
+                self.calls.frontend.notice(notice);
+            }
+            Err(_) => {}
+        }
+        Some(again)
+    }
+
+    /// Has earlier turns condensed, where the limits want it. Whatever comes of it, the turn goes on: what does not
+    /// fit then is left out.
+    async fn condense(&self, turn: &Turn<'_>, usage: &mut Usage) {
+        let messages = turn.conversation().messages();
+        let dialect = self.provider.dialect();
+        let occasion = self.occasion(dialect.as_ref());
+        let condensing = self.ledger().condensing(messages, occasion, false);
+        let Some(condensing) = condensing else { return };
+        let frontend = &self.calls.frontend;
+        let count = grouped(condensing.count as u64);
+        frontend.notice(&format!("· condensing {count} earlier messages …"));
+        // Once is enough in a turn, whatever comes of it; an interruption counts as well.
+        self.ledger().not_condensed(messages);
+        match summarise(self.provider, &condensing.request).await {
+            Ok(summary) => {
+                *usage = usage.plus(summary.usage);
+                let notice = self.ledger().condensed(Condensed {
+                    through: condensing.through,
+                    summary: summary.text,
+                });
+                frontend.notice(&notice);
+            }
+            Err(error) => frontend.notice(&format!("· they were not condensed: {error}")),
+        }
+    }
+
+    fn occasion<'b>(&'b self, dialect: &'b dyn Dialect) -> Occasion<'b> {
+        Occasion {
+            agent: self.agent,
+            tools: self.tool_list,
+            dialect,
+            limits: HistoryLimits {
+                window: self.provider.window(),
+                ..self.limits
+            },
+        }
+    }
+
+    /// What the conversation costs. Never held while anything is waited for.
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Condenses what is to be condensed before a request is made. `false`: interrupted.
+pub(super) async fn made(
+    speaker: Option<&TurnContext<'_>>,
+    turn: &Turn<'_>,
+    usage: &mut Usage,
+    interrupt: Pin<&mut impl Future<Output = ()>>,
+) -> bool {
+    match speaker {
+        Some(speaker) if speaker.limits.condense_at.is_some() => {
+            unless(interrupt, speaker.condense(turn, usage))
+                .await
+                .is_some()
+        }
+        _ => true,
+    }
+}
