@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
-use crate::agent::Api;
+use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
-use crate::provider::ollama;
+use crate::provider::http::Timeouts;
+use crate::provider::window::WindowSource;
+use crate::provider::{ollama, provider};
 use crate::settings::{Settings, SettingsError};
+use crate::tokens::grouped;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
@@ -245,7 +248,10 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     )
     .await
     {
-        Ok(models) if has(&models, agent.api, model) => report.line(Verdict::Good, "agent", &what),
+        Ok(models) if has(&models, agent.api, model) => {
+            report.line(Verdict::Good, "agent", &what);
+            abilities(report, &agent).await;
+        }
         Ok(models) => {
             report.line(
                 Verdict::Bad,
@@ -281,6 +287,35 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     }
     if let Some(warning) = warning {
         report.line(Verdict::Note, "key", &warning);
+    }
+}
+
+/// What the server says of the model.
+async fn abilities(report: &mut Report<'_>, agent: &Agent) {
+    /// What tools and a few files take. Less serves for a talk.
+    const ENOUGH: u64 = 16_384;
+    let provider = provider(agent, Timeouts::default());
+    provider.look_up_window().await;
+    if let Some(window) = provider.window() {
+        let who = match window.source {
+            WindowSource::Server => "the server says",
+            WindowSource::Configured => "the agent's context_window says",
+        };
+        let tokens = grouped(window.tokens);
+        report.line(Verdict::Good, "window", &format!("{tokens} tokens, {who}"));
+        if window.tokens < ENOUGH && agent.api == Api::Ollama && agent.context_window.is_none() {
+            report.way_out(&format!(
+                "context_window = {ENOUGH} in [agents.{}] asks for more",
+                agent.name
+            ));
+        }
+    }
+    if provider.takes_tools() == Some(false) {
+        report.line(
+            Verdict::Note,
+            "model",
+            "it takes no tools, so none will be offered",
+        );
     }
 }
 

@@ -289,6 +289,9 @@ impl ProviderError {
 const TOO_LONG: &str = "your message is kept; /context shows what takes the room, /clear begins afresh, and a \
     smaller max_history_tokens under [limits] sends less";
 
+/// What need not be said more exactly.
+const A_MOMENT: Duration = Duration::from_secs(10);
+
 fn status_hint(refusal: &Refusal) -> Option<String> {
     if refusal.way_out.is_some() {
         return refusal.way_out.clone();
@@ -297,6 +300,7 @@ fn status_hint(refusal: &Refusal) -> Option<String> {
         return Some(TOO_LONG.to_owned());
     }
     let model = &refusal.model;
+    let rest = refusal.retry_after.filter(|rest| *rest >= A_MOMENT);
     Some(match (refusal.status, refusal.key.as_deref()) {
         (300..=399, _) => {
             "put the address that it redirects to into the agent's base_url".to_owned()
@@ -311,10 +315,11 @@ fn status_hint(refusal: &Refusal) -> Option<String> {
                 "check that the model {model:?} exists there, and the agent's base_url: it usually ends with /v1"
             )
         }
-        (429, _) => match refusal.retry_after {
-            Some(wait) => format!("it wants {} of rest; ask again then", in_words(wait)),
-            None => "wait a moment and ask again".to_owned(),
-        },
+        (429 | 500..=599, _) if rest.is_some() => {
+            let rest = in_words(rest.unwrap_or_default());
+            format!("it wants {rest} of rest; ask again then")
+        }
+        (429, _) => "wait a moment and ask again".to_owned(),
         (500..=599, _) => "the fault is on the server's side; ask again later".to_owned(),
         _ => return None,
     })

@@ -131,6 +131,9 @@ fn lesson(
         && says(&["must be", "missing", "required", "pass", "provide"])
     {
         changed.reasoning = ReasoningEcho::WithCalls;
+        if text.contains("reasoning_content") {
+            changed.reasoning_field = Some("reasoning_content");
+        }
     } else if about_request && sent.get("tools").is_some() && says(SCHEMA) {
         changed.schema_without = schema_lesson(profile, &text)?;
     } else if has_bare_calls(sent) && text.contains("content") && says(BAD_CONTENT) {
@@ -142,6 +145,8 @@ fn lesson(
                 (CallContent::Omit, _) => CallContent::Empty,
             };
         changed.contents_refused += 1;
+    } else if about_request && sent.get("tools").is_some() && says(PARAMETERS) {
+        changed.schema_without = schema_lesson(profile, &text)?;
     } else {
         return None;
     }
@@ -173,16 +178,11 @@ const REASONING: &[&str] = &[
     "thinking",
 ];
 
-/// Words for the parameters of a tool.
-const SCHEMA: &[&str] = &[
-    "schema",
-    "function_declarations",
-    "grammar",
-    "parameters",
-    "properties",
-    "tools.",
-    "tools[",
-];
+/// Words for the schema of a tool's parameters.
+const SCHEMA: &[&str] = &["schema", "function_declarations", "grammar"];
+
+/// Words that may be about it, or about anything else in a request.
+const PARAMETERS: &[&str] = &["parameters", "properties", "tools.", "tools["];
 
 /// Words for a `content` that is not taken as it is.
 const BAD_CONTENT: &[&str] = &[

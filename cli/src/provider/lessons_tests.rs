@@ -170,6 +170,23 @@ fn content_beside_calls_refused() {
 }
 
 #[test]
+fn a_refused_content_is_not_taken_for_a_refused_schema() {
+    check(
+        &Profile::default(),
+        400,
+        "Invalid parameters: messages[1].content must be a non-empty string",
+        "content Null",
+    );
+    check(
+        &Profile::default(),
+        400,
+        "tools.0.parameters: properties of an unknown kind",
+        "schemas without {OtherProperties, Reference, ExclusiveBounds, Sizes, Format, Pattern, Default, Examples, \
+         Title, Const, TypeList, Conditions}",
+    );
+}
+
+#[test]
 fn content_is_tried_in_each_form_and_no_more() {
     let lessons = Lessons::new(Profile::default());
     let sentence = "content is required";

@@ -61,6 +61,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Whether the model takes tools, as far as it is known by now. Asks nobody.
+    fn takes_tools(&self) -> Option<bool> {
+        None
+    }
+
     /// Asks the endpoint for the model's window, unless it was asked before. To be polled while a reply is
     /// read; never fails, and dropping the future loses nothing but the answer.
     async fn look_up_window(&self) {}

@@ -32,6 +32,9 @@ pub struct Profile {
     pub max_tokens_field: &'static str,
     /// Whether the model's reasoning is sent back.
     pub reasoning: ReasoningEcho,
+    /// The field that it is sent back in; `None`: the one that it came in. A conversation may have begun with
+    /// another endpoint.
+    pub reasoning_field: Option<&'static str>,
     /// `maxLength` and `maxItems` from this value on are taken out of schemas. llama.cpp compiles a
     /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
     /// request.
@@ -71,6 +74,7 @@ impl Default for Profile {
             include_usage: true,
             max_tokens_field: "max_tokens",
             reasoning: ReasoningEcho::Never,
+            reasoning_field: None,
             schema_bound: 2000,
             schema_without: BTreeSet::new(),
         }
@@ -115,7 +119,10 @@ impl Profile {
         let mut profile = Profile::default();
         match base_url.host_str().unwrap_or_default() {
             "api.openai.com" => profile.max_tokens_field = "max_completion_tokens",
-            "api.deepseek.com" => profile.reasoning = ReasoningEcho::WithCalls,
+            "api.deepseek.com" => {
+                profile.reasoning = ReasoningEcho::WithCalls;
+                profile.reasoning_field = Some("reasoning_content");
+            }
             _ => {}
         }
         profile
@@ -162,6 +169,7 @@ mod tests {
         };
         let expected = Profile {
             content_beside_calls: CallContent::Omit,
+            reasoning_field: Some("reasoning_content"),
             ..Profile::default()
         };
         assert_eq!(Profile::of_agent(&agent), expected);

@@ -126,6 +126,13 @@ impl Keyword {
             })
             .map(|(keyword, _, _)| *keyword)
             .collect();
+        // llama.cpp's words.
+        if sentence.contains("pattern must start") {
+            named.push(Keyword::Pattern);
+        }
+        if sentence.contains("resolving ref") {
+            named.push(Keyword::Reference);
+        }
         // Gemini's words for a list where one value is wanted.
         if sentence.contains("not repeating") || sentence.contains("is not of type 'string'") {
             named.push(Keyword::TypeList);
@@ -430,6 +437,10 @@ mod tests {
             (
                 "$ref is not supported in the schema",
                 vec![Keyword::Reference],
+            ),
+            (
+                "JSON schema conversion failed:\nPattern must start with '^' and end with '$'",
+                vec![Keyword::Pattern],
             ),
             (
                 "Proto field is not repeating, cannot start list.",

@@ -253,7 +253,7 @@ async fn refusals() {
         refused("429 Too Many Requests", "retry-after: 7\r\n", ""),
         &[
             &format!("{HERE} answered 429: too many requests"),
-            "hint: it wants 7 s of rest; ask again then",
+            "hint: wait a moment and ask again",
         ],
     )
     .await;

@@ -101,6 +101,8 @@ pub(super) enum More {
     LlamaCpp,
     /// LM Studio: `GET /api/v0/models`.
     LmStudio,
+    /// Ollama: `GET /api/ps`.
+    Ollama,
 }
 
 /// Reads a list of models.
@@ -116,6 +118,7 @@ pub(super) fn listed(list: &Value, model: &str) -> Listed {
     let more = match entry.get("owned_by").and_then(Value::as_str) {
         Some("llamacpp") => Some(More::LlamaCpp),
         Some("organization_owner" | "organization-owner") => Some(More::LmStudio),
+        Some("library") => Some(More::Ollama),
         _ => None,
     };
     // Two limits where a router sends to several: the one of the endpoint that it prefers is in force.
@@ -238,6 +241,13 @@ mod tests {
             None,
             None,
             Some(More::LmStudio),
+        );
+        check(
+            "Ollama",
+            json!({"owned_by": "library"}),
+            None,
+            None,
+            Some(More::Ollama),
         );
         check(
             "OpenAI",

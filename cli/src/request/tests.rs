@@ -122,6 +122,13 @@ fn the_profile_decides_what_endpoints_differ_in() {
         ..Profile::default()
     });
     assert_eq!(echoed["reasoning_content"], "hm");
+    let renamed = message(&Profile {
+        reasoning: ReasoningEcho::WithCalls,
+        reasoning_field: Some("thinking"),
+        ..Profile::default()
+    });
+    assert_eq!(renamed["thinking"], "hm");
+    assert_eq!(renamed.get("reasoning_content"), None);
 }
 
 #[test]

@@ -313,6 +313,7 @@ impl TurnContext<'_> {
     ) -> (Event, bool) {
         let mut begun = false;
         let mut round_usage = Usage::default();
+        let mut warnings = Vec::new();
         let sent = unless(interrupt.as_mut(), self.send(turn, request)).await;
         let stream = sent
             .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
@@ -345,9 +346,7 @@ impl TurnContext<'_> {
                     Some(Some(Ok(StreamEvent::Notice(notice)))) => {
                         self.calls.frontend.notice(&notice)
                     }
-                    Some(Some(Ok(StreamEvent::Warning(warning)))) => {
-                        self.calls.frontend.warning(&warning)
-                    }
+                    Some(Some(Ok(StreamEvent::Warning(warning)))) => warnings.push(warning),
                     Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
                     Some(Some(Err(error))) => break Event::StreamFailed(error),
                     // A provider ends with an end or an error; one that does neither cannot be
@@ -364,6 +363,10 @@ impl TurnContext<'_> {
         *usage = usage.plus(round_usage);
         self.ledger().measured(round_usage);
         self.calls.frontend.reply_ended();
+        // Not in the middle of a sentence.
+        for warning in warnings {
+            self.calls.frontend.warning(&warning);
+        }
         (event, begun)
     }
 }

@@ -46,7 +46,7 @@ impl Response {
         let message = json!({ "role": "assistant", "content": text });
         Response::ollama()
             .ollama_message(&message)
-            .ollama_end("stop", 11)
+            .ollama_end("stop", 3000)
     }
 
     /// A complete streamed answer that calls one tool.
@@ -56,7 +56,7 @@ impl Response {
             json!({ "role": "assistant", "content": "", "tool_calls": [{ "function": function }] });
         Response::ollama()
             .ollama_message(&message)
-            .ollama_end("stop", 11)
+            .ollama_end("stop", 3000)
     }
 
     /// A line with a piece of the message.

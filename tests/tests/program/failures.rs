@@ -81,7 +81,7 @@ fn statuses() {
         Response::json(429, &json!({ "error": "slow down" })).header("retry-after", "2"),
         "",
         "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 429: slow down\n\
-         hint: it wants 2 s of rest; ask again then",
+         hint: wait a moment and ask again",
     );
     check(
         once,

@@ -33,7 +33,7 @@ fn a_turn_with_a_call() {
                 "content": "",
                 "tool_calls": [{ "function": { "name": "read_file", "arguments": { "file_path": "a.txt" } } }],
             }))
-            .ollama_end("stop", 11)
+            .ollama_end("stop", 3000)
             .in_pieces_of(7),
         Response::ollama_reply("It says größe.").in_pieces_of(1),
     ];
@@ -44,7 +44,7 @@ fn a_turn_with_a_call() {
     assert_eq!(output.status, Some(0), "{output}");
     let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(document["reply"], "It says größe.");
-    assert_eq!(document["usage"]["input_tokens"], 22);
+    assert_eq!(document["usage"]["input_tokens"], 6000);
     let requests = provider.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_prompt_that_was_cut_without_a_word_is_said_loudly_and_once() {
     assert_eq!(
         output
             .stderr
-            .matches("warning: the server has read 2,051 of about")
+            .matches("(its window is 4,096) and dropped the rest")
             .count(),
         1,
         "{output}"
@@ -206,4 +206,14 @@ fn a_first_run_offers_ollama_in_its_own_protocol() {
         "{output}"
     );
     assert!(!output.stdout.contains("no such model"), "{output}");
+    assert!(
+        output.stdout.contains("4,096 tokens, the server says"),
+        "{output}"
+    );
+    assert!(
+        output
+            .stdout
+            .contains("context_window = 16384 in [agents.assistant]"),
+        "{output}"
+    );
 }

@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-use super::truncation::{Prompt, Witness};
 use crate::provider::arguments::{self, Arguments};
 use crate::provider::assembly::{BrokeOff, ReportedError};
 use crate::provider::framing::Frame;
@@ -18,28 +17,20 @@ use crate::provider::{
 const MAX_CALLS: usize = 128;
 
 /// Puts one reply together.
+#[derive(Debug, Default)]
 pub(super) struct Lines {
     calls: Vec<ProposedCall>,
+    thinks_in: Option<&'static str>,
     done_reason: Option<String>,
     damaged: bool,
     overflowed: bool,
-    prompt: Prompt,
-    witness: Witness,
 }
 
-impl Lines {
-    /// A reply to a prompt of this size; what the server has counted of it is told to the witness.
-    pub(super) fn new(prompt: Prompt, witness: Witness) -> Lines {
-        Lines {
-            calls: Vec::new(),
-            done_reason: None,
-            damaged: false,
-            overflowed: false,
-            prompt,
-            witness,
-        }
-    }
+/// Where thoughts are found: the first is Ollama's own, the others are those of servers that copy it. The first
+/// one that had some is kept to.
+const THOUGHTS: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
 
+impl Lines {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) {
         if let Some(message) = chunk.get("message") {
             let text = |field: &str| {
@@ -49,8 +40,12 @@ impl Lines {
                     .unwrap_or_default();
                 (!text.is_empty()).then(|| text.to_owned())
             };
-            if let Some(text) = text("thinking") {
-                let field = "thinking";
+            let thought = THOUGHTS
+                .into_iter()
+                .filter(|field| self.thinks_in.is_none_or(|known| known == *field))
+                .find_map(|field| Some((field, text(field)?)));
+            if let Some((field, text)) = thought {
+                self.thinks_in = Some(field);
                 out.push(StreamEvent::Reasoning { field, text });
             }
             if let Some(text) = text("content") {
@@ -64,7 +59,7 @@ impl Lines {
         if chunk.get("done") == Some(&Value::Bool(true)) {
             let reason = chunk.get("done_reason").and_then(Value::as_str);
             self.done_reason = Some(reason.unwrap_or("stop").to_owned());
-            self.count(chunk, out);
+            count(chunk, out);
         }
     }
 
@@ -105,22 +100,6 @@ impl Lines {
             recovered: false,
             repaired,
         });
-    }
-
-    fn count(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) {
-        let count = |field: &str| chunk.get(field).and_then(Value::as_u64);
-        let (input, output) = (count("prompt_eval_count"), count("eval_count"));
-        if input.is_none() && output.is_none() {
-            return;
-        }
-        out.push(StreamEvent::Usage(Usage {
-            input_tokens: input.unwrap_or(0),
-            cached_tokens: 0,
-            output_tokens: output.unwrap_or(0),
-        }));
-        if let Some(warning) = self.witness.counted(self.prompt, input.unwrap_or(0)) {
-            out.push(StreamEvent::Warning(warning));
-        }
     }
 }
 
@@ -173,6 +152,20 @@ impl Assemble for Lines {
     }
 }
 
+/// Gives what the server has counted, if anything.
+fn count(chunk: &Value, out: &mut Vec<StreamEvent>) {
+    let count = |field: &str| chunk.get(field).and_then(Value::as_u64);
+    let (input, output) = (count("prompt_eval_count"), count("eval_count"));
+    if input.is_none() && output.is_none() {
+        return;
+    }
+    out.push(StreamEvent::Usage(Usage {
+        input_tokens: input.unwrap_or(0),
+        cached_tokens: 0,
+        output_tokens: output.unwrap_or(0),
+    }));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,7 +173,7 @@ mod tests {
     /// The lines come to these events, and to this end.
     #[track_caller]
     fn check(case: &str, lines: &[&str], expected: &[&str]) {
-        let mut assembly = Box::new(Lines::new(Prompt::default(), Witness::default()));
+        let mut assembly = Box::new(Lines::default());
         let mut events = Vec::new();
         let mut failure = None;
         for line in lines {
@@ -245,6 +238,15 @@ mod tests {
             "a prompt that was known is not counted",
             &[r#"{"message":{},"done":true,"done_reason":"stop","eval_count":7}"#],
             &["usage 0 7", "Complete"],
+        );
+        check(
+            "thoughts in the fields of others, once",
+            &[
+                r#"{"message":{"reasoning_content":"Hm","reasoning":"Hm"}}"#,
+                r#"{"message":{"reasoning":"Hm"}}"#,
+                DONE,
+            ],
+            &["reasoning_content Hm", "usage 26 7", "Complete"],
         );
         check(
             "fields of other types",
@@ -362,7 +364,7 @@ mod tests {
     #[test]
     fn their_number_is_bounded() {
         let call = r#"{"message":{"tool_calls":[{"function":{"name":"f"}}]}}"#;
-        let mut assembly = Box::new(Lines::new(Prompt::default(), Witness::default()));
+        let mut assembly = Box::new(Lines::default());
         let mut events = Vec::new();
         for line in std::iter::repeat_n(call, MAX_CALLS + 1).chain([DONE]) {
             assembly

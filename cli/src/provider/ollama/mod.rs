@@ -8,9 +8,10 @@ mod framing;
 mod truncation;
 mod wire;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -21,7 +22,7 @@ use crate::provider::http::Timeouts;
 use crate::provider::lessons::Lessons;
 use crate::provider::profile::Profile;
 use crate::provider::window::{KnownWindow, Window};
-use crate::provider::{Dialect, EventStream, Provider, reply};
+use crate::provider::{Dialect, EventStream, Provider, StreamEvent, reply};
 use crate::request::Request;
 use assembly::Lines;
 use truncation::{Prompt, Witness};
@@ -29,13 +30,18 @@ use wire::Wire;
 
 /// An Ollama server.
 #[derive(Debug)]
-pub struct Ollama {
+pub struct Ollama(Arc<Server>);
+
+/// What a reply that is being read needs, too.
+#[derive(Debug)]
+struct Server {
     connection: Connection,
     root: Url,
     model: String,
     lessons: Lessons,
     num_ctx: Option<u64>,
     window: KnownWindow,
+    takes_tools: OnceLock<bool>,
     witness: Witness,
 }
 
@@ -43,15 +49,35 @@ impl Ollama {
     /// The server of an agent. Touches nothing.
     pub fn new(agent: &Agent, timeouts: Timeouts) -> Ollama {
         let root = root(&agent.base_url);
-        Ollama {
+        Ollama(Arc::new(Server {
             connection: Connection::new(agent, below(&root, "api/chat"), timeouts),
             model: agent.model.clone(),
             lessons: Lessons::new(Profile::default()),
             num_ctx: agent.context_window,
             window: KnownWindow::new(agent.context_window),
+            takes_tools: OnceLock::new(),
             witness: Witness::new(&agent.name, agent.context_window),
             root,
+        }))
+    }
+}
+
+impl Server {
+    /// Asks the server for the window, unless it was asked before.
+    async fn look_up_window(&self) {
+        if self.window.wants_look_up() {
+            let tokens = self.ask_for_window().await;
+            self.window.answered(tokens);
         }
+    }
+
+    /// The warning, if the server has read less of a prompt than was sent. Asks it for its window first, if only
+    /// that is missing.
+    async fn counted(&self, prompt: Prompt, counted: u64) -> Option<String> {
+        if self.witness.suspects(prompt, counted) {
+            self.look_up_window().await;
+        }
+        self.witness.counted(prompt, counted)
     }
 
     /// What the server says of the window in force, and of itself.
@@ -63,6 +89,10 @@ impl Ollama {
                 .ask(below(&self.root, "api/show"), Some(&named)),
             self.connection.ask(below(&self.root, "api/version"), None),
         );
+        if let Some(takes_tools) = shown.as_ref().and_then(takes_tools) {
+            // A second answer would say the same.
+            let _ = self.takes_tools.set(takes_tools);
+        }
         let longest = shown.as_ref().and_then(longest_window);
         let in_force = running
             .as_ref()
@@ -98,38 +128,58 @@ impl Ollama {
 impl Provider for Ollama {
     fn dialect(&self) -> Arc<dyn Dialect> {
         Arc::new(Wire {
-            profile: self.lessons.profile().as_ref().clone(),
-            num_ctx: self.num_ctx,
+            profile: self.0.lessons.profile().as_ref().clone(),
+            num_ctx: self.0.num_ctx,
         })
     }
 
     fn window(&self) -> Option<Window> {
-        self.window.get()
+        self.0.window.get()
+    }
+
+    fn takes_tools(&self) -> Option<bool> {
+        self.0.takes_tools.get().copied()
     }
 
     async fn look_up_window(&self) {
-        if self.window.wants_look_up() {
-            let tokens = self.ask_for_window().await;
-            self.window.answered(tokens);
-        }
+        self.0.look_up_window().await;
     }
 
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
-        let sent = self
+        let server = &self.0;
+        let sent = server
             .connection
-            .send(request, "application/x-ndjson", &self.lessons)
+            .send(request, "application/x-ndjson", &server.lessons)
             .await;
         let response = sent.map_err(|mut error| {
             if let ProviderError::Status(refusal) = &mut error {
-                self.with_way_out(refusal);
+                server.with_way_out(refusal);
             }
             error
         })?;
-        let idle = self.connection.timeouts().idle;
+        let idle = server.connection.timeouts().idle;
         let lines = framing::lines(response.bytes_stream(), idle);
+        let events = reply::read(lines, Box::new(Lines::default()), &server.connection);
         let prompt = Prompt::of(request.body());
-        let assembly = Box::new(Lines::new(prompt, self.witness.clone()));
-        Ok(reply::read(lines, assembly, &self.connection))
+        let server = Arc::clone(server);
+        let watched = events.then(move |event| {
+            let server = Arc::clone(&server);
+            async move {
+                let warning = match &event {
+                    Ok(StreamEvent::Usage(usage)) => {
+                        server.counted(prompt, usage.input_tokens).await
+                    }
+                    _ => None,
+                };
+                [
+                    Some(event),
+                    warning.map(|warning| Ok(StreamEvent::Warning(warning))),
+                ]
+            }
+        });
+        Ok(Box::pin(watched.flat_map(|events| {
+            stream::iter(events.into_iter().flatten())
+        })))
     }
 }
 
@@ -155,7 +205,7 @@ pub fn below(root: &Url, path: &str) -> Url {
 }
 
 /// The window of a model that is loaded, from `/api/ps`.
-fn window_of_running(running: &Value, model: &str) -> Option<u64> {
+pub(super) fn window_of_running(running: &Value, model: &str) -> Option<u64> {
     let models = running.get("models")?.as_array()?;
     let loaded = models.iter().find(|loaded| {
         ["name", "model"]
@@ -185,7 +235,7 @@ fn longest_window(shown: &Value) -> Option<u64> {
 }
 
 /// Whether the model can be offered tools, from `/api/show`; `None` where the server does not say.
-pub fn takes_tools(shown: &Value) -> Option<bool> {
+fn takes_tools(shown: &Value) -> Option<bool> {
     let capabilities = shown.get("capabilities")?.as_array()?;
     Some(capabilities.iter().any(|capability| capability == "tools"))
 }

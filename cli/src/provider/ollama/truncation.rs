@@ -10,7 +10,7 @@
 //! the prompt before. Therefore nothing is said where the whole prompt would have fitted the window, and where
 //! neither the window nor the age is known, what was sent before is taken off first.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -61,9 +61,9 @@ impl Prompt {
     }
 }
 
-/// Remembers what a server has counted. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Witness(Arc<Mutex<State>>);
+/// Remembers what a server has counted.
+#[derive(Debug)]
+pub(super) struct Witness(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -86,11 +86,11 @@ struct State {
 impl Witness {
     /// For an agent of this name, which asks for this window.
     pub(super) fn new(agent: &str, asked_for: Option<u64>) -> Witness {
-        Witness(Arc::new(Mutex::new(State {
+        Witness(Mutex::new(State {
             agent: agent.to_owned(),
             asked_for,
             ..State::default()
-        })))
+        }))
     }
 
     /// What the server has said of itself: the window in force, the longest one of the model, its version.
@@ -104,6 +104,12 @@ impl Witness {
         state.window = window;
         state.longest = longest;
         state.counts_all = version.is_some_and(counts_all);
+    }
+
+    /// Whether some of a prompt seems to be missing, and the window would tell.
+    pub(super) fn suspects(&self, prompt: Prompt, counted: u64) -> bool {
+        let state = self.state();
+        state.window.is_none() && !state.has_warned && state.is_cut(prompt, counted)
     }
 
     /// The server has read this many tokens of a prompt. The warning, if some are missing; only one is ever given.
@@ -226,6 +232,10 @@ mod tests {
     #[test]
     fn a_cut_prompt_is_noticed_once() {
         let witness = witness(Some(4096), Some("0.32.9"));
+        assert!(
+            !witness.suspects(prose(15_750), 2051),
+            "the window is known"
+        );
         assert_eq!(
             witness.counted(prose(15_750), 2051).as_deref(),
             Some(

@@ -19,7 +19,7 @@ use crate::provider::http::Timeouts;
 use crate::provider::lessons::Lessons;
 use crate::provider::profile::Profile;
 use crate::provider::window::{self, KnownWindow, More, Window};
-use crate::provider::{Dialect, EventStream, Provider, reply};
+use crate::provider::{Dialect, EventStream, Provider, ollama, reply};
 use crate::request::Request;
 
 /// An endpoint that speaks chat completions.
@@ -67,6 +67,12 @@ impl OpenAi {
                 let list = self.connection.ask(self.above("api/v0/models"), None).await;
                 list.as_ref()
                     .and_then(|list| window::lm_studio(list, &self.model))
+            }
+            Some(More::Ollama) => {
+                let running = self.connection.ask(self.above("api/ps"), None).await;
+                running
+                    .as_ref()
+                    .and_then(|running| ollama::window_of_running(running, &self.model))
             }
             None => None,
         };

@@ -79,7 +79,8 @@ fn wire(message: &Message, profile: &Profile) -> Value {
                 && profile.reasoning == ReasoningEcho::WithCalls
                 && !calls.is_empty()
             {
-                wire.insert(reasoning.field.clone(), reasoning.text.clone().into());
+                let field = profile.reasoning_field.unwrap_or(&reasoning.field);
+                wire.insert(field.to_owned(), reasoning.text.clone().into());
             }
             if !calls.is_empty() {
                 wire.insert(
