@@ -88,13 +88,13 @@ fn a_killed_call_is_closed_as_interrupted() {
     let guests = ["bare", "loop_forever"];
     let mut chat = Chat::with_guests(&environment, &guests);
     chat.say("work");
-    chat.terminal.wait_for("… loop_forever");
+    chat.terminal.wait_for("… 2 loop_forever");
     kill(chat);
     let terminal = environment.command(["--resume"]).guests(&guests).terminal();
     let mut chat = Chat::of(terminal);
     let screen = chat.terminal.screen();
     assert!(
-        screen.contains("– loop_forever · cancelled"),
+        screen.contains("– 2 loop_forever · cancelled"),
         "{:?}",
         chat.terminal
     );
