@@ -194,11 +194,11 @@ pub fn start(text: &str, is_whole: bool, within: &[Container], in_text: bool) ->
             }
             '|' => start.kind = Kind::Row,
             _ => {
-                if let Some(is_rule) = rule(&cursor, c) {
-                    if is_rule? {
-                        start.kind = Kind::Rule;
-                        return Some(start);
-                    }
+                if let Some(is_rule) = rule(&cursor, c)
+                    && is_rule?
+                {
+                    start.kind = Kind::Rule;
+                    return Some(start);
                 }
                 if can_open
                     && let Some(item) = item(&mut cursor, c, in_text && start.opened.is_empty())?
