@@ -56,7 +56,7 @@ fn a_killed_stream_is_there_up_to_its_last_line() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     chat.say("tell me");
-    chat.terminal.wait_for("half");
+    chat.terminal.wait_for("The third");
     kill(chat);
     let mut chat = resumed(&environment);
     let screen = chat.terminal.screen();
