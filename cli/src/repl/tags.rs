@@ -6,6 +6,7 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::repl::line::Recall;
+use crate::tokens::grouped;
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -108,6 +109,6 @@ fn line(ui: &Ui, tag: &Tag) -> String {
     format!(
         "{} · {size}, about {} tokens",
         fit(&escape(&tag.path), room),
-        tag.tokens()
+        grouped(tag.tokens())
     )
 }

@@ -60,7 +60,7 @@ pub struct Loaded {
     /// How many of the messages need not be added to the file: those behind them were made up here, to end what
     /// was cut off.
     pub complete: usize,
-    /// What became of the calls, in the order in which they ended.
+    /// What became of the calls, in the order in which they were proposed.
     pub calls: Vec<CallEntry>,
     /// What all turns have cost.
     pub usage: Usage,
@@ -302,8 +302,12 @@ impl Assembler {
             }
             Record::Call(call) => {
                 let result = call.result.clone().unwrap_or_default();
+                let place = |id: &str| self.open.iter().position(|open| open.id == id);
+                let own = place(&call.id);
+                let before = |other: &CallEntry| place(&other.id) <= own;
+                let at = self.loaded.calls.iter().rposition(before);
                 self.result(&call.id, result, time);
-                self.loaded.calls.push(call);
+                self.loaded.calls.insert(at.map_or(0, |at| at + 1), call);
             }
             Record::Turn(turn) => {
                 self.loaded.usage = self.loaded.usage.plus(turn.usage);

@@ -105,6 +105,24 @@ fn shape(messages: &[Message]) -> Vec<String> {
 }
 
 #[test]
+fn calls_are_counted_as_they_were_proposed() {
+    let records = [
+        head(),
+        user("go"),
+        model("", &["a", "b", "c"]),
+        call("c", "3"),
+        call("a", "1"),
+        call("stranger", "?"),
+        call("b", "2"),
+        model("", &["d"]),
+        call("d", "4"),
+    ];
+    let loaded = loaded(&lines(&records).concat());
+    let ids: Vec<&str> = loaded.calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["stranger", "a", "b", "c", "d"]);
+}
+
+#[test]
 fn records_become_a_conversation() {
     let interrupted = format!("t {INTERRUPTED}");
     let check = |records: &[Record], expected: &[&str], complete: usize| {

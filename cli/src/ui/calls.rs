@@ -81,8 +81,12 @@ pub fn look(state: CallState) -> (&'static str, Label, &'static str) {
     }
 }
 
-/// A duration for people: three digits at most.
+/// A duration for people: three digits at most. Nothing takes no time: what is kept in whole milliseconds may
+/// say so.
 pub fn elapsed(duration: Duration) -> String {
+    if duration.is_zero() {
+        return "<1 ms".to_owned();
+    }
     let seconds = duration.as_secs_f64();
     match duration.as_millis() {
         0 => format!("{:.1} ms", seconds * 1000.0),
@@ -210,6 +214,7 @@ mod tests {
     fn durations_are_short() {
         let check =
             |micros, expected: &str| assert_eq!(elapsed(Duration::from_micros(micros)), expected);
+        check(0, "<1 ms");
         check(240, "0.2 ms");
         check(12_300, "12 ms");
         check(1_240_000, "1.2 s");
