@@ -64,15 +64,22 @@ struct State {
     /// When the last walk ended.
     walked_at: Option<Instant>,
     /// What fitted last: a longer word is looked for among these.
-    last: Option<Fitting>,
+    last: Option<Last>,
 }
 
 #[derive(Debug)]
-struct Fitting {
+struct Last {
     word: String,
     files: Arc<Vec<String>>,
-    /// Indices, best first.
-    best: Vec<usize>,
+    fitting: Vec<Fit>,
+}
+
+/// A file that a word can mean.
+#[derive(Debug)]
+struct Fit {
+    score: u16,
+    /// Its place in the list.
+    at: usize,
 }
 
 impl FileIndex {
@@ -96,55 +103,63 @@ impl FileIndex {
     /// What a word can become: the files whose path or name begins with it; where there is none, the one that it
     /// is most like.
     pub fn candidates(&self, word: &str) -> Vec<String> {
-        let fitting = self.fitting(word, PATIENCE, MAX_FILES);
         let small = word.to_lowercase();
-        let begins = |path: &&String| {
+        let begins = |path: &str| {
             let path = path.to_lowercase();
             let name = path.rsplit('/').next().unwrap_or_default();
             path.starts_with(&small) || name.starts_with(&small)
         };
-        let literal: Vec<String> = fitting
-            .iter()
-            .filter(begins)
-            .take(MAX_CANDIDATES)
-            .cloned()
-            .collect();
+        let literal: Vec<String> = self.look(word, PATIENCE, |files, fitting| {
+            let mut literal: Vec<&Fit> = fitting
+                .iter()
+                .filter(|fit| begins(fit.path(files)))
+                .collect();
+            literal.sort_by_cached_key(|fit| fit.order(files));
+            let best = literal.into_iter().take(MAX_CANDIDATES);
+            best.map(|fit| fit.path(files).to_owned()).collect()
+        });
         match literal.is_empty() {
-            true => fitting.into_iter().take(1).collect(),
+            true => self.best(word).into_iter().collect(),
             false => literal,
         }
     }
 
     /// The file that Tab would take. Never waits.
     pub fn best(&self, word: &str) -> Option<String> {
-        self.fitting(word, Duration::ZERO, 1).into_iter().next()
+        self.look(word, Duration::ZERO, |files, fitting| {
+            // Most have a lower score, and need not be put in order.
+            let most = fitting.iter().map(|fit| fit.score).max()?;
+            let best = fitting.iter().filter(|fit| fit.score == most);
+            let best = best.min_by_key(|fit| fit.order(files))?;
+            Some(best.path(files).to_owned())
+        })
     }
 
-    /// The files that fit, best first.
-    fn fitting(&self, word: &str, patience: Duration, most: usize) -> Vec<String> {
+    /// Looks at the files that fit, in no order.
+    fn look<T>(
+        &self,
+        word: &str,
+        patience: Duration,
+        look: impl FnOnce(&[String], &[Fit]) -> T,
+    ) -> T {
         let files = self.files(patience);
         let mut state = self.0.lock();
         let last = state.last.take();
         let narrower = last.filter(|last| {
-            Arc::ptr_eq(&last.files, &files)
-                && word.starts_with(&last.word)
-                && !last.word.is_empty()
+            let is_longer = word.starts_with(&last.word) && !last.word.is_empty();
+            is_longer && Arc::ptr_eq(&last.files, &files)
         });
-        let best = match narrower {
-            Some(last) => rank(word, &files, last.best.into_iter()),
-            None => rank(word, &files, 0..files.len()),
+        let fitting = match narrower {
+            Some(last) => fitting(word, &files, last.fitting.into_iter().map(|fit| fit.at)),
+            None => fitting(word, &files, 0..files.len()),
         };
-        let paths = best
-            .iter()
-            .take(most)
-            .filter_map(|at| files.get(*at).cloned());
-        let paths = paths.collect();
-        state.last = Some(Fitting {
+        let seen = look(&files, &fitting);
+        state.last = Some(Last {
             word: word.to_owned(),
             files,
-            best,
+            fitting,
         });
-        paths
+        seen
     }
 
     /// The list as it is after at most so long.
@@ -209,8 +224,8 @@ impl Shared {
     }
 }
 
-/// Which of these files a word can mean, best first; prose before others that fit as well, then what is shorter.
-fn rank(word: &str, files: &[String], among: impl Iterator<Item = usize>) -> Vec<usize> {
+/// Which of these files a word can mean.
+fn fitting(word: &str, files: &[String], among: impl Iterator<Item = usize>) -> Vec<Fit> {
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let atom = Atom::new(
         word,
@@ -220,25 +235,31 @@ fn rank(word: &str, files: &[String], among: impl Iterator<Item = usize>) -> Vec
         false,
     );
     let mut letters = Vec::new();
-    let mut fitting: Vec<(u16, usize)> = among
-        .filter_map(|at| {
-            let path = Utf32Str::new(files.get(at)?, &mut letters);
-            Some((atom.score(path, &mut matcher)?, at))
-        })
-        .collect();
-    let order = |(score, at): &(u16, usize)| {
-        let path = files.get(*at).map(String::as_str).unwrap_or_default();
+    let fit = |at: usize| {
+        let path = Utf32Str::new(files.get(at)?, &mut letters);
+        let score = atom.score(path, &mut matcher)?;
+        Some(Fit { score, at })
+    };
+    among.filter_map(fit).collect()
+}
+
+impl Fit {
+    fn path<'a>(&self, files: &'a [String]) -> &'a str {
+        files.get(self.at).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The best first; prose before others that fit as well, then what is less deep and shorter.
+    fn order(&self, files: &[String]) -> (Reverse<u16>, bool, usize, usize, usize) {
+        let path = self.path(files);
         let depth = path.matches('/').count();
         (
-            Reverse(*score),
+            Reverse(self.score),
             !has_extension(path, PROSE),
             depth,
             path.len(),
-            *at,
+            self.at,
         )
-    };
-    fitting.sort_by_cached_key(order);
-    fitting.into_iter().map(|(_, at)| at).collect()
+    }
 }
 
 fn is_text(path: &str) -> bool {
@@ -319,8 +340,8 @@ mod tests {
                 )
             })
             .collect();
-        let best = rank("f99/s3file99", &files, 0..files.len());
+        let best = fitting("f99/s3file99", &files, 0..files.len());
         assert!(!best.is_empty());
-        assert!(best.iter().all(|at| files[*at].contains("99")));
+        assert!(best.iter().all(|fit| fit.path(&files).contains("99")));
     }
 }
