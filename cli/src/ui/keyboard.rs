@@ -71,11 +71,14 @@ impl Ui {
         read()
     }
 
-    /// Reads away what was typed during a turn and keeps it. Only while the terminal is in
+    /// Reads away what was typed during a turn and keeps it, and does what Ctrl-V does. Only while the terminal is in
     /// [`terminal::TurnMode`].
     pub fn put_early_typing_aside(&self) {
         if self.streams.input {
-            lock(&self.early).feed(&terminal::take_typed());
+            let toggles = lock(&self.early).feed(&terminal::take_typed());
+            if toggles {
+                self.toggle_steps();
+            }
         }
     }
 

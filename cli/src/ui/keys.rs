@@ -1,4 +1,5 @@
-//! What is typed during a turn: text that is kept for the next message, and the key that ends the turn.
+//! What is typed during a turn: text that is kept for the next message, and the keys that act at once: Esc ends
+//! the turn, Ctrl-V shows or hides its steps.
 //!
 //! Esc is one byte, and so do arrows, keys with Alt and pasted text begin. What tells them apart is what
 //! follows within a moment, which only whoever watches the clock can say: [`EarlyKeys::waits`] tells how long
@@ -18,6 +19,7 @@ const MAX_BYTES: usize = 64 * 1024;
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
+const CTRL_V: u8 = 0x16;
 
 /// What ends pasted text.
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -49,9 +51,15 @@ enum State {
 }
 
 impl EarlyKeys {
-    /// Takes in what was typed.
-    pub fn feed(&mut self, typed: &[u8]) {
+    /// Takes in what was typed. Whether the steps are to be turned on or off: Ctrl-V was typed, and pasted text does
+    /// not count.
+    pub fn feed(&mut self, typed: &[u8]) -> bool {
+        let mut toggles = false;
         for &byte in typed {
+            if byte == CTRL_V && self.state == State::Text {
+                toggles = !toggles;
+                continue;
+            }
             // Of several in a row the last one counts: with Alt some terminals send one more.
             let repeated = self.state == State::Escape && byte == ESCAPE;
             self.state = self.state.after(byte);
@@ -59,6 +67,7 @@ impl EarlyKeys {
                 self.bytes.push(byte);
             }
         }
+        toggles
     }
 
     /// Adds a line that was read and answered nothing.
@@ -188,6 +197,22 @@ mod tests {
             assert_eq!(keys.waits(), None, "parted at {at}");
             assert_eq!(keys.take(), typed, "parted at {at}");
         }
+    }
+
+    #[test]
+    fn ctrl_v_is_a_key_and_no_text() {
+        let check = |typed: &[u8], toggles: bool, kept: &[u8]| {
+            let mut keys = EarlyKeys::default();
+            assert_eq!(keys.feed(typed), toggles, "{}", typed.escape_ascii());
+            assert_eq!(keys.take(), kept, "{}", typed.escape_ascii());
+        };
+        check(b"one\x16two", true, b"onetwo");
+        check(b"\x16\x16", false, b"");
+        check(
+            b"\x1b[200~a\x16b\x1b[201~",
+            false,
+            b"\x1b[200~a\x16b\x1b[201~",
+        );
     }
 
     #[test]

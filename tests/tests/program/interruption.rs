@@ -190,3 +190,29 @@ fn esc_just_before_a_question_is_no_answer_to_it() {
     assert!(chat.prompt().contains("(interrupted)"));
     chat.leave();
 }
+
+#[test]
+fn ctrl_v_hides_the_steps_of_a_reply_that_is_being_written() {
+    let gate = Gate::new();
+    let answer = Response::stream()
+        .text("One\n")
+        .wait(&gate)
+        .calls_of([("read_file", json!({ "file_path": "a.txt" }))]);
+    let provider = Provider::play([answer, Response::reply("Two.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text of a");
+    let mut chat = Chat::open(&environment);
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    chat.terminal.type_text("mo\x16re");
+    chat.terminal.wait_for("(steps are hidden");
+    gate.open();
+    let screen = chat.prompt_with("more");
+    assert!(
+        screen.contains("Two.") && !screen.contains("read_file"),
+        "{screen:?}"
+    );
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
