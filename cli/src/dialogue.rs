@@ -1,6 +1,7 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
 pub mod attach;
+mod budget;
 mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,19 +15,15 @@ use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::message::{Conversation, Message};
+use crate::provider::Provider;
 use crate::provider::retry::{RetryPolicy, Retrying};
-use crate::provider::{Dialect, Provider};
 use crate::repl::approver::TerminalApprover;
-use crate::repl::budget::fill_line;
 use crate::repl::line::Recall;
-use crate::request::cuts::Condensed;
-use crate::request::report::{Report, Spent};
-use crate::request::{HistoryLimits, Ledger, Occasion};
+use crate::request::Ledger;
+use crate::request::report::Spent;
 use crate::session::record::Speaker;
 use crate::session::{Entry, Loaded, Session, Store, StoreError};
-use crate::tokens::grouped;
 use crate::turn::approve::DenyAll;
-use crate::turn::condense::{NoSummary, summarise};
 use crate::turn::log::CallLog;
 use crate::turn::{
     Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial, TurnCall,
@@ -127,6 +124,7 @@ impl Dialogue {
         }
         self.tags.forget_sent();
         self.forget_ledger();
+        self.know(loaded);
         self.session = Some(session);
         let calls = loaded.calls.iter().cloned();
         workshop
@@ -139,6 +137,7 @@ impl Dialogue {
         self.conversation = Conversation::new();
         self.tags.forget_sent();
         self.forget_ledger();
+        self.spent = Spent::default();
         workshop.begin_session(&Store::new_id());
         workshop.calls.restore(Vec::new());
         self.session = Some(self.fresh_session(workshop));
@@ -174,14 +173,6 @@ impl Dialogue {
         &self.agent.model
     }
 
-    /// What was counted and cut belongs to the conversation that is left.
-    fn forget_ledger(&mut self) {
-        self.ledger
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-
     /// Where the conversation is kept.
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
@@ -207,102 +198,6 @@ impl Dialogue {
             session.clear();
         }
         self.tags.forget_sent();
-        self.marked = 0;
-    }
-
-    /// What was spent on it, as the provider counts.
-    pub fn spent(&self) -> Spent {
-        self.spent
-    }
-
-    /// What the next request would carry.
-    pub fn report(&self, workshop: &Workshop) -> Report {
-        let dialect = self.provider.dialect();
-        let occasion = self.occasion(workshop, dialect.as_ref());
-        self.ledger().report(self.conversation.messages(), occasion)
-    }
-
-    /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
-    /// all is as it was.
-    pub fn condense(&mut self, workshop: &Workshop) -> Result<(), CliError> {
-        let ui = &workshop.ui;
-        let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-        let dialect = self.provider.dialect();
-        let occasion = self.occasion(workshop, dialect.as_ref());
-        let condensing = self
-            .ledger()
-            .condensing(self.conversation.messages(), occasion, true);
-        let Some(condensing) = condensing else {
-            ui.status("There is nothing to condense, or it is too long to be read at once.");
-            return Ok(());
-        };
-        quiet(&format!(
-            "· condensing {} messages …",
-            grouped(condensing.count as u64)
-        ));
-        let interrupt = interrupted(workshop)?;
-        let _hands_off = HandsOff::begin(workshop);
-        let summary = workshop.runtime()?.block_on(async {
-            tokio::select! {
-                biased;
-                () = interrupt => None,
-                summary = summarise(self.provider.as_ref(), &condensing.request) => Some(summary),
-            }
-        });
-        match summary {
-            None => quiet("(interrupted)"),
-            Some(Ok(summary)) => {
-                self.spent.add(summary.usage, 1);
-                let notice = self.ledger().condensed(Condensed {
-                    through: condensing.through,
-                    summary: summary.text,
-                });
-                quiet(&notice);
-            }
-            Some(Err(NoSummary::Failed(error))) => {
-                let hint = error.hint();
-                return Err(CliError::new(Exit::Provider, error).with_hint(hint));
-            }
-            Some(Err(error)) => return Err(CliError::failed(error)),
-        }
-        Ok(())
-    }
-
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn occasion<'a>(&'a self, workshop: &Workshop, dialect: &'a dyn Dialect) -> Occasion<'a> {
-        Occasion {
-            agent: &self.agent,
-            tools: &self.tools,
-            dialect,
-            limits: self.limits(workshop),
-        }
-    }
-
-    fn limits(&self, workshop: &Workshop) -> HistoryLimits {
-        HistoryLimits {
-            window: self.provider.window(),
-            ..workshop.settings.history_limits()
-        }
-    }
-
-    /// Says how full the window is, where that is news.
-    fn speak_of_the_window(&mut self, workshop: &Workshop) {
-        let ui = &workshop.ui;
-        if !ui.is_chat() && !ui.is_verbose() {
-            return;
-        }
-        let filled = {
-            let ledger = self.ledger();
-            let window = ledger.window(&self.limits(workshop));
-            window.map(|(window, _)| (ledger.measure().sent(), window))
-        };
-        let Some((used, window)) = filled else { return };
-        if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {
-            ui.status(&ui.status_styles().paint(Label::Quiet, &line));
-        }
     }
 
     /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.
@@ -361,8 +256,6 @@ impl Dialogue {
             }
         });
         workshop.ui.end_reply();
-        drop(context);
-        drop(approver);
         if let Some(session) = &self.session {
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
                 workshop.runtime()?.spawn_blocking(|| sync.run());
@@ -371,6 +264,8 @@ impl Dialogue {
                 workshop.ui.warn(&trouble);
             }
         }
+        drop(context);
+        drop(approver);
         self.spent.add(report.usage, report.rounds);
         self.speak_of_the_window(workshop);
         Ok(report)

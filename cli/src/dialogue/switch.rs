@@ -21,7 +21,7 @@ impl Dialogue {
         self.provider = connect(workshop, &agent)?;
         if (agent.api, &agent.base_url) != (self.agent.api, &self.agent.base_url) {
             self.conversation.move_elsewhere();
-            self.forget_ledger();
+            self.ledger().moved();
             self.models.clear();
         }
         self.agent = agent;
@@ -50,9 +50,10 @@ impl Dialogue {
     /// Takes back the last turn, and gives back what the user said in it, as it was sent. `None`: nothing was said.
     pub fn take_back_turn(&mut self) -> Option<String> {
         let said = self.conversation.cut_last_turn()?;
-        self.forget_ledger();
+        let left = self.conversation.messages().len();
+        self.ledger().truncate(left);
         if let Some(session) = &self.session {
-            session.cut(self.conversation.messages().len());
+            session.cut(left);
         }
         Some(said)
     }

@@ -134,7 +134,11 @@ impl Cuts {
         if !self.sends(index) {
             return Cost::default();
         }
-        match self.results.get(&index) {
+        match self
+            .results
+            .get(&index)
+            .filter(|_| message.role == Role::Tool)
+        {
             None => cost,
             Some(ResultCut::Replaced) => PLACEHOLDER,
             // The ends may be denser than the rest.
@@ -181,7 +185,9 @@ impl Cuts {
             .filter(|(index, _)| self.sends(*index))
         {
             let mut message = Cow::Borrowed(message);
-            if let Some(cut) = self.results.get(&index) {
+            if let Some(cut) = self.results.get(&index)
+                && message.role == Role::Tool
+            {
                 message = Cow::Owned(cut.apply(&message));
             }
             // The note belongs to the user: a message of its own would stand where many templates allow none.

@@ -213,6 +213,19 @@ impl Ledger {
         self.not_condensed = None;
     }
 
+    /// Forgets what is known of the messages from this one on: they are no more.
+    pub fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+        self.cuts.truncate(count);
+        self.not_condensed = None;
+    }
+
+    /// Forgets what was learned about the server: another one answers.
+    pub fn moved(&mut self) {
+        self.measure = Measure::default();
+        self.refused = None;
+    }
+
     /// What is not sent.
     pub fn cuts(&self) -> &Cuts {
         &self.cuts
@@ -381,30 +394,45 @@ impl Ledger {
             .rposition(|message| message.role == Role::User);
     }
 
-    /// The summary that stands for the beginning, to be stored.
+    /// Takes over a stored summary of these messages, unless it cannot be one.
+    pub fn restore(&mut self, condensed: Condensed, messages: &[Message]) {
+        let next = messages.get(condensed.through).map(|message| message.role);
+        if condensed.through <= messages.len() && next.is_none_or(|role| role == Role::User) {
+            self.cuts.condense(condensed);
+        }
+    }
+
+    /// The summary that stands for the beginning.
     pub fn summary(&self) -> Option<&Condensed> {
         self.cuts.condensed.as_ref()
     }
 
     /// Counts the messages that are new.
     fn count(&mut self, messages: &[Message], occasion: Occasion<'_>) {
-        let echoes_reasoning = occasion.dialect.echoes_reasoning();
-        self.measure.is_for(&occasion.agent.model);
-        if echoes_reasoning != self.echoes_reasoning {
-            self.echoes_reasoning = echoes_reasoning;
-            self.entries.clear();
+        if self.measure.is_for(&occasion.agent.model) {
+            self.refused = None;
         }
+        let echoes_reasoning = occasion.dialect.echoes_reasoning();
         // A conversation that was cut back and went on otherwise.
         let same = |(entry, message): &(&Entry, &Message)| entry.mark == mark(message);
         let known = self.entries.iter().zip(messages).take_while(same).count();
-        self.entries.truncate(known);
-        self.cuts.truncate(messages.len());
-        for message in &messages[known..] {
-            self.entries.push(Entry {
-                mark: mark(message),
-                cost: Cost::of(message, echoes_reasoning, |text| self.measure.count(text)),
-            });
+        if known < self.entries.len() {
+            self.truncate(known);
         }
+        let measure = &self.measure;
+        let cost =
+            |message: &Message| Cost::of(message, echoes_reasoning, |text| measure.count(text));
+        if echoes_reasoning != self.echoes_reasoning {
+            self.echoes_reasoning = echoes_reasoning;
+            for (entry, message) in self.entries.iter_mut().zip(messages) {
+                entry.cost = cost(message);
+            }
+        }
+        let new = messages.iter().skip(known).map(|message| Entry {
+            mark: mark(message),
+            cost: cost(message),
+        });
+        self.entries.extend(new);
     }
 
     /// The window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.

@@ -293,3 +293,41 @@ fn by_hand_all_but_the_last_turn_is_condensed() {
     check(2, Some(2));
     check(5, Some(8));
 }
+
+#[test]
+fn a_stored_summary_is_taken_over_where_it_fits() {
+    let check = |through: usize, expected: Option<usize>| {
+        let mut ledger = Ledger::new();
+        let condensed = Condensed {
+            through,
+            summary: "Words.".to_owned(),
+        };
+        ledger.restore(condensed, said(3).messages());
+        assert_eq!(
+            ledger.summary().map(|condensed| condensed.through),
+            expected,
+            "{through}"
+        );
+    };
+    check(2, Some(2));
+    check(6, Some(6));
+    check(3, None);
+    check(7, None);
+}
+
+#[test]
+fn what_is_taken_back_takes_its_cuts_along() {
+    let limits = limits(2000, None);
+    let mut ledger = Ledger::new();
+    let conversation = said(12);
+    fit(&mut ledger, &conversation, &limits).unwrap();
+    let cuts = ledger.cuts().clone();
+    // The last turn is taken back, and said otherwise: what was left out before it stays left out.
+    ledger.truncate(22);
+    let mut again = Conversation::from_messages(conversation.messages()[..22].to_vec());
+    again.push_user("otherwise");
+    fit(&mut ledger, &again, &limits).unwrap();
+    assert_eq!(ledger.cuts(), &cuts);
+    ledger.truncate(2);
+    assert!(ledger.cuts().is_empty());
+}

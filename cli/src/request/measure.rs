@@ -38,14 +38,17 @@ const CREDIBLE: std::ops::RangeInclusive<u64> = 500..=3000;
 const ENOUGH: u64 = 200;
 
 impl Measure {
-    /// Sets up for this model: what was learned of another does not hold for it.
-    pub fn is_for(&mut self, model: &str) {
-        if self.model != model {
-            *self = Measure {
-                model: model.to_owned(),
-                ..Measure::default()
-            };
+    /// Sets up for this model; `true`: it is another than before, and what was learned of that one does not hold.
+    pub fn is_for(&mut self, model: &str) -> bool {
+        if self.model == model {
+            return false;
         }
+        let is_another = !self.model.is_empty();
+        *self = Measure {
+            model: model.to_owned(),
+            ..Measure::default()
+        };
+        is_another
     }
 
     /// How a text comes out in our own counts.
@@ -144,12 +147,12 @@ mod tests {
     #[test]
     fn another_model_counts_otherwise() {
         let mut measure = Measure::default();
-        measure.is_for("small");
+        assert!(!measure.is_for("small"));
         measure.sends(1000);
         measure.measured(1500);
-        measure.is_for("small");
+        assert!(!measure.is_for("small"));
         assert_eq!(measure.real(1000), 1500);
-        measure.is_for("other");
+        assert!(measure.is_for("other"));
         assert_eq!(measure.real(1000), 1000);
         assert_eq!(measure.about(), "estimated");
     }

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::message::{Message, Role, ToolCall};
 use crate::provider::Usage;
+use crate::request::cuts::Condensed;
 
 /// The result of a call that had none when Dunlin ended.
 pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a result; \
@@ -57,6 +58,8 @@ pub struct Loaded {
     pub messages: Vec<Message>,
     /// When each of them was written.
     pub times: Vec<Option<Timestamp>>,
+    /// What the model has summed up of them.
+    pub condensed: Option<Condensed>,
     /// How many of the messages need not be added to the file: those behind them were made up here, to end what
     /// was cut off.
     pub complete: usize,
@@ -326,6 +329,7 @@ impl Assembler {
                 self.truncate(0);
                 self.loaded.calls.clear();
             }
+            Record::Condensed(condensed) => self.loaded.condensed = Some(condensed),
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
             Record::Unknown(_) => {}
@@ -406,6 +410,8 @@ impl Assembler {
     fn truncate(&mut self, keep: usize) {
         self.loaded.messages.truncate(keep);
         self.loaded.times.truncate(keep);
+        let condensed = self.loaded.condensed.take();
+        self.loaded.condensed = condensed.filter(|condensed| condensed.through <= keep);
         if !self.loaded.named {
             let first = self.loaded.messages.iter().find(|it| it.role == Role::User);
             let title = first.map(|message| super::title_of(&message.content));

@@ -453,3 +453,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_summary_is_kept_while_its_messages_are() {
+    let condensed = || {
+        Record::Condensed(crate::request::cuts::Condensed {
+            through: 2,
+            summary: "They met.".to_owned(),
+        })
+    };
+    let check = |after: Vec<Record>, expected: Option<usize>| {
+        let mut records = vec![head(), user("1"), model("one", &[]), user("2"), condensed()];
+        records.extend(after);
+        let loaded = loaded(&lines(&records).concat());
+        let through = loaded.condensed.map(|condensed| condensed.through);
+        assert_eq!(through, expected);
+    };
+    check(vec![], Some(2));
+    check(vec![model("two", &[])], Some(2));
+    check(vec![Record::Cut(2)], Some(2));
+    check(vec![Record::Cut(1)], None);
+    check(vec![Record::Cleared], None);
+}

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::message::Message;
 use crate::provider::Usage;
+use crate::request::cuts::Condensed;
 use crate::turn::{CallRecord, CallState};
 
 /// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
@@ -156,6 +157,8 @@ pub enum Record {
     Speaker(Speaker),
     /// The conversation goes on behind its first so many messages.
     Cut(usize),
+    /// The model has summed up the messages before an index; they stay, and the summary is sent for them.
+    Condensed(Condensed),
     /// The conversation is empty.
     Cleared,
     /// A process goes on with it.
@@ -203,6 +206,8 @@ struct Line<'a> {
     speaker: Option<Cow<'a, Speaker>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keep: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condensed: Option<Cow<'a, Condensed>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
 }
@@ -263,6 +268,10 @@ impl Record {
                 line.keep = Some(*keep);
                 "cut"
             }
+            Record::Condensed(condensed) => {
+                line.condensed = Some(Cow::Borrowed(condensed));
+                "condensed"
+            }
             Record::Cleared => "cleared",
             Record::Opened(pid) => {
                 line.pid = Some(*pid);
@@ -305,6 +314,10 @@ impl Record {
             "renamed" => line.text.map(|it| Record::Renamed(it.into_owned())),
             "speaker" => line.speaker.map(|it| Record::Speaker(it.into_owned())),
             "cut" => line.keep.map(Record::Cut),
+            "condensed" => {
+                let condensed = line.condensed;
+                condensed.map(|it| Record::Condensed(it.into_owned()))
+            }
             "cleared" => Some(Record::Cleared),
             "opened" => line.pid.map(Record::Opened),
             "closed" => Some(Record::Closed),
@@ -347,6 +360,7 @@ fn is_known(kind: &str) -> bool {
             | "renamed"
             | "speaker"
             | "cut"
+            | "condensed"
             | "cleared"
             | "opened"
             | "closed"
@@ -417,7 +431,11 @@ mod tests {
             Record::Cleared,
             Record::Opened(8),
             Record::Closed,
-            Record::Unknown("condensed".to_owned()),
+            Record::Condensed(Condensed {
+                through: 2,
+                summary: "They met.".to_owned(),
+            }),
+            Record::Unknown("foreseen".to_owned()),
         ]
         .into_iter()
         .enumerate()

@@ -17,6 +17,7 @@ use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::{Conversation, Message, Role};
 use crate::provider::Usage;
+use crate::request::cuts::Condensed;
 use crate::turn::{CallRecord, Journal};
 
 /// How much of a line that is being streamed may wait, in bytes: less than a row of the narrowest window in which a
@@ -275,6 +276,12 @@ impl Session {
         inner.note(&Record::Cut(keep));
     }
 
+    /// A summary stands for messages from now on.
+    pub fn condensed(&self, condensed: &Condensed) {
+        let mut inner = self.0.borrow_mut();
+        inner.note(&Record::Condensed(condensed.clone()));
+    }
+
     /// The conversation was forgotten.
     pub fn clear(&self) {
         let mut inner = self.0.borrow_mut();
@@ -328,6 +335,10 @@ impl Journal for Session {
 
     fn keep(&self, conversation: &Conversation, ended: &[CallRecord]) {
         self.0.borrow_mut().keep(conversation.messages(), ended);
+    }
+
+    fn condensed(&self, condensed: &Condensed) {
+        Session::condensed(self, condensed);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::call::CallRecord;
 use super::machine::Turn;
 use crate::message::Conversation;
+use crate::request::cuts::Condensed;
 
 /// Keeps what happens. Called in place after each event: it must not block for longer than a short write
 /// takes, and what goes wrong is its own to remember.
@@ -14,6 +15,9 @@ pub trait Journal {
     /// Something happened: the conversation as it is now, and the calls that have ended since the last time.
     /// Their results may be in the conversation already, or come into it later.
     fn keep(&self, conversation: &Conversation, ended: &[CallRecord]);
+
+    /// A summary stands for messages from now on.
+    fn condensed(&self, _condensed: &Condensed) {}
 }
 
 /// Keeps nothing.

@@ -78,10 +78,12 @@ impl TurnContext<'_> {
         match summarise(self.provider, &condensing.request).await {
             Ok(summary) => {
                 *usage = usage.plus(summary.usage);
-                let notice = self.ledger().condensed(Condensed {
+                let condensed = Condensed {
                     through: condensing.through,
                     summary: summary.text,
-                });
+                };
+                self.journal.condensed(&condensed);
+                let notice = self.ledger().condensed(condensed);
                 frontend.notice(&notice);
             }
             Err(error) => frontend.notice(&format!("· they were not condensed: {error}")),

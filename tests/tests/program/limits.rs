@@ -278,6 +278,7 @@ fn condensing_can_be_interrupted_and_done_by_hand() {
         Response::silence(),
         Response::reply("Two were said."),
         Response::reply("Third."),
+        Response::reply("Fourth."),
     ]);
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
@@ -303,6 +304,13 @@ fn condensing_can_be_interrupted_and_done_by_hand() {
         first.contains("Two were said.\n\n[The conversation goes on.]\n\ntwo"),
         "{first}"
     );
+    // A resumed session goes on with the summary.
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    chat.turn("four");
+    chat.leave();
+    let resumed = provider.wait_for_request(5);
+    assert!(resumed.messages().starts_with(said.messages()));
+    assert_eq!(resumed.messages().len(), 5);
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! What a dialogue takes of the model's window, and what it has cost.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use super::{Dialogue, HandsOff, interrupted};
+use crate::error::{CliError, Exit};
+use crate::provider::Dialect;
+use crate::repl::budget::fill_line;
+use crate::request::cuts::Condensed;
+use crate::request::report::{Report, Spent};
+use crate::request::{HistoryLimits, Ledger, Occasion};
+use crate::session::Loaded;
+use crate::tokens::grouped;
+use crate::turn::condense::{NoSummary, summarise};
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+impl Dialogue {
+    /// What was spent on it, as the provider counts.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// What the next request would carry.
+    pub fn report(&self, workshop: &Workshop) -> Report {
+        let dialect = self.provider.dialect();
+        let occasion = self.occasion(workshop, dialect.as_ref());
+        self.ledger().report(self.conversation.messages(), occasion)
+    }
+
+    /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
+    /// all is as it was.
+    pub fn condense(&mut self, workshop: &Workshop) -> Result<(), CliError> {
+        let ui = &workshop.ui;
+        let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+        let dialect = self.provider.dialect();
+        let occasion = self.occasion(workshop, dialect.as_ref());
+        let messages = self.conversation.messages();
+        let condensing = self.ledger().condensing(messages, occasion, true);
+        let Some(condensing) = condensing else {
+            ui.status("There is nothing to condense, or it is too long to be read at once.");
+            return Ok(());
+        };
+        let count = grouped(condensing.count as u64);
+        quiet(&format!("· condensing {count} messages …"));
+        let interrupt = interrupted(workshop)?;
+        let _hands_off = HandsOff::begin(workshop);
+        let summary = workshop.runtime()?.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupt => None,
+                summary = summarise(self.provider.as_ref(), &condensing.request) => Some(summary),
+            }
+        });
+        match summary {
+            None => quiet("(interrupted)"),
+            Some(Ok(summary)) => {
+                self.spent.add(summary.usage, 1);
+                let condensed = Condensed {
+                    through: condensing.through,
+                    summary: summary.text,
+                };
+                if let Some(session) = &self.session {
+                    session.condensed(&condensed);
+                }
+                let notice = self.ledger().condensed(condensed);
+                quiet(&notice);
+            }
+            Some(Err(NoSummary::Failed(error))) => {
+                let hint = error.hint();
+                return Err(CliError::new(Exit::Provider, error).with_hint(hint));
+            }
+            Some(Err(error)) => return Err(CliError::failed(error)),
+        }
+        Ok(())
+    }
+
+    /// What was counted and cut belongs to the conversation that is left.
+    pub(super) fn forget_ledger(&mut self) {
+        self.ledger().clear();
+        self.marked = 0;
+    }
+
+    /// Takes over what a session that was opened knows: what it has cost, and a summary that stands for its
+    /// beginning.
+    pub(super) fn know(&mut self, loaded: &Loaded) {
+        self.spent = Spent {
+            all: loaded.usage,
+            ..Spent::default()
+        };
+        if let Some(condensed) = &loaded.condensed {
+            let messages = self.conversation.messages();
+            // Where messages were lost from the file, nobody knows what the summary is of.
+            if messages.len() == loaded.messages.len() {
+                self.ledger().restore(condensed.clone(), messages);
+            }
+        }
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn occasion<'a>(&'a self, workshop: &Workshop, dialect: &'a dyn Dialect) -> Occasion<'a> {
+        Occasion {
+            agent: &self.agent,
+            tools: &self.tools,
+            dialect,
+            limits: self.limits(workshop),
+        }
+    }
+
+    fn limits(&self, workshop: &Workshop) -> HistoryLimits {
+        HistoryLimits {
+            window: self.provider.window(),
+            ..workshop.settings.history_limits()
+        }
+    }
+
+    /// Says how full the window is, where that is news.
+    pub(super) fn speak_of_the_window(&mut self, workshop: &Workshop) {
+        let ui = &workshop.ui;
+        if !ui.is_chat() && !ui.is_verbose() {
+            return;
+        }
+        let filled = {
+            let ledger = self.ledger();
+            let window = ledger.window(&self.limits(workshop));
+            window.map(|(window, _)| (ledger.measure().sent(), window))
+        };
+        let Some((used, window)) = filled else { return };
+        if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {
+            ui.status(&ui.status_styles().paint(Label::Quiet, &line));
+        }
+    }
+}
