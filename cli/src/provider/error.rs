@@ -245,6 +245,11 @@ impl ProviderError {
         }
     }
 
+    /// Whether the protocol knows a way out of its own, which [`ProviderError::hint`] gives.
+    pub fn names_way_out(&self) -> bool {
+        matches!(self, ProviderError::Status(refusal) if refusal.way_out.is_some())
+    }
+
     /// What was learned from the failure: `Some` says that a request composed anew is worth sending.
     pub fn learned(&self) -> Option<&Learned> {
         match self {

@@ -296,6 +296,8 @@ impl TurnContext<'_> {
         match event {
             Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
                 Some(Ok(request)) => self.attempt(turn, request, usage, interrupt).await.0,
+                // Where the endpoint can be asked for more room, that is the better way out.
+                Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
                 Some(Err(too_long)) => Event::TooLong(too_long),
                 None => Event::StreamFailed(error),
             },

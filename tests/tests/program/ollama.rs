@@ -37,7 +37,11 @@ fn a_turn_with_a_call() {
             .in_pieces_of(7),
         Response::ollama_reply("It says größe.").in_pieces_of(1),
     ];
-    let provider = Provider::ollama(ABOUT, script);
+    let about = Ollama {
+        window: 8192,
+        ..ABOUT
+    };
+    let provider = Provider::ollama(about, script);
     let environment = environment(&provider, "context_window = 8192\ntemperature = 0.5");
     environment.project_file("a.txt", "größe\n");
     let output = environment.run(["ask", "--json", "read it"]);
