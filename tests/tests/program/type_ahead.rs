@@ -78,11 +78,17 @@ fn keys_during_an_answer_are_not_shown_in_it() {
 /// typist, and still better than an answer to a question that nobody has seen.
 #[test]
 fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
-    let call = ("read_file", json!({ "file_path": "../outside/notes.txt" }));
-    let calls = Response::calls([call.clone(), call]);
+    let call = |name: &str| {
+        (
+            "read_file",
+            json!({ "file_path": format!("../outside/{name}") }),
+        )
+    };
+    let calls = Response::calls([call("notes.txt"), call("diary.txt")]);
     let provider = Provider::play([calls]);
     let environment = environment(&provider);
     environment.outside_file("notes.txt", "the text outside");
+    environment.outside_file("diary.txt", "more of it");
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     chat.approval();
