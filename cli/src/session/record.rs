@@ -212,6 +212,16 @@ struct Line<'a> {
     pid: Option<u32>,
 }
 
+/// How the line of a stream begins.
+const STREAM: &[u8] = br#"{"type":"stream","#;
+
+/// What is in the line of a stream. Most lines are that, so they do not go through everything a line can have.
+#[derive(Deserialize)]
+struct StreamLine {
+    n: u64,
+    text: String,
+}
+
 /// What every version can read of every line.
 #[derive(Deserialize)]
 struct Outline {
@@ -289,6 +299,15 @@ impl Record {
 
     /// Understands a line, without its line end.
     pub fn read(line: &[u8]) -> Result<Numbered, LineError> {
+        if line.starts_with(STREAM)
+            && let Ok(StreamLine { n, text }) = serde_json::from_slice(line)
+        {
+            return Ok(Numbered {
+                n,
+                time: None,
+                record: Record::Stream(text),
+            });
+        }
         let line: Line<'_> = match serde_json::from_slice(line) {
             Ok(line) => line,
             Err(error) => {

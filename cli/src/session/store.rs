@@ -9,8 +9,9 @@
 //! file in `last` makes a start as quick with ten thousand sessions as with one. It is a hint: where it is missing or
 //! wrong, the names are looked through.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, BufReader, Read};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -22,6 +23,9 @@ use crate::config::file::open_regular;
 use crate::config::paths::make_private;
 
 const SUFFIX: &str = ".jsonl";
+
+/// The folder of the hints.
+const HINTS: &str = "last";
 
 /// Characters of an id: no vowels, so that none is a word, and nothing that looks alike.
 const ID_LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxz23456789";
@@ -296,46 +300,57 @@ impl Store {
 
     /// The last session of this project.
     pub fn last(&self) -> Option<Entry> {
-        let remembered = self.remembered();
-        if let Some(entry) = remembered.as_ref().filter(|entry| entry.path.is_file()) {
-            return Some(entry.clone());
+        match self.remembered() {
+            Ok(name) => {
+                let entry = Entry::of(self.folder.join(name));
+                let known = entry.filter(|entry| entry.path.is_file());
+                known.or_else(|| self.look_for_last())
+            }
+            // Without a hint there was no session of this project, unless the hints are gone.
+            Err(_) if self.folder.join(HINTS).is_dir() => None,
+            Err(_) => self.look_for_last(),
         }
-        // Without a hint there was no session of this project, unless the hints are gone.
-        if remembered.is_none() && self.folder.join("last").is_dir() {
-            return None;
-        }
+    }
+
+    fn look_for_last(&self) -> Option<Entry> {
         let name = self.project_name();
         let mut entries = self.entries(false).into_iter();
         entries.find(|entry| entry.summary().project == name)
     }
 
-    fn remembered(&self) -> Option<Entry> {
-        let file = open_regular(&self.last_file()).ok()?;
-        let mut name = String::new();
-        file.take(MAX_NAME_BYTES).read_to_string(&mut name).ok()?;
-        let name = name.trim();
-        (!name.contains('/')).then(|| Entry::of(self.folder.join(name)))?
+    /// The name that the hint holds; nothing that could lead out of the folder.
+    fn remembered(&self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        let file = open_regular(&self.last_file())?;
+        file.take(MAX_NAME_BYTES).read_to_end(&mut bytes)?;
+        let name = String::from_utf8_lossy(&bytes).trim().to_owned();
+        Ok(if name.contains('/') {
+            String::new()
+        } else {
+            name
+        })
     }
 
-    /// Remembers a session as the last one of this project. Failing to do so only makes the next start look for it.
+    /// Remembers a session as the last one of this project. Failing to do so, or being killed in the middle of it,
+    /// only makes the next start look for it.
     pub fn remember(&self, entry: &Entry) {
         let write = || -> io::Result<()> {
-            let path = self.last_file();
-            let folder = path.parent().unwrap_or(&self.folder);
-            make_private(folder)?;
+            make_private(&self.folder.join(HINTS))?;
             let name = entry.path.file_name().unwrap_or_default();
-            // Not synced: it is a hint.
-            let file = tempfile::NamedTempFile::new_in(folder)?;
-            fs::write(file.path(), name.as_encoded_bytes())?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(self.last_file())?;
+            file.write_all(name.as_encoded_bytes())
         };
         let _ = write();
     }
 
     fn last_file(&self) -> PathBuf {
         let hash = hash(&self.project);
-        self.folder.join("last").join(&hash[..hash.len().min(32)])
+        self.folder.join(HINTS).join(&hash[..hash.len().min(32)])
     }
 
     /// The session that is meant: the last one of the project, or the one whose id begins so, or that has this title.

@@ -85,9 +85,11 @@ fn the_last_session_is_found_without_its_hint() {
     // The hint leads nowhere, out of the folder, or is gone with all others.
     fs::remove_file(&first.path).unwrap();
     assert_eq!(store.last().as_ref(), Some(&second));
-    fs::write(store.last_file(), "../../../etc/passwd").unwrap();
-    assert_eq!(store.last(), None);
-    fs::write(store.last_file(), "\u{0}\u{ff}").unwrap();
+    for wrong in ["../../../etc/passwd", "", "\u{0}\u{ff}", "second", "."] {
+        fs::write(store.last_file(), wrong).unwrap();
+        assert_eq!(store.last().as_ref(), Some(&second), "{wrong}");
+    }
+    fs::remove_file(store.last_file()).unwrap();
     assert_eq!(store.last(), None);
     fs::remove_dir_all(store.folder().join("last")).unwrap();
     assert_eq!(store.last().as_ref(), Some(&second));

@@ -327,8 +327,9 @@ impl TurnContext<'_> {
                     None => break Event::Interrupted,
                     Some(Some(Ok(StreamEvent::Text(text)))) => {
                         begun = true;
-                        self.calls.frontend.text(&text);
+                        // First kept, then shown: what was seen is never lost.
                         self.journal.text(&text);
+                        self.calls.frontend.text(&text);
                         turn.handle(Event::Text(text));
                     }
                     Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
