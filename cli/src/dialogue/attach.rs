@@ -70,6 +70,9 @@ pub struct Tags {
     calls: u64,
 }
 
+/// A file that cannot be attached, and the sentence that says why.
+type Problem = (String, String);
+
 impl Tag {
     /// How many bytes of it the model gets.
     pub fn bytes(&self) -> usize {
@@ -139,7 +142,7 @@ impl Dialogue {
             .filter(|(before, _)| before == text);
         let excused = excused.map_or_else(Vec::new, |(_, paths)| paths);
         let mut read = std::mem::take(&mut self.tags.read);
-        let mut problems: Vec<(String, String)> = Vec::new();
+        let mut problems: Vec<Problem> = Vec::new();
         let mut paths: Vec<String> = Vec::new();
         let mut words = String::new();
         let mut after = 0;
@@ -219,7 +222,7 @@ impl Dialogue {
         })
     }
 
-    fn back(&mut self, text: &str, problems: Vec<(String, String)>, read: Vec<Tag>) -> Attached {
+    fn back(&mut self, text: &str, problems: Vec<Problem>, read: Vec<Tag>) -> Attached {
         let (paths, sentences) = problems.into_iter().unzip();
         self.tags.excused = Some((text.to_owned(), paths));
         self.tags.read = read;
@@ -232,7 +235,7 @@ impl Dialogue {
         workshop: &Workshop,
         paths: Vec<String>,
         recall: Recall,
-    ) -> Result<(Vec<Tag>, Vec<(String, String)>), CliError> {
+    ) -> Result<(Vec<Tag>, Vec<Problem>), CliError> {
         if paths.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }

@@ -126,7 +126,7 @@ pub(super) fn recognise(status: Option<u16>, code: Option<&str>, text: &str) -> 
         return None;
     }
     // What is not there or not allowed is not made so by a shorter request.
-    if matches!(status, Some(401..=403 | 404)) {
+    if matches!(status, Some(401..=404)) {
         return None;
     }
     Some(sizes(&text))

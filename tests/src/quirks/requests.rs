@@ -9,7 +9,6 @@ fn refusal(status: u16, message: &str) -> Response {
     Response::json(status, &json!({ "error": { "message": message } }))
 }
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn cases() -> Vec<Case> {
     let reply = || Response::reply("Hi there");
     // The refusal, and then the reply to a second request.

@@ -34,9 +34,7 @@ pub(super) fn cases() -> Vec<Case> {
         call("a bare object", CALL),
         call(
             "a bare object with line ends",
-            &format!(
-                "\n{{\n  \"name\": \"read_file\",\n  \"arguments\": {{\n    \"file_path\": \"a.txt\"\n  }}\n}}\n"
-            ),
+            "\n{\n  \"name\": \"read_file\",\n  \"arguments\": {\n    \"file_path\": \"a.txt\"\n  }\n}\n",
         ),
         call(
             "toolname and arguments",

@@ -21,8 +21,10 @@ fn files(environment: &Environment) -> Vec<PathBuf> {
 fn only_id(environment: &Environment) -> String {
     let files = files(environment);
     assert_eq!(files.len(), 1, "{files:?}");
-    let name = files[0].file_name().unwrap().to_str().unwrap();
-    name.split('-').next().unwrap().to_owned()
+    let name = files[0].file_name().and_then(|name| name.to_str());
+    let name = name.expect("a name of letters and digits");
+    let id = name.split('-').next();
+    id.expect("the part before the dash").to_owned()
 }
 
 /// Who said what, as the provider was told.
@@ -37,7 +39,7 @@ fn told(request: &dunlin_tests::Received) -> Vec<(String, String)> {
 
 /// Ends the program as a power cut would: without a chance to do anything.
 fn kill(chat: Chat) {
-    kill_process(chat.terminal.id(), Signal::KILL).unwrap();
+    kill_process(chat.terminal.id(), Signal::KILL).expect("a process to kill");
     drop(chat);
 }
 

@@ -5,12 +5,12 @@
 //! the middle of a reply does no harm.
 //!
 //! - [`line`] decides what a line begins with, as soon as that is certain.
-//! - [`inline`] reads what stands within it; an open mark is held until it is closed or the line ends.
+//! - `inline` reads what stands within it; an open mark is held until it is closed or the line ends.
 //! - [`rows`] lays words out; code is not wrapped and has neither bars nor margins.
-//! - [`table`] waits for the whole table; that is the only thing that is held for longer than a line.
+//! - `table` waits for the whole table; that is the only thing that is held for longer than a line.
 //!
-//! The text must have been through [`Filter`](crate::ui::stream::Filter), and what comes out goes through
-//! [`Guard`](crate::ui::guard::Guard): here nothing is made safe but what becomes other characters by being read.
+//! The text must have been through [`Filter`], and what comes out goes through
+//! `Guard`: here nothing is made safe but what becomes other characters by being read.
 //!
 //! Where looks cannot be shown the marks stay, and the layout is the same.
 
