@@ -137,7 +137,7 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
     };
     fact("window", window_in_words(report));
     let limits = format!(
-        "max_history_tokens {} · max_history_lines {}",
+        "{} tokens, {} lines of conversation",
         grouped(report.max_tokens),
         grouped(report.max_lines)
     );
@@ -167,16 +167,14 @@ fn head(report: &Report, styles: Styles) -> String {
 
 fn window_in_words(report: &Report) -> String {
     let Some(window) = report.window else {
-        return "not known; context_window of the agent can say it".to_owned();
+        return "not known; the agent's context_window can say it".to_owned();
     };
     let tokens = grouped(window.tokens);
     match window.source {
         Source::Server => format!("{tokens} tokens, as the server says"),
         Source::Configured => format!("{tokens} tokens, the agent's context_window"),
-        Source::Refusal => format!("{tokens} tokens, as the server said when it refused more"),
-        Source::RefusedMore => {
-            format!("not known; the server has refused more than {tokens} tokens")
-        }
+        Source::Refusal => format!("{tokens} tokens, as it said when it refused more"),
+        Source::RefusedMore => format!("not known, but less than {tokens} tokens"),
     }
 }
 
@@ -194,11 +192,7 @@ fn not_sent(report: &Report) -> String {
             "result in part",
             "results in part",
         ),
-        count(
-            report.condensed,
-            "message, but a summary of it",
-            "messages, but a summary of them",
-        ),
+        count(report.condensed, "message condensed", "messages condensed"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
@@ -213,7 +207,7 @@ fn share(part: u64, whole: u64) -> u64 {
 /// The rows of `/cost`.
 pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> {
     let row = |name: &str, columns: [String; 4]| {
-        let columns = columns.map(|column| format!("{column:>12}")).concat();
+        let columns = columns.map(|column| format!("{column:>11}")).concat();
         format!("{MARGIN}{name:<12}{columns}")
     };
     let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
@@ -234,19 +228,19 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
     if spent.all.input_tokens == 0 && spent.all_requests > 0 {
         rows.push(format!("{MARGIN}The server does not count tokens."));
     }
-    let about = if spent.all.input_tokens == 0 {
-        "about "
-    } else {
-        ""
+    let about = match spent.all.input_tokens {
+        0 => "about ",
+        _ => "",
     };
-    rows.push(match report.window {
+    let total = grouped(report.total);
+    let next = match report.window {
         Some(window) => {
-            let (total, tokens) = (grouped(report.total), grouped(window.tokens));
-            let share = share(report.total, window.tokens);
-            format!("{MARGIN}The next request carries {about}{total} of {tokens} tokens, {share} % of the window.")
+            let (tokens, share) = (grouped(window.tokens), share(report.total, window.tokens));
+            format!("{about}{total} of {tokens} tokens, {share} % of the window")
         }
-        None => format!("{MARGIN}The next request carries {about}{} tokens; the window is not known.", grouped(report.total)),
-    });
+        None => format!("{about}{total} tokens; the window is not known"),
+    };
+    rows.push(format!("{MARGIN}{:<14}{next}", "the next"));
     rows
 }
 
@@ -359,10 +353,11 @@ mod tests {
     320  read_file
 
   window    8,192 tokens, as the server says
-  limits    max_history_tokens 100,000 · max_history_lines 50,000
+  limits    100,000 tokens, 50,000 lines of conversation
   not sent  4 turns · 12 old results · 1 result in part
   counted   estimated";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
+        assert!(rows.iter().all(|row| row.chars().count() < 60));
     }
 
     #[test]
@@ -374,7 +369,7 @@ mod tests {
         let rows = context_rows(&unknown, &[], window(60));
         assert_eq!(rows[0], "  small\\u{1b}[2J · 5,832 tokens");
         assert!(!rows.iter().any(|row| row.contains("free")));
-        let said = "  window    not known; context_window of the agent can say it";
+        let said = "  window    not known; the agent's context_window can say it";
         assert!(rows.iter().any(|row| row == said), "{rows:#?}");
         let refused = Report {
             window: report().window.map(|window| ReportedWindow {
@@ -384,7 +379,7 @@ mod tests {
             ..report()
         };
         let rows = context_rows(&refused, &[], window(60));
-        let said = "  window    not known; the server has refused more than 8,192 tokens";
+        let said = "  window    not known, but less than 8,192 tokens";
         assert!(rows.iter().any(|row| row == said), "{rows:#?}");
     }
 
@@ -400,10 +395,10 @@ mod tests {
         spent.add(usage, 1);
         let rows = cost_rows(&spent, &report(), Styles::plain());
         let expected = "
-                  requests   tokens in      cached  tokens out
-  last turn              1      12,345       8,000         512
-  dialogue               4      24,690      16,000       1,024
-  The next request carries 5,832 of 8,192 tokens, 71 % of the window.";
+                 requests  tokens in     cached tokens out
+  last turn             1     12,345      8,000        512
+  dialogue              4     24,690     16,000      1,024
+  the next      5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all_requests: 1,
