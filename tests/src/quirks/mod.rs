@@ -1,7 +1,7 @@
 //! What servers and models do that no protocol says, case by case.
 //!
 //! A [`Case`] is what a server answers, byte for byte, and what has to come of it: what `dunlin ask` prints, which
-//! calls run, how many requests there are, how it ends. The cases are data; [`run`] plays them against
+//! calls run, how many requests there are, how it ends. The cases are data; `run` plays them against
 //! Dunlin, as they are or with every answer cut at random places. Their names say what is odd.
 
 mod calls;
