@@ -31,10 +31,15 @@ pub struct Layout {
     shows_marks: bool,
 }
 
+/// The widest table, in columns. Each row is laid out over all of them, however little stands in it, so that
+/// without a limit a few bytes of a reply could fill the screen for ever.
+const MAX_COLUMNS: usize = 64;
+
 /// Whether a line is the second one of a table: dashes between bars, with a colon where text is aligned.
 pub fn is_delimiter(line: &str) -> bool {
     let cells = line.trim().trim_matches('|').split('|');
     line.contains('-')
+        && cells.clone().count() <= MAX_COLUMNS
         && cells.into_iter().all(|cell| {
             let dashes = cell.trim().trim_start_matches(':').trim_end_matches(':');
             !dashes.is_empty() && dashes.chars().all(|c| c == '-')
@@ -153,7 +158,9 @@ impl Layout {
     /// One line for each cell, under the name of its column.
     fn list(&self, cells: &[Cell]) -> Vec<Vec<Bit>> {
         let mut rows: Vec<Vec<Bit>> = Vec::new();
-        for (index, cell) in cells.iter().enumerate() {
+        // A cell with nothing in it says nothing.
+        let cells = cells.iter().enumerate();
+        for (index, cell) in cells.filter(|(_, cell)| !cell.is_empty()) {
             let mut bits: Vec<Bit> = Vec::new();
             if let Some(head) = self.head.get(index) {
                 let head = head.iter();
@@ -401,5 +408,7 @@ mod tests {
         ] {
             assert_eq!(is_delimiter(line), expected, "{line}");
         }
+        assert!(is_delimiter(&"|-".repeat(MAX_COLUMNS)));
+        assert!(!is_delimiter(&"|-".repeat(MAX_COLUMNS + 1)));
     }
 }
