@@ -27,6 +27,13 @@ use reader::{Reader, Verdict};
 /// thousand lines.
 const MAX_HELD_BYTES: usize = 1024 * 1024;
 
+/// How many beginnings may come to nothing before nothing is looked for any more. Each was read again from its
+/// start; a reply has as many as it has blocks of code.
+const MAX_REFUSED: usize = 256;
+
+/// How much is taken at once, so that it makes no difference whether a server sends a book in one piece.
+const SLICE_BYTES: usize = 4 * 1024;
+
 /// The longest white space at the start of a reply that is held back, in bytes.
 const MAX_BLANK_BYTES: usize = 4096;
 
@@ -69,6 +76,8 @@ pub(super) struct TextCalls {
     code: Code,
     /// Whether anything but white space was let through.
     spoken: bool,
+    /// How many beginnings came to nothing.
+    refused: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +103,19 @@ impl TextCalls {
             tools,
             code: Code::default(),
             spoken: false,
+            refused: 0,
         }
     }
 
     /// Takes the next piece, and adds to `out` what is text for sure.
     pub(super) fn text(&mut self, piece: &str, out: &mut String) {
-        self.held.push_str(piece);
-        while self.advance(false, out) {}
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let (slice, behind) = rest.split_at(rest.floor_char_boundary(SLICE_BYTES));
+            self.held.push_str(slice);
+            while self.advance(false, out) {}
+            rest = behind;
+        }
     }
 
     /// Looks for nothing any more: there are calls of the protocol.
@@ -113,7 +128,10 @@ impl TextCalls {
     pub(super) fn begin_anew(&mut self, out: &mut String) {
         out.push_str(&std::mem::take(&mut self.held));
         if self.state != State::Off {
-            *self = TextCalls::new(Arc::clone(&self.tools));
+            *self = TextCalls {
+                refused: self.refused,
+                ..TextCalls::new(Arc::clone(&self.tools))
+            };
         }
     }
 
@@ -145,18 +163,23 @@ impl TextCalls {
                 if !last && self.held.len() < look_at {
                     return false;
                 }
+                if self.held.len() > MAX_HELD_BYTES {
+                    self.state = State::Off;
+                    return true;
+                }
                 match self.read(last) {
+                    Verdict::Wrong(_) if self.refused == MAX_REFUSED => {
+                        self.state = State::Off;
+                        true
+                    }
                     Verdict::Wrong(at) => {
+                        self.refused += 1;
                         // Goes on behind the place where it went wrong; what lies before was read as the
                         // beginning of a call, and no other one begins in it.
                         let first = self.held.chars().next().map_or(0, char::len_utf8);
                         let end = self.held.ceil_char_boundary(at.max(first));
                         self.state = State::Text;
                         self.let_through(end, out);
-                        true
-                    }
-                    _ if self.held.len() > MAX_HELD_BYTES => {
-                        self.state = State::Off;
                         true
                     }
                     // Looking at all of it with every piece would take time by the square of its length.

@@ -353,3 +353,12 @@ const WORDS: [&str; 40] = [
     "</arg_value>",
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
 ];
+
+#[test]
+fn beginnings_that_come_to_nothing_are_not_read_for_ever() {
+    let beginnings = "<function=read_file><parameter=a>".repeat(4 * MAX_REFUSED);
+    let message = beginnings + "</parameter></function>";
+    assert_eq!(read(&[&message], true), message);
+    let long = format!("<tool_call>{}", "x".repeat(2 * MAX_HELD_BYTES));
+    assert_eq!(read(&[&long], true), long);
+}
