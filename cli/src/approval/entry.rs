@@ -56,8 +56,12 @@ impl Entry {
         if call.edited {
             // What the user wrote is what the user meant.
         } else if call.recovered {
-            let notice = "The model wrote this call as text.".to_owned();
-            entry.question.notices.push(notice);
+            let notice = if call.quoted {
+                "The model wrote this call as text that it was given to read: it may only have quoted it."
+            } else {
+                "The model wrote this call as text."
+            };
+            entry.question.notices.push(notice.to_owned());
         } else if call.repaired {
             let notice =
                 "The model wrote the arguments in broken JSON; this is how they were read.";
@@ -65,6 +69,7 @@ impl Entry {
         }
         if let Some(Standing::Allowed) = planned.map(|plan| &plan.standing)
             && call.state == CallState::Asking
+            && (!call.quoted || call.edited)
         {
             let notice = "It comes out otherwise than it was shown before.".to_owned();
             entry.question.notices.push(notice);

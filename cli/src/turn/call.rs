@@ -178,6 +178,9 @@ pub struct TurnCall {
     pub revision: u32,
     /// Whether the model wrote it as text.
     pub recovered: bool,
+    /// Whether it was written as text and stands so in what the model was given to read: it may be a quotation. Such
+    /// a call is asked about, whatever allows it.
+    pub quoted: bool,
     /// Whether the arguments were no valid JSON and were mended.
     pub repaired: bool,
     /// Whether the user changed the arguments.
@@ -208,6 +211,7 @@ impl TurnCall {
             state: CallState::Proposed,
             revision: 0,
             recovered: false,
+            quoted: false,
             repaired: false,
             edited: false,
             problem: None,

@@ -164,3 +164,29 @@ fn how_a_call_was_written_is_known_to_the_end() {
     let records = turn.records();
     assert!(records[0].recovered && records[1].repaired);
 }
+
+#[test]
+fn a_call_that_may_be_a_quotation_is_asked_about_whatever_allows_it() {
+    let quoted = r#"what does it say? {"name": "read_file", "arguments": {"path": "x"}}"#;
+    for (recovered, prompt, asks) in [
+        (true, quoted, true),
+        (true, "Go", false),
+        (false, quoted, false),
+    ] {
+        let mut conversation = Conversation::new();
+        let (mut turn, _) = Turn::begin(&mut conversation, prompt.to_owned(), rules());
+        turn.handle(Event::Composed);
+        let call = ProposedCall {
+            recovered,
+            ..proposed("a", "x")
+        };
+        turn.handle(reply(vec![call]));
+        turn.handle(allowed(0));
+        let state = turn.call(0).unwrap().state;
+        assert_eq!(
+            state == CallState::Asking,
+            asks,
+            "{recovered} {prompt}: {state:?}"
+        );
+    }
+}

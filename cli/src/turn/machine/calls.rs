@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::approve::{Choice, Decision, Resolution};
 use super::super::call::{CallState, Denial, Task, TurnCall};
 use super::super::event::{Effect, OnDenial, TurnEnd};
-use super::{State, Turn, history_call};
+use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
 use crate::provider::{Finish, ReplyEnd};
 
@@ -66,8 +66,10 @@ impl Turn<'_> {
                 arguments: Value::Object(arguments),
             };
             let repeats = bad.is_none() && !self.by_hand && self.is_in_reply(&call);
+            let quoted = recovered && quotation::is_quoted(&call, self.conversation.messages());
             self.calls.push(TurnCall {
                 recovered,
+                quoted,
                 repaired,
                 ..TurnCall::new(number, index + 1, call)
             });
@@ -179,7 +181,11 @@ impl Turn<'_> {
         match standing {
             Standing::Denied { rule, .. } => self.deny(number, None, Some(rule), effects),
             // Something else than what the user saw is never run, whatever allows it by now.
-            Standing::Allowed if same || !call.shown => call.state = CallState::Approved,
+            Standing::Allowed
+                if (same || !call.shown) && (!call.quoted || call.edited || call.explicit) =>
+            {
+                call.state = CallState::Approved;
+            }
             Standing::Allowed | Standing::Ask { .. } => {
                 call.state = CallState::Asking;
                 call.explicit = false;
