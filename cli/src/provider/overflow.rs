@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 
+use super::window::{LARGEST, SMALLEST};
+
 /// A request did not fit into the model's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overflow {
@@ -156,6 +158,7 @@ fn sizes(text: &str) -> Overflow {
             })
             .map(|number| number.value)
     });
+    let window = window.filter(|tokens| (SMALLEST..=LARGEST).contains(tokens));
     let needed = field("n_prompt_tokens").or_else(|| {
         let window = window?;
         let larger = numbers.iter().find(|number| number.value > window);
@@ -174,7 +177,7 @@ struct Number {
 /// The whole numbers of a text that can be counts of tokens: from three digits on, with or without commas
 /// between the thousands.
 fn numbers(text: &str) -> Vec<Number> {
-    const SMALLEST: u64 = 100;
+    const FEWEST: u64 = 100;
     let bytes = text.as_bytes();
     let is_word = |at: usize| {
         bytes
@@ -204,7 +207,7 @@ fn numbers(text: &str) -> Vec<Number> {
             at += 1;
         }
         // Part of a name or of a version is no count.
-        let value = digits.parse().ok().filter(|value| *value >= SMALLEST);
+        let value = digits.parse().ok().filter(|value| *value >= FEWEST);
         if let Some(value) = value.filter(|_| !is_word(at)) {
             numbers.push(Number {
                 value,

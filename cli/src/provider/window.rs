@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 
 /// The smallest window that is believed, in tokens. Less is a mistake, or a limit of something else.
-const SMALLEST: u64 = 256;
+pub(super) const SMALLEST: u64 = 256;
 
 /// The largest window that is believed, in tokens: ten times the largest there is.
-const LARGEST: u64 = 100_000_000;
+pub(super) const LARGEST: u64 = 100_000_000;
 
 /// How often a server is asked in one dialogue: again only where the reply was over before the answer came.
 const MAX_LOOK_UPS: u32 = 3;
