@@ -49,6 +49,15 @@ pub fn cost(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
     }
 }
 
+/// Prints below the history what of it is not sent.
+pub fn not_sent_of(workshop: &Workshop, dialogue: Option<&Dialogue>) {
+    let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(workshop)));
+    if let Some(not_sent) = not_sent.filter(|text| !text.is_empty()) {
+        let (ui, text) = (&workshop.ui, format!("{MARGIN}not sent: {not_sent}"));
+        ui.data(&ui.styles().paint(Label::Quiet, &text));
+    }
+}
+
 /// Has the model sum up what was said before the last turn.
 pub fn condense(workshop: &Workshop, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
     match dialogue {
@@ -88,7 +97,8 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
         .unwrap_or(1)
         .max(5);
     let mut bar = |name: &str, tokens: u64, label: Label, mark: &str| {
-        let length = (tokens * BAR_COLUMNS).div_ceil(whole) as usize;
+        let length = u128::from(tokens) * u128::from(BAR_COLUMNS);
+        let length = length.div_ceil(u128::from(whole)) as usize;
         let bar = styles.paint(label, &mark.repeat(length));
         push(format!(
             "{MARGIN}{name:<NAME_COLUMNS$}{:>width$}  {bar}",
@@ -200,7 +210,7 @@ fn not_sent(report: &Report) -> String {
 
 /// In percent, rounded; more than nothing is at least 1.
 fn share(part: u64, whole: u64) -> u64 {
-    let share = (part.saturating_mul(100) + whole / 2) / whole.max(1);
+    let share = part.saturating_mul(100).saturating_add(whole / 2) / whole.max(1);
     if part > 0 { share.max(1) } else { 0 }
 }
 

@@ -338,6 +338,9 @@ pub fn run(
         _ => {
             let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
             look(workshop, messages, &[], slash, rest)?;
+            if slash == Slash::History {
+                budget::not_sent_of(workshop, dialogue.as_ref());
+            }
         }
     }
     Ok(Next::Prompt)

@@ -307,6 +307,11 @@ fn condensing_can_be_interrupted_and_done_by_hand() {
     // A resumed session goes on with the summary.
     let mut chat = Chat::of(environment.terminal(["--resume"]));
     chat.turn("four");
+    let history = chat.turn("/history");
+    assert!(
+        history.contains("  not sent: 1 turn · 2 messages condensed"),
+        "{history:?}"
+    );
     chat.leave();
     let resumed = provider.wait_for_request(5);
     assert!(resumed.messages().starts_with(said.messages()));
