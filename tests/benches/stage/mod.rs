@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use dunlin_tests::Environment;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// What programs ask a terminal, and what a usual one answers: where its cursor is, and what it can do.
 /// Some wait for the answer before they show anything.
@@ -143,8 +145,14 @@ pub struct Used {
 /// Watches a process until it ends, and says what it and those it started have used. `None`: it did not
 /// end in time.
 pub fn watch(stage: &Stage, patience: Duration) -> Option<Used> {
-    /// How often is looked. What happens after the last look is missed.
-    const PAUSE: Duration = Duration::from_millis(5);
+    /// How often is looked, in nanoseconds. What happens after the last look is missed.
+    const PAUSE: i64 = 5_000_000;
+    let pause = Timespec {
+        tv_sec: 0,
+        tv_nsec: PAUSE,
+    };
+    let process = Pid::from_raw(i32::try_from(stage.id()).ok()?)?;
+    let process = pidfd_open(process, PidfdFlags::empty()).ok()?;
     let mut used = Used::default();
     while stage.start.elapsed() < patience {
         let mut now = Used::default();
@@ -154,7 +162,9 @@ pub fn watch(stage: &Stage, patience: Duration) -> Option<Used> {
         // Those that ended are in the count of whoever waited for them, so the sum never falls by much.
         used.cpu_ticks = used.cpu_ticks.max(now.cpu_ticks);
         used.peak_kib = used.peak_kib.max(now.peak_kib);
-        std::thread::sleep(PAUSE);
+        // Its end is noticed when it comes, not at the next look.
+        let mut ended = [PollFd::new(&process, PollFlags::IN)];
+        let _ = poll(&mut ended, Some(&pause));
     }
     None
 }
