@@ -1,0 +1,79 @@
+//! What can go wrong with a model, sorted by who can do something about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a model cannot be used. No text of the file is quoted unescaped by whoever shows these: it is
+/// foreign.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file is not there, or cannot be read.
+    #[error("cannot read the model {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{} is no GGUF model", path.display())]
+    NotAModel {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file contradicts itself, or ends early.
+    #[error("the model {} is damaged: {problem}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file may well be whole, but this engine does not know what to do with it.
+    #[error("the model {} cannot be run here: {problem}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What is not known.
+        problem: String,
+    },
+    /// The machine is too small, or too busy.
+    #[error(
+        "the model {} needs about {} MB of memory, and {} MB are free",
+        path.display(),
+        needed / 1_000_000,
+        available / 1_000_000
+    )]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        available: u64,
+    },
+    /// The caller wanted no more of it.
+    #[error("loading was stopped")]
+    Stopped,
+}
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// The model's template refuses the conversation.
+    #[error("the model's chat template cannot be used: {0}")]
+    Template(String),
+    /// The conversation does not fit.
+    #[error("the conversation has {tokens} tokens, and the model's window is {window}")]
+    TooLong {
+        /// What the conversation takes.
+        tokens: usize,
+        /// What there is for it and the reply together.
+        window: usize,
+    },
+    /// Computing failed.
+    #[error("the model cannot compute: {0}")]
+    Engine(String),
+}
