@@ -256,6 +256,10 @@ impl Ledger {
         let (room, limit) = self.room(occasion, fixed);
         let lines = Limit::Lines(occasion.limits.max_lines);
         let before = self.cuts.total(messages, &costs);
+        // Exact counts are for those who need them.
+        if before.tokens > room.tokens / 2 {
+            self.measure.sharpen();
+        }
         let cuts = cuts::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
             tokens: self.measure.real(error.needs.tokens),
             lines: error.needs.lines,
@@ -419,10 +423,11 @@ impl Ledger {
         if known < self.entries.len() {
             self.truncate(known);
         }
+        let is_sharper = self.measure.is_sharper();
         let measure = &self.measure;
         let cost =
             |message: &Message| Cost::of(message, echoes_reasoning, |text| measure.count(text));
-        if echoes_reasoning != self.echoes_reasoning {
+        if is_sharper || echoes_reasoning != self.echoes_reasoning {
             self.echoes_reasoning = echoes_reasoning;
             for (entry, message) in self.entries.iter_mut().zip(messages) {
                 entry.cost = cost(message);

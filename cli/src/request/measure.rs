@@ -1,16 +1,20 @@
 //! Counts tokens as the model at hand would, as far as that can be known.
 //!
-//! The estimate leaves out what a server puts between messages, and it errs: the server's count of a request is set
-//! beside ours, and what is between them is taken into account from then on.
+//! The model's own vocabulary counts best, where it came with the program; the estimate serves for all others, and
+//! until the vocabulary is unfolded. Both leave out what a server puts between messages, and the estimate errs: the
+//! server's count of a request is set beside ours, and what is between them is taken into account from then on.
 
 use dunlin_host::Tool;
 
-use crate::tokens;
+use crate::tokens::{self, Vocabulary};
 
 /// How is counted for one model.
 #[derive(Debug, Clone)]
 pub struct Measure {
     model: String,
+    vocabulary: Option<Vocabulary>,
+    /// Whether the vocabulary counts; it may have been unfolded since, which [`Measure::is_sharper`] notices once.
+    is_exact: bool,
     /// Their tokens for a thousand of ours.
     per_mille: u64,
     /// Whether the server has ever said a number.
@@ -23,6 +27,8 @@ impl Default for Measure {
     fn default() -> Measure {
         Measure {
             model: String::new(),
+            vocabulary: None,
+            is_exact: false,
             per_mille: 1000,
             is_calibrated: false,
             sent: 0,
@@ -46,14 +52,37 @@ impl Measure {
         let is_another = !self.model.is_empty();
         *self = Measure {
             model: model.to_owned(),
+            vocabulary: Vocabulary::of(model),
             ..Measure::default()
         };
         is_another
     }
 
+    /// Begins to unfold the model's vocabulary, if there is one.
+    pub fn sharpen(&self) {
+        if let Some(vocabulary) = self.vocabulary {
+            vocabulary.unfold_beside();
+        }
+    }
+
+    /// Whether the vocabulary counts from now on and did not before: what was counted has to be counted anew.
+    pub fn is_sharper(&mut self) -> bool {
+        let is_exact = self.vocabulary.is_some_and(Vocabulary::is_unfolded);
+        if is_exact == self.is_exact {
+            return false;
+        }
+        self.is_exact = is_exact;
+        self.per_mille = 1000;
+        self.is_calibrated = false;
+        true
+    }
+
     /// How a text comes out in our own counts.
     pub fn count(&self, text: &str) -> u64 {
-        tokens::estimate(text)
+        let exact = self.vocabulary.filter(|_| self.is_exact);
+        exact
+            .and_then(|vocabulary| vocabulary.count(text))
+            .unwrap_or_else(|| tokens::estimate(text))
     }
 
     /// What the declaration of a tool comes to, in our own counts.
@@ -106,10 +135,14 @@ impl Measure {
     }
 
     /// How is counted, for people.
-    pub fn about(&self) -> &'static str {
+    pub fn about(&self) -> String {
+        let how = match self.vocabulary.filter(|_| self.is_exact) {
+            Some(vocabulary) => format!("counted with the vocabulary {}", vocabulary.name()),
+            None => "estimated".to_owned(),
+        };
         match self.is_calibrated {
-            true => "estimated, set right by the server's own count",
-            false => "estimated",
+            true => format!("{how}, set right by the server's own count"),
+            false => how,
         }
     }
 }
@@ -154,5 +187,18 @@ mod tests {
         assert!(measure.is_for("other"));
         assert_eq!(measure.real(1000), 1000);
         assert_eq!(measure.about(), "estimated");
+    }
+
+    #[test]
+    fn a_vocabulary_is_used_once_it_is_there() {
+        let mut measure = Measure::default();
+        measure.is_for("llama3.2");
+        let text = "3f786850e387550fdab836ed7e6dc881de23001b";
+        assert_eq!(measure.count(text), tokens::estimate(text));
+        assert!(Vocabulary::Llama3.unfold());
+        assert!(measure.is_sharper());
+        assert!(!measure.is_sharper());
+        assert_eq!(measure.count(text), 20);
+        assert_eq!(measure.about(), "counted with the vocabulary Llama 3");
     }
 }

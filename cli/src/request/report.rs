@@ -191,7 +191,7 @@ impl Ledger {
                 .condensed
                 .as_ref()
                 .map_or(0, |condensed| condensed.through),
-            counted: measure.about().to_owned(),
+            counted: measure.about(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Counting tokens: what a text comes to for a model.
 
 mod estimate;
+mod exact;
 
 pub use estimate::estimate;
+pub use exact::Vocabulary;
 
 /// A number with its thousands set apart, for people.
 pub fn grouped(number: u64) -> String {
