@@ -332,7 +332,7 @@ pub struct AuditArgs {
 }
 
 /// What can be done with the configuration.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum ConfigCommand {
     /// Print the path of the configuration file
     Path,
@@ -344,6 +344,24 @@ pub enum ConfigCommand {
     Trust,
     /// Trust the project's configuration no longer
     Untrust,
+    /// Put a key into the system's keyring, or take it out
+    #[command(subcommand, arg_required_else_help = true)]
+    Key(KeyCommand),
+}
+
+/// What can be done with keys.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KeyCommand {
+    /// Store a key, typed unseen or piped in
+    Set {
+        /// Its name in the configuration
+        name: String,
+    },
+    /// Delete a key
+    Delete {
+        /// Its name in the configuration
+        name: String,
+    },
 }
 
 /// Arguments of `completions`.

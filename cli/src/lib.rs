@@ -9,6 +9,7 @@ pub mod dialogue;
 pub mod discover;
 pub mod editor;
 pub mod error;
+pub mod keyring;
 pub mod mentions;
 pub mod message;
 pub mod provider;

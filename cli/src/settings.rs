@@ -19,6 +19,7 @@ use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Load
 use crate::config::paths::{Folders, NoHome, find_project};
 use crate::config::project::{self, ProjectFile};
 use crate::config::trust::{self, Trust};
+use crate::keyring::{self, KeyringError};
 use crate::request::HistoryLimits;
 use crate::secret::Secret;
 
@@ -174,6 +175,14 @@ pub enum SettingsError {
         /// The variable.
         variable: String,
     },
+    /// The keyring that should hold a key does not have it.
+    #[error("cannot read the key {key:?} from the system's keyring")]
+    Keyring {
+        /// The key's name in the configuration.
+        key: String,
+        /// Why.
+        source: KeyringError,
+    },
     /// The file that should hold a key cannot be read.
     #[error("cannot read the key {key:?} from {}", path.display())]
     KeyFile {
@@ -201,6 +210,12 @@ impl SettingsError {
             SettingsError::KeyVariable { variable, .. } => {
                 Some(format!("export {variable}=… and try again"))
             }
+            SettingsError::Keyring { key, source } => Some(match source {
+                KeyringError::NoEntry { .. } => {
+                    format!("dunlin config key set {key} puts it there; env = or file = work, too")
+                }
+                _ => "see that it is unlocked, or give the key by env = or file =".to_owned(),
+            }),
             _ => None,
         }
     }
@@ -382,8 +397,9 @@ impl Settings {
         typed.map(|path| self.folders.resolve(path, &self.project))
     }
 
-    /// Reads a key of the configuration.
-    fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
+    /// Reads a key of the configuration, with a warning about it, if there is one. May wait for the user to unlock
+    /// the keyring.
+    pub fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
         let entry = self.keys.get(name).map(|key| &key.value);
         if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
             let path = self.folders.resolve(file, &self.folders.config);
@@ -397,6 +413,15 @@ impl Settings {
                 format!("others may read the key file {short}; chmod 600 {short} closes it")
             });
             return Ok((Secret::new(name, value), warning));
+        }
+        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
+            return match keyring::get(account) {
+                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
+                Err(source) => Err(SettingsError::Keyring {
+                    key: name.to_owned(),
+                    source,
+                }),
+            };
         }
         let variable = entry
             .and_then(|entry| entry.env.as_deref())

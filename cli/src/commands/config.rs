@@ -1,7 +1,7 @@
 //! `dunlin config`: where the configuration is, what it comes to, and whether it is valid.
 
 use crate::args::{ConfigCommand, Global};
-use crate::commands::trust;
+use crate::commands::{keys, trust};
 use crate::config::env::Environment;
 use crate::config::file::ApiName;
 use crate::config::paths::Folders;
@@ -29,6 +29,7 @@ pub fn run(
         }
     }
     match command {
+        ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
         ConfigCommand::Check => check(ui, &settings)?,
         ConfigCommand::Trust => trust::give(ui, &settings)?,
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
@@ -125,10 +126,12 @@ fn show(ui: &Ui, settings: &Settings) {
         &write.origin,
     );
     for (name, key) in &settings.keys {
-        let (what, value) = match (&key.value.env, &key.value.file) {
-            (Some(variable), _) => ("env", variable),
-            (None, Some(file)) => ("file", file),
-            (None, None) => continue,
+        let key_entry = &key.value;
+        let (what, value) = match (&key_entry.env, &key_entry.file, &key_entry.keyring) {
+            (Some(variable), ..) => ("env", variable),
+            (None, Some(file), _) => ("file", file),
+            (None, None, Some(account)) => ("keyring", account),
+            (None, None, None) => continue,
         };
         row(&format!("keys.{name}.{what}"), quoted(value), &key.origin);
     }

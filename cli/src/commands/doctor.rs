@@ -95,6 +95,7 @@ pub fn run(
             configuration(&mut report, &workshop.settings);
             folders(&mut report, &workshop.settings);
             permissions(&mut report, &workshop);
+            keys(&mut report, &workshop.settings);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
             tools(&mut report, &workshop);
             commands(&mut report, &workshop);
@@ -229,6 +230,28 @@ fn permissions(report: &mut Report<'_>, workshop: &Workshop) {
         (Err(error), _) => {
             report.line(Verdict::Bad, "permissions", &error.in_one_line());
             report.way_out(&format!("correct {short}, or move it away to begin anew"));
+        }
+    }
+}
+
+/// Whether the keys are where the configuration says; that of the agent in use is said with the agent.
+fn keys(report: &mut Report<'_>, settings: &Settings) {
+    let in_use = settings.agent_entry().ok();
+    let in_use = in_use.and_then(|(_, entry)| entry.api_key.as_deref());
+    for (name, key) in &settings.keys {
+        let found = settings.read_key(name);
+        let place = match (&key.value.env, &key.value.file, &key.value.keyring) {
+            (Some(variable), ..) => format!("${variable}"),
+            (_, Some(file), _) => file.clone(),
+            (_, _, Some(account)) => format!("{account} in the system's keyring"),
+            (None, None, None) => continue,
+        };
+        match found {
+            Ok(_) => report.line(Verdict::Good, "key", &format!("{name}: found, {place}")),
+            Err(_) if in_use == Some(name) => {}
+            Err(error) => {
+                report.line(Verdict::Note, "key", &super::tools::with_causes(&error));
+            }
         }
     }
 }

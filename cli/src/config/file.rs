@@ -92,7 +92,7 @@ pub struct Commands {
     pub write: Option<Spanned<Vec<String>>>,
 }
 
-/// `[keys.NAME]`: exactly one of the two.
+/// `[keys.NAME]`: exactly one of the three.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyEntry {
@@ -100,6 +100,8 @@ pub struct KeyEntry {
     pub env: Option<String>,
     /// A file whose first line is the key; relative to the configuration folder.
     pub file: Option<String>,
+    /// A name in the system's keyring.
+    pub keyring: Option<String>,
 }
 
 /// `[agents.NAME]`, as far as a file says it. The user's file says all that an agent needs; a project's may
@@ -400,8 +402,10 @@ impl Loaded {
             }
         }
         for (name, key) in &self.file.keys {
-            if key.get_ref().env.is_some() == key.get_ref().file.is_some() {
-                return Err(self.error_of(key, format!("[keys.{name}] needs one of env and file")));
+            let KeyEntry { env, file, keyring } = key.get_ref();
+            if [env, file, keyring].into_iter().flatten().count() != 1 {
+                let problem = format!("[keys.{name}] needs one of env, file and keyring");
+                return Err(self.error_of(key, problem));
             }
         }
         for (name, agent) in &self.file.agents {
@@ -570,9 +574,10 @@ mod tests {
             "[mcp.servers.x]\ncommand = \"npx\"",
             "config.toml:1: \"mcp\" is not supported by this version",
         );
+        check("[keys.k]\nkeyring = \"x\"", "valid");
         check(
-            "[keys.k]\nkeyring = \"x\"",
-            "config.toml:2: \"keys.k.keyring\" is not supported by this version",
+            "[keys.k]\nkeyring = \"x\"\nenv = \"X\"",
+            "config.toml:1: [keys.k] needs one of env, file and keyring",
         );
         check(
             "[agents.a]\nkind = \"app\"",
@@ -596,7 +601,7 @@ mod tests {
         );
         check(
             "[keys.k]\n",
-            "config.toml:1: [keys.k] needs one of env and file",
+            "config.toml:1: [keys.k] needs one of env, file and keyring",
         );
         check(
             "on_denial = \"go\"",

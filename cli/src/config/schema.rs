@@ -62,7 +62,7 @@ const COMMANDS: &[Key] = &[key("network", Shape::Value), key("write", Shape::Val
 const KEY: &[Key] = &[
     key("env", Shape::Value),
     key("file", Shape::Value),
-    key("keyring", Shape::Later),
+    key("keyring", Shape::Value),
 ];
 
 const AGENT: &[Key] = &[

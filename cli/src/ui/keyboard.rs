@@ -3,18 +3,24 @@
 //! During a turn nobody reads lines, and [`Ui::escape`] listens: what is typed is taken out of the terminal as it
 //! comes and kept, and Esc ends the turn. Whoever reads a line meanwhile has the keyboard alone.
 
+use std::borrow::Cow;
 use std::future::pending;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use rustyline::config::Configurer;
+use rustyline::completion::Completer;
+use rustyline::config::{ColorMode, Configurer};
 use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::{Config, Editor};
+use rustyline::validate::Validator;
+use rustyline::{Config, Editor, Helper};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use unicode_width::UnicodeWidthStr;
 
 use super::style::{Label, Styles};
 use super::{Sink, Typed, Ui, color_mode, lock, terminal};
@@ -63,6 +69,14 @@ impl Ui {
     pub fn plain_line(&self, prompt: &str) -> Typed {
         let _keyboard = self.hold_keyboard();
         read_line(prompt, self.styles)
+    }
+
+    /// Reads a line outside a turn without showing it.
+    pub fn hidden_line(&self, prompt: &str) -> Typed {
+        let _keyboard = self.hold_keyboard();
+        // Where there is no line editor, the terminal itself would show it.
+        let _unseen = self.dumb.then(terminal::TurnMode::unseen);
+        read_with(prompt, self.styles, Some(Hidden))
     }
 
     /// Lets somebody else read the keyboard, with nobody beside them.
@@ -198,14 +212,50 @@ impl Drop for Keyboard<'_> {
 
 /// Reads one line with an editor of its own, which knows nothing of what was typed before.
 fn read_line(prompt: &str, styles: Styles) -> Typed {
+    read_with::<()>(prompt, styles, None)
+}
+
+fn read_with<H: Helper>(prompt: &str, styles: Styles, helper: Option<H>) -> Typed {
     let styled = styles.paint(Label::Prompt, prompt);
     let mut config = Config::builder().auto_add_history(false).build();
-    config.set_color_mode(color_mode(styles));
-    let editor = Editor::<(), MemHistory>::with_history(config, MemHistory::new());
-    let read = editor.and_then(|mut editor| editor.readline(&(prompt.to_owned(), styled)));
+    config.set_color_mode(match helper.is_some() {
+        // What hides the line is a way to paint it.
+        true => ColorMode::Forced,
+        false => color_mode(styles),
+    });
+    let editor = Editor::<H, MemHistory>::with_history(config, MemHistory::new());
+    let read = editor.and_then(|mut editor| {
+        editor.set_helper(helper);
+        editor.readline(&(prompt.to_owned(), styled))
+    });
     match read {
         Ok(line) => Typed::Line(line),
         Err(ReadlineError::Interrupted) => Typed::Interrupted,
         Err(_) => Typed::End,
+    }
+}
+
+/// Paints a line as spaces.
+struct Hidden;
+
+impl Helper for Hidden {}
+
+impl Completer for Hidden {
+    type Candidate = String;
+}
+
+impl Hinter for Hidden {
+    type Hint = String;
+}
+
+impl Validator for Hidden {}
+
+impl Highlighter for Hidden {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        Cow::Owned(" ".repeat(line.width()))
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+        true
     }
 }

@@ -94,11 +94,21 @@ impl TurnMode {
     /// Line editing and echo by the terminal itself, for the one that cannot move its cursor: there a
     /// question within a turn is answered like this.
     pub fn lines() -> Option<TurnMode> {
+        TurnMode::with(|modes| modes.insert(LocalModes::ECHO | LocalModes::ICANON))
+    }
+
+    /// The same without echo, for a line that nobody may see.
+    pub fn unseen() -> Option<TurnMode> {
+        TurnMode::with(|modes| {
+            modes.insert(LocalModes::ICANON);
+            modes.remove(LocalModes::ECHO);
+        })
+    }
+
+    fn with(change: impl FnOnce(&mut LocalModes)) -> Option<TurnMode> {
         let before = termios::tcgetattr(io::stdin()).ok()?;
         let mut during = before.clone();
-        during
-            .local_modes
-            .insert(LocalModes::ECHO | LocalModes::ICANON);
+        change(&mut during.local_modes);
         termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
         Some(TurnMode { before })
     }

@@ -14,6 +14,7 @@ mod failures;
 mod first_run;
 mod hardship;
 mod interruption;
+mod keys;
 mod limits;
 mod mentions;
 mod ollama;

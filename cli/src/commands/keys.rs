@@ -1,0 +1,95 @@
+//! `dunlin config key`: keys in the system's keyring.
+
+use std::io::{self, BufRead, Read};
+
+use dunlin_host::display::escape;
+
+use crate::args::KeyCommand;
+use crate::error::{CliError, Exit};
+use crate::keyring;
+use crate::settings::Settings;
+use crate::ui::style::Label;
+use crate::ui::{Typed, Ui};
+
+/// The longest key, in bytes. Keys have some hundred; more is something else.
+const MAX_KEY_BYTES: u64 = 16 * 1024;
+
+/// There is no key in what was typed or piped in.
+#[derive(Debug, thiserror::Error)]
+enum NoKey {
+    #[error("no key was given: its line is empty")]
+    Empty,
+    #[error("cannot read the key from standard input")]
+    Read(#[source] io::Error),
+    #[error("the key has characters that no header can carry")]
+    Unfit,
+}
+
+/// Runs one of the commands.
+pub fn run(ui: &Ui, settings: &Settings, command: &KeyCommand) -> Result<Exit, CliError> {
+    let (KeyCommand::Set { name } | KeyCommand::Delete { name }) = command;
+    let account = settings
+        .keys
+        .get(name)
+        .and_then(|key| key.value.keyring.as_deref())
+        .unwrap_or(name);
+    if let KeyCommand::Delete { .. } = command {
+        keyring::delete(account).map_err(CliError::failed)?;
+        ui.status(&format!("The key {} is deleted.", escape(account)));
+        return Ok(Exit::Done);
+    }
+    let Some(key) = read(ui, name)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let place = keyring::set(account, &key).map_err(|error| {
+        let hint = "env = or file = in its place works everywhere".to_owned();
+        CliError::failed(error).with_hint(hint)
+    })?;
+    ui.status(&format!("The key {} is in {place}.", escape(account)));
+    if settings
+        .keys
+        .get(name)
+        .is_none_or(|key| key.value.keyring.is_none())
+    {
+        let path = settings.folders.short(&settings.folders.config_file());
+        let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+        let table = toml::Value::String(name.clone());
+        quiet(&format!("  {} names it so:", escape(&path)));
+        quiet(&format!("  [keys.{}]", bare_or(name, &table)));
+        quiet(&format!("  keyring = {table}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// The key as it is typed, unseen, or piped in. `None`: the user left it.
+fn read(ui: &Ui, name: &str) -> Result<Option<String>, CliError> {
+    let line = if ui.streams().input {
+        match ui.hidden_line(&format!("Key {}, not shown: ", escape(name))) {
+            Typed::Line(line) => line,
+            Typed::Interrupted | Typed::End => return Ok(None),
+        }
+    } else {
+        let mut line = String::new();
+        let mut input = io::stdin().lock().take(MAX_KEY_BYTES);
+        let read = input.read_line(&mut line);
+        read.map_err(|error| CliError::failed(NoKey::Read(error)))?;
+        line
+    };
+    let key = line.trim();
+    if key.is_empty() {
+        return Err(CliError::usage(NoKey::Empty));
+    }
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(CliError::usage(NoKey::Unfit));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// A name as it stands in the heading of a table.
+fn bare_or(name: &str, quoted: &toml::Value) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match !name.is_empty() && name.chars().all(bare) {
+        true => name.to_owned(),
+        false => quoted.to_string(),
+    }
+}
