@@ -26,6 +26,7 @@ mod capability;
 pub mod command;
 pub mod display;
 pub mod edit;
+pub mod egress;
 mod engine;
 mod history;
 mod host;

@@ -183,3 +183,11 @@ pub(crate) const COMMAND_GRACE: Duration = Duration::from_millis(60);
 
 /// Characters of a command line that the audit log keeps.
 pub(crate) const MAX_LOGGED_LINE_CHARS: usize = 400;
+
+/// Time that an exchange over the web may take, all waiting for the network together. Less than a call has, so that
+/// there is time left to make something of the answer.
+pub(crate) const WEB_TIME: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer over the web, decompressed. Against a few kilobytes that unpack to gigabytes; a guest takes
+/// the answer piece by piece and keeps what it wants. What the contract says of `web`.
+pub(crate) const MAX_WEB_RESPONSE_BYTES: u64 = 32 * MIB as u64;

@@ -1,0 +1,490 @@
+//! The way out: everything that leaves this machine for a tool or an MCP server goes through [`Egress::send`].
+//!
+//! A request goes in hops, one for the address it was made for and one for each redirect, and each hop passes the
+//! same checks in the same order:
+//!
+//! 1. the address is one of the web, without credentials in it;
+//! 2. the [`Gate`], whoever decides for this request, says that it may be used in this way;
+//! 3. the name is looked up, once, and every address it comes to is placed ([`Place`]): a public one is used;
+//!    one of this machine or of a private network only if the gate says so, unless the URL itself named it
+//!    and the gate was asked about that already; some are never used at all;
+//! 4. the connection is made to exactly the addresses that were placed, past any proxy and any second look-up.
+//!
+//! A host's own headers ([`SiteHeaders`]) are added behind all that, for the host they belong to. A redirect to
+//! another host takes along nothing that says who asks, and none leads from `https` to `http`.
+//!
+//! Dropping a future or a [`Body`] closes its connection.
+
+mod address;
+mod body;
+mod client;
+mod error;
+mod headers;
+mod network;
+mod sites;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+pub use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+pub use reqwest::{Method, StatusCode};
+pub use url::Url;
+
+use self::address::is_localhost;
+pub use self::address::{Place, named_place, place_of};
+pub use self::body::Body;
+use self::body::Budget;
+use self::client::Tls;
+pub use self::client::Roots;
+pub use self::error::{EgressError, Waiting};
+pub use self::network::{Network, SystemNetwork};
+pub use self::sites::{SiteError, SiteHeaders};
+use crate::display::shorten;
+
+/// How many redirects are followed; what browsers and curl stop at is more, and no site needs as many.
+pub const MAX_REDIRECTS: usize = 10;
+
+/// How long connecting may take, encryption included. Three attempts of TCP take 7 s; a server that needs longer
+/// is not there.
+pub const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// What is compression; servers write other words into that header, too, and mean nothing by them.
+const COMPRESSIONS: [&str; 5] = ["gzip", "deflate", "br", "zstd", "compress"];
+
+/// Characters of an address that a message repeats.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// What leaves.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Any method; redirects may turn it into `GET`.
+    pub method: Method,
+    /// Where to; `http` or `https`. See [`read_url`].
+    pub url: Url,
+    /// What is said beside the body. Framing, `Host` and compression are the host's own and refused here. Of the
+    /// rest only what says nothing about who asks goes along to another host.
+    pub headers: HeaderMap,
+    /// Empty: there is none.
+    pub body: Bytes,
+    /// The user's own headers for certain sites.
+    pub sites: Option<Arc<SiteHeaders>>,
+    /// How long things may take, and how much may come.
+    pub limits: RequestLimits,
+}
+
+impl Request {
+    /// A request without headers and body, within the standard limits.
+    pub fn new(method: Method, url: Url) -> Request {
+        Request {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            sites: None,
+            limits: RequestLimits::standard(),
+        }
+    }
+}
+
+/// How long an exchange may take, and how much may come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// All waiting for the network together, to the last byte of the answer. `None`: no limit, for streams that
+    /// stay open.
+    pub whole: Option<Duration>,
+    /// For a connection, at each hop.
+    pub connect: Duration,
+    /// Without a byte: for the head of the answer, and between two pieces of it. `None`: no limit.
+    pub idle: Option<Duration>,
+    /// Bytes of the answer's body, decompressed.
+    pub body_bytes: u64,
+    /// How many redirects are followed; with 0 a redirect is an answer like any other.
+    pub redirects: usize,
+}
+
+impl RequestLimits {
+    /// For a page that somebody waits for.
+    pub const fn standard() -> RequestLimits {
+        RequestLimits {
+            whole: Some(crate::limits::WEB_TIME),
+            connect: CONNECT_TIME,
+            idle: None,
+            body_bytes: crate::limits::MAX_WEB_RESPONSE_BYTES,
+            redirects: MAX_REDIRECTS,
+        }
+    }
+}
+
+/// What comes back.
+#[derive(Debug)]
+pub struct Response {
+    /// Any status; a 404 is an answer.
+    pub status: StatusCode,
+    /// Who answered, after all redirects.
+    pub url: Url,
+    /// As sent, without what belonged to the compression that is undone already.
+    pub headers: HeaderMap,
+    /// What is still to come.
+    pub body: Body,
+}
+
+/// One step of a request, as the gate sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Hop<'a> {
+    /// What would be done: a redirect may have made it a `GET`.
+    pub method: &'a Method,
+    /// Where.
+    pub url: &'a Url,
+    /// Who redirected here; `None` at the first hop.
+    pub from: Option<&'a Url>,
+}
+
+/// Decides for one request. Nothing is sent that it did not agree to; it may take its time.
+#[async_trait]
+pub trait Gate: Send {
+    /// Whether this address may be used in this way. Asked at each hop, before anything is looked up.
+    async fn may_use(&mut self, hop: &Hop<'_>) -> bool;
+
+    /// Whether a name may be followed to this machine or into a private network. Asked only where the URL itself
+    /// does not say that it leads there, after [`Gate::may_use`]. Where the place is [`Place::Never`] the answer
+    /// makes no difference: the gate is told, so that it can write it down.
+    async fn may_reach(&mut self, _hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
+        false
+    }
+}
+
+/// Sends requests. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Egress(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    user_agent: String,
+    network: Arc<dyn Network>,
+    tls: Tls,
+}
+
+/// What [`Egress`] works with.
+#[derive(Debug, Clone)]
+pub struct EgressOptions {
+    /// What requests say of the program, unless their own headers say something else.
+    pub user_agent: String,
+    /// How names become addresses.
+    pub network: Arc<dyn Network>,
+    /// Who is trusted to issue certificates.
+    pub roots: Roots,
+}
+
+impl EgressOptions {
+    /// The network and the certificates of the system.
+    pub fn system(user_agent: impl Into<String>) -> EgressOptions {
+        EgressOptions {
+            user_agent: user_agent.into(),
+            network: Arc::new(SystemNetwork),
+            roots: Roots::System,
+        }
+    }
+}
+
+/// Reads an address as people and tools write it: absolute, of the web, without credentials. The fragment, which is
+/// never sent, and the dot behind a host's name are left out.
+///
+/// # Errors
+/// It is something else; the error says what.
+pub fn read_url(written: &str) -> Result<Url, EgressError> {
+    let shown = || shorten(&crate::display::escape(written), MAX_SHOWN_CHARS).into_owned();
+    // One place decides what an address is: what passes here has a target that can be asked about.
+    let parsed = match Url::parse(written) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            return Err(EgressError::Url(format!(
+                "'{}' is not an address: {error}; write it whole, https://example.com/page",
+                shown()
+            )));
+        }
+    };
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(EgressError::Scheme(parsed.scheme().to_owned()));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(EgressError::Credentials);
+    }
+    if let Err(error) = crate::resolve::url(written) {
+        return Err(EgressError::Url(crate::capability::chain(&error)));
+    }
+    let mut url = parsed;
+    url.set_fragment(None);
+    if let Some(bare) = url.host_str().and_then(|host| host.strip_suffix('.')) {
+        let bare = bare.to_owned();
+        url.set_host(Some(&bare))
+            .map_err(|error| EgressError::Url(format!("'{}': {error}", shown())))?;
+    }
+    Ok(url)
+}
+
+impl Egress {
+    /// Touches nothing yet.
+    pub fn new(options: EgressOptions) -> Egress {
+        Egress(Arc::new(Inner {
+            user_agent: options.user_agent,
+            network: options.network,
+            tls: Tls::new(options.roots),
+        }))
+    }
+
+    /// Sends a request, follows its redirects, and returns when the head of the answer is there.
+    ///
+    /// Waits for the network and for the gate; only the network counts against the limits.
+    ///
+    /// # Errors
+    /// Everything that keeps an answer from coming. Whatever a server answers is none.
+    pub async fn send(
+        &self,
+        request: Request,
+        gate: &mut dyn Gate,
+    ) -> Result<Response, EgressError> {
+        headers::check(&request.headers)?;
+        let limits = request.limits;
+        let mut budget = Budget::new(limits.whole);
+        let mut next = Next {
+            url: read_url(request.url.as_str())?,
+            method: request.method,
+            headers: request.headers,
+            body: request.body,
+            from: None,
+        };
+        let mut redirects = 0;
+        loop {
+            let response = self
+                .hop(&next, request.sites.as_deref(), limits, &mut budget, gate)
+                .await?;
+            let led_to = match location(&response) {
+                Some(location) if limits.redirects > 0 => location,
+                _ => return Ok(answer(next.url, response, limits, budget)?),
+            };
+            let host = host_of(&next.url);
+            let url = redirected(&next.url, &led_to).map_err(|problem| {
+                let from = host.clone();
+                EgressError::BadRedirect { from, problem }
+            })?;
+            if redirects == limits.redirects {
+                return Err(EgressError::TooManyRedirects {
+                    most: limits.redirects,
+                    last: shown_url(&url),
+                });
+            }
+            next.follow(response.status(), url);
+            redirects += 1;
+        }
+    }
+
+    async fn hop(
+        &self,
+        next: &Next,
+        sites: Option<&SiteHeaders>,
+        limits: RequestLimits,
+        budget: &mut Budget,
+        gate: &mut dyn Gate,
+    ) -> Result<reqwest::Response, EgressError> {
+        let url = &next.url;
+        let hop = Hop {
+            method: &next.method,
+            url,
+            from: next.from.as_ref(),
+        };
+        if !gate.may_use(&hop).await {
+            return Err(EgressError::Refused(shown_url(url)));
+        }
+        if let (Some(address), Some(place @ Place::Never(_))) = (literal(url), named_place(url)) {
+            let host = host_of(url);
+            return Err(EgressError::Forbidden { host, address, place });
+        }
+        let addresses = self.addresses(&hop, limits, budget, gate).await?;
+        let host = host_of(url);
+        let agent = &self.0.user_agent;
+        let tls = &self.0.tls;
+        let client = tls.client(url, addresses, agent, limits.connect).await?;
+        let mut request = client
+            .request(next.method.clone(), url.clone())
+            .headers(next.headers.clone());
+        if let Some(own) = sites.and_then(|sites| sites.of(url)) {
+            request = request.headers(own.clone());
+        }
+        if !next.body.is_empty() || next.method == Method::POST {
+            request = request.body(next.body.clone());
+        }
+        // Connecting has a limit of its own, which does not say when it was done.
+        let idle = limits.idle.map(|idle| idle + limits.connect);
+        let sent = budget.wait(idle, request.send()).await;
+        let response = sent
+            .map_err(|after| EgressError::TimedOut {
+                host: host.clone(),
+                waiting: Waiting::Answer,
+                after,
+            })?
+            .map_err(|error| error::before_answer(&error, &host, limits.connect))?;
+        Ok(response)
+    }
+
+    /// Where to connect to, in this order: all of it was placed, and agreed to where that was needed.
+    async fn addresses(
+        &self,
+        hop: &Hop<'_>,
+        limits: RequestLimits,
+        budget: &mut Budget,
+        gate: &mut dyn Gate,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
+        let url = hop.url;
+        let port = url.port_or_known_default().unwrap_or(443);
+        let network = &self.0.network;
+        let reached = |ip: IpAddr| network.reached_at(SocketAddr::new(ip, port));
+        let name = match url.domain() {
+            // The client takes an address as it stands, and it was placed.
+            None => return Ok(literal(url).map(reached).into_iter().collect()),
+            Some(name) if is_localhost(name) => {
+                let loopback: [IpAddr; 2] =
+                    [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+                return Ok(loopback.map(reached).to_vec());
+            }
+            Some(name) => name,
+        };
+        let found = budget.wait(Some(limits.connect), network.look_up(name)).await;
+        let found = found.map_err(|after| EgressError::TimedOut {
+            host: name.to_owned(),
+            waiting: Waiting::Lookup,
+            after,
+        })??;
+        let mut near = None;
+        let mut forbidden = None;
+        let mut public = Vec::new();
+        for ip in found {
+            match place_of(ip) {
+                Place::Public => public.push(reached(ip)),
+                place @ Place::Never(_) => forbidden = forbidden.or(Some((ip, place))),
+                place => near = near.or(Some((ip, place))),
+            }
+        }
+        // A name that leads onto the internet and home at once is taken at its better word.
+        if !public.is_empty() {
+            return Ok(public);
+        }
+        if let Some((ip, place)) = near {
+            return match gate.may_reach(hop, ip, place).await {
+                true => Ok(vec![reached(ip)]),
+                false => Err(EgressError::Refused(shown_url(url))),
+            };
+        }
+        if let Some((address, place)) = forbidden {
+            gate.may_reach(hop, address, place).await;
+            let host = host_of(url);
+            return Err(EgressError::Forbidden { host, address, place });
+        }
+        let host = name.to_owned();
+        Err(EgressError::NameNotFound { host })
+    }
+}
+
+/// The next hop.
+struct Next {
+    url: Url,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+    from: Option<Url>,
+}
+
+impl Next {
+    /// Goes on to where a redirect leads, as browsers do.
+    fn follow(&mut self, status: StatusCode, url: Url) {
+        let becomes_get = match status {
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            _ => false,
+        };
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = Bytes::new();
+            self.headers.remove(header::CONTENT_TYPE);
+        }
+        if url.origin() != self.url.origin() {
+            self.headers = headers::for_another_host(&self.headers);
+        }
+        self.from = Some(std::mem::replace(&mut self.url, url));
+    }
+}
+
+/// Where an answer wants to lead, if it does.
+fn location(response: &reqwest::Response) -> Option<HeaderValue> {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = response.headers().get(header::LOCATION);
+    location.filter(|_| is_redirect).cloned()
+}
+
+/// What a redirect comes to. The error is the end of a sentence.
+fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, String> {
+    // Some servers send UTF-8 where only ASCII is allowed, and all clients take it.
+    let text = std::str::from_utf8(location.as_bytes())
+        .map_err(|_| "its location is not text".to_owned())?;
+    let joined = from
+        .join(text)
+        .map_err(|error| format!("its location is not an address: {error}"))?;
+    let url = read_url(joined.as_str()).map_err(|error| error.to_string())?;
+    if from.scheme() == "https" && url.scheme() == "http" && named_place(&url) != Some(Place::ThisMachine) {
+        return Err(format!(
+            "it leads from https to {}, where anybody can listen",
+            shown_url(&url)
+        ));
+    }
+    Ok(url)
+}
+
+fn answer(
+    url: Url,
+    response: reqwest::Response,
+    limits: RequestLimits,
+    budget: Budget,
+) -> Result<Response, EgressError> {
+    let host = host_of(&url);
+    // What the client can undo it has undone, and taken the header away.
+    if let Some(encoding) = response.headers().get(header::CONTENT_ENCODING)
+        && let encoding = String::from_utf8_lossy(encoding.as_bytes()).to_lowercase()
+        && COMPRESSIONS.iter().any(|known| encoding.contains(known))
+    {
+        let encoding = crate::display::escape(&shorten(&encoding, MAX_SHOWN_CHARS)).into_owned();
+        return Err(EgressError::BadAnswer {
+            host,
+            problem: format!("it is compressed with {encoding}, which nobody asked for"),
+        });
+    }
+    Ok(Response {
+        status: response.status(),
+        url,
+        headers: response.headers().clone(),
+        body: Body::new(response, host, limits.body_bytes, budget, limits.idle),
+    })
+}
+
+fn literal(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        url::Host::Ipv4(address) => Some(address.into()),
+        url::Host::Ipv6(address) => Some(address.into()),
+        url::Host::Domain(_) => None,
+    }
+}
+
+/// Host and port as they stand in the address.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn shown_url(url: &Url) -> String {
+    shorten(url.as_str(), MAX_SHOWN_CHARS).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

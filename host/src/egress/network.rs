@@ -1,0 +1,57 @@
+//! The network as egress sees it: names become addresses. A trait, so that tests can play name servers.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use async_trait::async_trait;
+
+use super::error::EgressError;
+
+/// Looks names up.
+#[async_trait]
+pub trait Network: fmt::Debug + Send + Sync {
+    /// The addresses of a name, in the order in which they should be tried; none: there is no such name.
+    ///
+    /// # Errors
+    /// The name server cannot be asked, or does not know.
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError>;
+
+    /// Where an address that was checked is really reached. Itself, but in a test whose public servers run on this
+    /// machine.
+    fn reached_at(&self, address: SocketAddr) -> SocketAddr {
+        address
+    }
+}
+
+/// The resolver of the system, with its hosts file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemNetwork;
+
+#[async_trait]
+impl Network for SystemNetwork {
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError> {
+        match tokio::net::lookup_host((name, 0)).await {
+            Ok(found) => Ok(found.map(|address| address.ip()).collect()),
+            Err(error) if is_unknown_name(&error) => Ok(Vec::new()),
+            Err(error) => Err(EgressError::Lookup {
+                host: name.to_owned(),
+                problem: problem(&error),
+            }),
+        }
+    }
+}
+
+/// The system's resolver has its own numbers for its errors, and the standard library keeps their words only.
+fn is_unknown_name(error: &io::Error) -> bool {
+    let text = error.to_string();
+    ["not known", "No address associated", "nodename nor servname"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+fn problem(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit(": ").next().unwrap_or(&text);
+    crate::display::escape(text).to_lowercase()
+}
