@@ -8,8 +8,10 @@ use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_host::egress::SiteHeaders;
 use toml::Spanned;
 
 use crate::agent::{Agent, Api};
@@ -18,6 +20,7 @@ use crate::config::env::{self, Environment};
 use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
 use crate::config::paths::{Folders, NoHome, find_project};
 use crate::config::project::{self, ProjectFile};
+use crate::config::sites;
 use crate::config::trust::{self, Trust};
 use crate::keyring::{self, KeyringError};
 use crate::request::HistoryLimits;
@@ -86,6 +89,8 @@ pub struct Settings {
     pub origins: BTreeMap<String, Origin>,
     /// Which keys the user's own file sends to which endpoints.
     pub endpoints_of_keys: Vec<(String, url::Url)>,
+    /// Headers that go along with requests of tools to certain sites.
+    pub sites: Arc<SiteHeaders>,
     /// What the project's own configuration wants, if it has one.
     pub project_file: Option<ProjectFile>,
     /// What the user should know about the configuration, one line each.
@@ -222,7 +227,7 @@ impl SettingsError {
 }
 
 impl Settings {
-    /// Combines all layers. Reads two small files at most and touches nothing else.
+    /// Combines all layers. Reads three small files at most and touches nothing else.
     ///
     /// `current` is the folder the program was started in.
     pub fn load(
@@ -240,6 +245,8 @@ impl Settings {
         } else {
             Loaded::read(&project_file, Author::Project)?
         };
+        let sites_file = folders.sites_file();
+        let (sites, notices) = sites::read(&sites_file, &folders.short(&sites_file));
         let mut settings = Settings {
             folders,
             project,
@@ -260,8 +267,9 @@ impl Settings {
             keys: BTreeMap::new(),
             origins: BTreeMap::new(),
             endpoints_of_keys: Vec::new(),
+            sites: Arc::new(sites),
             project_file: None,
-            notices: Vec::new(),
+            notices,
             environment,
         };
         if let Some(user) = user {

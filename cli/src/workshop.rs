@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
-use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin};
+use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin, WebOptions};
 use tokio::runtime::Runtime;
 
 use crate::config::{commands, paths};
 use crate::error::CliError;
+use crate::provider::http;
 use crate::session::Store;
 use crate::settings::Settings;
 use crate::turn::log::CallLog;
@@ -187,6 +188,10 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         session: session.to_owned(),
         limits: Limits::standard(),
         commands: commands::options(settings),
+        web: WebOptions {
+            sites: Arc::clone(&settings.sites),
+            ..WebOptions::system(http::USER_AGENT)
+        },
     }
 }
 

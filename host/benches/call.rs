@@ -161,6 +161,7 @@ fn main() -> Result<()> {
             session: "bench".into(),
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
+            web: dunlin_host::WebOptions::system("bench"),
         },
         vec![Plugin {
             name: embedded.name.into(),

@@ -17,5 +17,6 @@ wasmtime::component::bindgen!({
     with: {
         "dunlin:tool/files.file": crate::capability::files::OpenFile,
         "dunlin:tool/process.command": crate::capability::process::StartedCommand,
+        "dunlin:tool/web.response": crate::capability::web::OpenResponse,
     },
 });

@@ -80,6 +80,28 @@ pub struct HostOptions {
     pub limits: Limits,
     /// How commands are run.
     pub commands: CommandOptions,
+    /// How the web is reached.
+    pub web: WebOptions,
+}
+
+/// How tools reach the web.
+#[derive(Debug, Clone)]
+pub struct WebOptions {
+    /// The way out.
+    pub egress: egress::Egress,
+    /// Headers that the user gave for certain sites: no tool sees them.
+    pub sites: std::sync::Arc<egress::SiteHeaders>,
+}
+
+impl WebOptions {
+    /// The network of the system, and no headers.
+    pub fn system(user_agent: impl Into<String>) -> WebOptions {
+        let options = egress::EgressOptions::system(user_agent);
+        WebOptions {
+            egress: egress::Egress::new(options),
+            sites: std::sync::Arc::default(),
+        }
+    }
 }
 
 /// Shows how far a running call is.

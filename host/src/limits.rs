@@ -191,3 +191,12 @@ pub(crate) const WEB_TIME: Duration = Duration::from_secs(30);
 /// Bytes of an answer over the web, decompressed. Against a few kilobytes that unpack to gigabytes; a guest takes
 /// the answer piece by piece and keeps what it wants. What the contract says of `web`.
 pub(crate) const MAX_WEB_RESPONSE_BYTES: u64 = 32 * MIB as u64;
+
+/// Requests over the web that one call may send, without their redirects. Each waits for somebody else's machine.
+pub(crate) const MAX_FETCHES: usize = 32;
+
+/// Bytes of a body that one request over the web may send; what the contract says of `web`.
+pub(crate) const MAX_WEB_BODY_BYTES: usize = MIB;
+
+/// Bytes of an answer that one read gives to a guest; what the contract says of `web`.
+pub(crate) const MAX_WEB_CHUNK_BYTES: usize = 64 * KIB;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
-use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin};
+use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin, WebOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -139,6 +139,7 @@ impl Sandbox {
             session: "a session".to_owned(),
             limits,
             commands: CommandOptions::none(),
+            web: WebOptions::system("dunlin-tests"),
         }
     }
 

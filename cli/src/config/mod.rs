@@ -10,6 +10,7 @@ pub mod file;
 pub mod paths;
 pub mod project;
 mod schema;
+pub mod sites;
 pub mod trust;
 
 pub(crate) use schema::nearest;

@@ -63,6 +63,11 @@ impl Folders {
         self.config.join("config.toml")
     }
 
+    /// The headers for certain sites.
+    pub fn sites_file(&self) -> PathBuf {
+        self.config.join("web_fetch.json")
+    }
+
     /// The stored permissions.
     pub fn permissions_file(&self) -> PathBuf {
         self.config.join("tool.permissions.json")

@@ -24,7 +24,8 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// reads a long prompt for tens of seconds before it speaks.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-const USER_AGENT: &str = concat!("dunlin/", env!("CARGO_PKG_VERSION"));
+/// What requests say of the program.
+pub const USER_AGENT: &str = concat!("dunlin/", env!("CARGO_PKG_VERSION"));
 
 /// How long to wait, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

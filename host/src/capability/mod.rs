@@ -11,6 +11,7 @@ pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod open;
 pub(crate) mod process;
+pub(crate) mod web;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,6 +30,7 @@ use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
 use crate::display;
+use crate::egress::{Egress, SiteHeaders};
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
@@ -82,6 +84,10 @@ pub(crate) struct Shared {
     /// its turns are not those of the last time.
     pub(crate) turn: AtomicU64,
     pub(crate) commands: CommandOptions,
+    /// The way out.
+    pub(crate) egress: Egress,
+    /// The user's own headers for certain sites.
+    pub(crate) sites: Arc<SiteHeaders>,
     /// What commands run in, once that was found out.
     pub(crate) cage: OnceCell<Result<Cage, String>>,
 }
@@ -130,6 +136,8 @@ pub(crate) struct CallState {
     decided: HashMap<Need, Noted>,
     /// How many commands were started.
     pub(crate) commands: usize,
+    /// How many requests were sent over the web.
+    pub(crate) fetches: usize,
     /// The line of the command that was decided about last, for the audit log.
     pub(crate) line: Option<String>,
     /// What the user should see beside the call although it completed.
@@ -208,6 +216,7 @@ impl CallState {
             uses: Vec::new(),
             decided: HashMap::new(),
             commands: 0,
+            fetches: 0,
             line: None,
             note: None,
             refused: None,
@@ -226,14 +235,24 @@ impl CallState {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
+        let what = format!("{} '{}'", need.operation.verb(), need.target);
+        self.authorise_saying(need, written, &what).await
+    }
+
+    /// The same, with the use in words: `what` follows "now wants to".
+    pub(crate) async fn authorise_saying(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        what: &str,
+    ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
         let (allowed, rule) = match decision.verdict {
             Verdict::Allow => (true, decision.rule.to_string()),
             Verdict::Deny => (false, decision.rule.to_string()),
             Verdict::Ask => {
-                let what = format!("{} '{}'", need.operation.verb(), need.target);
                 let needs = vec![need.clone()];
-                self.ask_undeclared(&what, &written, needs, Vec::new(), &decision.rule)
+                self.ask_undeclared(what, &written, needs, Vec::new(), &decision.rule)
                     .await?
             }
         };
@@ -286,7 +305,7 @@ impl CallState {
         }
         if self.decided.len() == limits::MAX_TARGETS {
             return Err(types::Error::TooLarge(format!(
-                "this call has touched {} files and folders; no more are possible",
+                "this call has touched {} files, folders and addresses; no more are possible",
                 limits::MAX_TARGETS
             ))
             .into());
@@ -480,6 +499,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     use crate::bindings::dunlin::tool;
     tool::files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::process::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::web::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     Ok(())
@@ -490,6 +510,10 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
         Rule::OutsideProject => vec!["It lies outside the project.".into()],
+        Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
+        Rule::PrivateNetwork => {
+            vec!["This is an address of a private network, not of the internet.".into()]
+        }
         Rule::PluginChanged { default, .. } => {
             let mut notices = notices(default);
             notices.push("You allowed this before, to an earlier version of the plugin.".into());

@@ -104,9 +104,11 @@ fn place_of_v4(address: Ipv4Addr) -> Place {
         [169, 254, ..] => Place::Never(LINK_LOCAL),
         // Home and company networks; carrier-grade NAT, which Tailscale uses as well; and the block for
         // measurements, which proxies on this machine take for names that they look up themselves.
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [198, 18 | 19, ..] => {
-            Place::PrivateNetwork
-        }
+        [10, ..]
+        | [172, 16..=31, ..]
+        | [192, 168, ..]
+        | [100, 64..=127, ..]
+        | [198, 18 | 19, ..] => Place::PrivateNetwork,
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Place::Never(DOCUMENTATION),
         [192, 0, 0, _] => Place::Never(RESERVED),
         [192, 88, 99, _] => Place::Never(TUNNEL),

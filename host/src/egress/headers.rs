@@ -78,7 +78,15 @@ mod tests {
         ] {
             assert!(check(&headers(&["accept", name])).is_err(), "{name}");
         }
-        assert_eq!(check(&headers(&["accept", "authorization", "cookie", "mcp-session-id"])), Ok(()));
+        assert_eq!(
+            check(&headers(&[
+                "accept",
+                "authorization",
+                "cookie",
+                "mcp-session-id"
+            ])),
+            Ok(())
+        );
     }
 
     #[test]

@@ -37,8 +37,8 @@ use self::address::is_localhost;
 pub use self::address::{Place, named_place, place_of};
 pub use self::body::Body;
 use self::body::Budget;
-use self::client::Tls;
 pub use self::client::Roots;
+use self::client::Tls;
 pub use self::error::{EgressError, Waiting};
 pub use self::network::{Network, SystemNetwork};
 pub use self::sites::{SiteError, SiteHeaders};
@@ -300,7 +300,11 @@ impl Egress {
         }
         if let (Some(address), Some(place @ Place::Never(_))) = (literal(url), named_place(url)) {
             let host = host_of(url);
-            return Err(EgressError::Forbidden { host, address, place });
+            return Err(EgressError::Forbidden {
+                host,
+                address,
+                place,
+            });
         }
         let addresses = self.addresses(&hop, limits, budget, gate).await?;
         let host = host_of(url);
@@ -351,7 +355,9 @@ impl Egress {
             }
             Some(name) => name,
         };
-        let found = budget.wait(Some(limits.connect), network.look_up(name)).await;
+        let found = budget
+            .wait(Some(limits.connect), network.look_up(name))
+            .await;
         let found = found.map_err(|after| EgressError::TimedOut {
             host: name.to_owned(),
             waiting: Waiting::Lookup,
@@ -380,7 +386,11 @@ impl Egress {
         if let Some((address, place)) = forbidden {
             gate.may_reach(hop, address, place).await;
             let host = host_of(url);
-            return Err(EgressError::Forbidden { host, address, place });
+            return Err(EgressError::Forbidden {
+                host,
+                address,
+                place,
+            });
         }
         let host = name.to_owned();
         Err(EgressError::NameNotFound { host })
@@ -432,7 +442,10 @@ fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, String> {
         .join(text)
         .map_err(|error| format!("its location is not an address: {error}"))?;
     let url = read_url(joined.as_str()).map_err(|error| error.to_string())?;
-    if from.scheme() == "https" && url.scheme() == "http" && named_place(&url) != Some(Place::ThisMachine) {
+    if from.scheme() == "https"
+        && url.scheme() == "http"
+        && named_place(&url) != Some(Place::ThisMachine)
+    {
         return Err(format!(
             "it leads from https to {}, where anybody can listen",
             shown_url(&url)

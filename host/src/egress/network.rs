@@ -45,9 +45,13 @@ impl Network for SystemNetwork {
 /// The system's resolver has its own numbers for its errors, and the standard library keeps their words only.
 fn is_unknown_name(error: &io::Error) -> bool {
     let text = error.to_string();
-    ["not known", "No address associated", "nodename nor servname"]
-        .iter()
-        .any(|words| text.contains(words))
+    [
+        "not known",
+        "No address associated",
+        "nodename nor servname",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
 }
 
 fn problem(error: &io::Error) -> String {

@@ -121,7 +121,12 @@ mod tests {
     #[test]
     fn a_header_goes_to_its_own_site_only() {
         let mut sites = SiteHeaders::default();
-        for site in ["Example.com", "bücher.example:8443", "localhost:3000", "[::1]:3000"] {
+        for site in [
+            "Example.com",
+            "bücher.example:8443",
+            "localhost:3000",
+            "[::1]:3000",
+        ] {
             sites.add(site, "Authorization", "Bearer s3cret").unwrap();
         }
         for (url, goes) in [
@@ -162,11 +167,24 @@ mod tests {
             " example.com",
         ] {
             let refused = sites.add(site, "a", "b");
-            assert!(matches!(refused, Err(SiteError::Host(_))), "{site}: {refused:?}");
+            assert!(
+                matches!(refused, Err(SiteError::Host(_))),
+                "{site}: {refused:?}"
+            );
         }
-        for name in ["", "a b", "Host", "Content-Length", "x\r\ny", "Proxy-Authorization"] {
+        for name in [
+            "",
+            "a b",
+            "Host",
+            "Content-Length",
+            "x\r\ny",
+            "Proxy-Authorization",
+        ] {
             let refused = sites.add("h", name, "b");
-            assert!(matches!(refused, Err(SiteError::Name { .. })), "{name}: {refused:?}");
+            assert!(
+                matches!(refused, Err(SiteError::Name { .. })),
+                "{name}: {refused:?}"
+            );
         }
         for value in ["a\r\nb: c", "\0", "\n"] {
             let refused = sites.add("h", "a", value).unwrap_err();

@@ -77,6 +77,8 @@ impl Host {
                 undo: Journal::new(&options.undo_dir),
                 turn: AtomicU64::new(first_turn()),
                 commands: options.commands,
+                egress: options.web.egress,
+                sites: options.web.sites,
                 cage: OnceCell::new(),
             }),
             limits: options.limits,

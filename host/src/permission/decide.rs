@@ -6,6 +6,7 @@ use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
 use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, secret};
+use crate::egress::{Place, Url, named_place};
 use crate::target::{Need, Operation, Target};
 
 impl Permissions {
@@ -34,6 +35,9 @@ impl Permissions {
         if self.is_protected(&need.target) {
             return Ok(Decision::deny(Rule::Protected));
         }
+        if let Some(Place::Never(what)) = place(&need.target) {
+            return Ok(Decision::deny(Rule::Unreachable(what)));
+        }
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let mode = caller.and_then(|caller| state.modes.get(caller.tool).copied());
@@ -56,7 +60,7 @@ impl Permissions {
         }
         Ok(match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
-                if caller.declared && !is_secret(&need.target) =>
+                if caller.declared && !is_secret(&need.target) && !is_near(&need.target) =>
             {
                 Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
             }
@@ -74,7 +78,11 @@ impl Permissions {
         let inside = |path: &Path| path.starts_with(&self.places.project);
         match (&need.target, need.operation) {
             (_, Operation::Execute) => Decision::ask(Rule::Executing),
-            (Target::Url(_), _) => Decision::ask(Rule::Web),
+            (Target::Url(_), _) => Decision::ask(match place(&need.target) {
+                Some(Place::ThisMachine) => Rule::ThisMachine,
+                Some(Place::PrivateNetwork) => Rule::PrivateNetwork,
+                _ => Rule::Web,
+            }),
             (Target::Path(path) | Target::Program(path), Operation::Read) => {
                 if secret::looks_secret(path) {
                     Decision::ask(Rule::Secret)
@@ -195,6 +203,19 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
 
 fn is_secret(target: &Target) -> bool {
     target.path().is_some_and(secret::looks_secret)
+}
+
+/// Whether the target is an address that says itself that it does not lead onto the internet.
+fn is_near(target: &Target) -> bool {
+    place(target).is_some_and(|place| place != Place::Public)
+}
+
+/// Where an address leads, if it says so itself.
+fn place(target: &Target) -> Option<Place> {
+    match target {
+        Target::Url(url) => named_place(&Url::parse(url).ok()?),
+        Target::Path(_) | Target::Program(_) => None,
+    }
 }
 
 /// Whether a path is below `/proc/<number>` of a thread of this process: each has such a folder beside

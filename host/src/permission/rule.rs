@@ -42,6 +42,12 @@ pub enum Rule {
     Executing,
     /// The default for the web.
     Web,
+    /// The default for servers on this machine.
+    ThisMachine,
+    /// The default for addresses of private networks.
+    PrivateNetwork,
+    /// Addresses that lead where no tool has any business; says what they are.
+    Unreachable(&'static str),
     /// The tool was set to `always` for the session.
     ToolAlways(String),
     /// The tool was set to `never` for the session.
@@ -71,6 +77,9 @@ impl fmt::Display for Rule {
             Rule::Writing => f.write_str("default: writing is asked"),
             Rule::Executing => f.write_str("default: programs are asked"),
             Rule::Web => f.write_str("default: addresses are asked"),
+            Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
+            Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
+            Rule::Unreachable(what) => write!(f, "{what} is never granted"),
             Rule::ToolAlways(tool) => write!(f, "{tool} is set to always for this session"),
             Rule::ToolNever(tool) => write!(
                 f,

@@ -27,6 +27,7 @@ pub mod log;
 mod plugin;
 pub mod process;
 mod tool;
+pub mod web;
 
 pub use error::{Error, Failure, FailureKind};
 pub use plugin::{

@@ -96,6 +96,7 @@ impl Machine {
             session: "s".into(),
             limits: Limits::standard(),
             commands: CommandOptions::none(),
+            web: crate::WebOptions::system("test"),
         })
         .unwrap();
         Machine {

@@ -119,7 +119,12 @@ fn an_address_is_seen_in_every_spelling() {
         assert_eq!(named_place(&url.parse().unwrap()), expected, "{url}");
     }
     // Zones name a network card of this machine; the standard has none.
-    for url in ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://[::1", "http://256.0.0.1/"] {
+    for url in [
+        "http://[fe80::1%25eth0]/",
+        "http://[fe80::1%eth0]/",
+        "http://[::1",
+        "http://256.0.0.1/",
+    ] {
         assert!(url.parse::<Url>().is_err(), "{url}");
     }
 }

@@ -51,6 +51,7 @@ impl Fixture {
             session: "s".into(),
             limits: Limits::standard(),
             commands: crate::CommandOptions::none(),
+            web: crate::WebOptions::system("test"),
         })
         .unwrap()
     }

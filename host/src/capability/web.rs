@@ -1,0 +1,293 @@
+//! `web`: requests over the network.
+//!
+//! Each address of a request, those of its redirects included, is a target of its own and authorised like any
+//! other before anything is looked up. What leaves and what comes back is [`crate::egress`]'s business.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use wasmtime::component::Resource;
+
+use super::{CallState, Refusal, UseId};
+use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::bindings::dunlin::tool::web::{self, Header, Method as WireMethod};
+use crate::egress::{
+    Body, EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request,
+    Response, header, read_url,
+};
+use crate::limits::{MAX_FETCHES, MAX_HANDLES, MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
+use crate::resolve;
+use crate::target::{Need, Operation, Target};
+
+/// What a guest may say of itself.
+const SETTABLE: [HeaderName; 4] = [
+    header::ACCEPT,
+    header::ACCEPT_LANGUAGE,
+    header::CONTENT_TYPE,
+    header::USER_AGENT,
+];
+
+/// What a guest is not told: with it, it could speak as the user somewhere else.
+const HIDDEN: [&str; 2] = ["set-cookie", "set-cookie2"];
+
+/// What stands behind the contract's `response`.
+#[derive(Debug)]
+pub struct OpenResponse {
+    status: u16,
+    url: String,
+    headers: Vec<Header>,
+    body: Body,
+    /// What came and was not given yet.
+    piece: Bytes,
+    under: UseId,
+}
+
+type Answer<T> = Result<T, Refusal>;
+
+impl web::Host for CallState {
+    async fn fetch(&mut self, request: web::Request) -> Answer<Resource<OpenResponse>> {
+        self.only_in_run()?;
+        if self.fetches == MAX_FETCHES {
+            return Err(Error::TooLarge(format!(
+                "this call has sent {MAX_FETCHES} requests; no more are possible"
+            ))
+            .into());
+        }
+        self.fetches += 1;
+        let (request, written) = self.read_request(request)?;
+        let sent = request.body.len();
+        let egress = self.shared.egress.clone();
+        let mut gate = WebGate {
+            state: self,
+            written: Some(written),
+            refusal: None,
+            under: None,
+        };
+        let outcome = egress.send(request, &mut gate).await;
+        let WebGate { refusal, under, .. } = gate;
+        let response = match (outcome, refusal) {
+            (Ok(response), _) => response,
+            (Err(EgressError::Refused(_)), Some(refusal)) => return Err(refusal),
+            (Err(error), _) => return Err(error.into()),
+        };
+        // Nothing is sent that was not authorised.
+        let Some(under) = under else {
+            return Err(Error::Failed("an answer to a request that nobody allowed".into()).into());
+        };
+        if sent > 0 {
+            self.count(under, sent);
+            self.log_use(under)?;
+        }
+        let response = OpenResponse::new(response, under);
+        let handle = self.table.push(response).map_err(|_| {
+            Error::TooLarge(format!(
+                "more than {MAX_HANDLES} files and answers are open; close some"
+            ))
+        })?;
+        Ok(handle)
+    }
+}
+
+impl web::HostResponse for CallState {
+    async fn status(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<u16> {
+        Ok(self.table.get(&handle)?.status)
+    }
+
+    async fn url(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<String> {
+        Ok(self.table.get(&handle)?.url.clone())
+    }
+
+    async fn headers(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<Vec<Header>> {
+        Ok(self.table.get(&handle)?.headers.clone())
+    }
+
+    async fn read(
+        &mut self,
+        handle: Resource<OpenResponse>,
+        max_bytes: u32,
+    ) -> Answer<Option<Vec<u8>>> {
+        if max_bytes == 0 {
+            return Err(Error::Invalid("a maximum of 0 gives nothing".into()).into());
+        }
+        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        if entry.piece.is_empty() {
+            match entry.body.next().await? {
+                Some(piece) => entry.piece = piece,
+                None => return Ok(None),
+            }
+        }
+        let most = MAX_WEB_CHUNK_BYTES.min(max_bytes as usize);
+        let given = entry.piece.split_to(most.min(entry.piece.len()));
+        let under = entry.under;
+        self.count(under, given.len());
+        Ok(Some(given.to_vec()))
+    }
+
+    async fn drop(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+impl CallState {
+    /// A request as it leaves, and its address in the guest's own words.
+    fn read_request(&self, request: web::Request) -> Answer<(Request, String)> {
+        let method = match request.method {
+            WireMethod::Get => Method::GET,
+            WireMethod::Post => Method::POST,
+        };
+        let url = read_url(&request.url)?;
+        let body = request.body.unwrap_or_default();
+        if method == Method::GET && !body.is_empty() {
+            return Err(Error::Invalid("a GET has no body; use POST".into()).into());
+        }
+        if body.len() > MAX_WEB_BODY_BYTES {
+            let most = MAX_WEB_BODY_BYTES / 1024;
+            return Err(Error::TooLarge(format!("a body may have at most {most} KiB")).into());
+        }
+        let mut headers = HeaderMap::new();
+        for header in request.headers {
+            let invalid = |problem: &str| {
+                let name = crate::display::escape(&header.name);
+                let name = crate::display::shorten(&name, 100);
+                Error::Invalid(format!("the header '{name}' {problem}"))
+            };
+            let name = header.name.parse::<HeaderName>();
+            let name = name.ok().filter(|name| SETTABLE.contains(name));
+            let name = name.ok_or_else(|| invalid("cannot be set by a tool"))?;
+            let value = HeaderValue::from_str(&header.value)
+                .map_err(|_| invalid("has a value that no header can have"))?;
+            if headers.insert(name, value).is_some() {
+                return Err(invalid("is set twice").into());
+            }
+        }
+        let written = request.url;
+        let mut request = Request::new(method, url);
+        request.headers = headers;
+        request.body = body.into();
+        request.sites = Some(Arc::clone(&self.shared.sites)).filter(|sites| !sites.is_empty());
+        Ok((request, written))
+    }
+}
+
+impl OpenResponse {
+    fn new(response: Response, under: UseId) -> OpenResponse {
+        let headers = response.headers.iter();
+        let shown = headers.filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            Some(Header {
+                name: name.as_str().to_owned(),
+                value: value.to_str().ok()?.to_owned(),
+            })
+        };
+        OpenResponse {
+            status: response.status.as_u16(),
+            url: response.url.into(),
+            headers: shown.filter_map(text).collect(),
+            body: response.body,
+            piece: Bytes::new(),
+            under,
+        }
+    }
+}
+
+/// Asks the permission store, and the user, about each hop of one request.
+struct WebGate<'a> {
+    state: &'a mut CallState,
+    /// The first address in the guest's own words.
+    written: Option<String>,
+    /// Why the last answer was no.
+    refusal: Option<Refusal>,
+    /// What the last hop is done under.
+    under: Option<UseId>,
+}
+
+#[async_trait]
+impl Gate for WebGate<'_> {
+    async fn may_use(&mut self, hop: &Hop<'_>) -> bool {
+        let need = resolve::url(hop.url.as_str()).map(|target| Need {
+            target,
+            operation: operation(hop.method),
+        });
+        let need = match need {
+            Ok(need) => need,
+            Err(error) => {
+                self.refusal = Some(error.into());
+                return false;
+            }
+        };
+        let mut what = format!("{} '{}'", need.operation.verb(), need.target);
+        if let Some(from) = hop.from {
+            what += &format!(", where {} led it", from.host_str().unwrap_or_default());
+        }
+        let written = self.written.take();
+        let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
+        self.authorise(need, written, &what).await
+    }
+
+    /// A grant of a name is none of the machine that it leads to: that one is a target of its own.
+    async fn may_reach(&mut self, hop: &Hop<'_>, address: IpAddr, place: Place) -> bool {
+        let mut root = hop.url.clone();
+        // Fails only for addresses without a host.
+        if root.set_ip_host(address).is_err() {
+            return false;
+        }
+        root.set_path("/");
+        let Ok(target @ Target::Url(_)) = resolve::url(root.as_str()) else {
+            return false;
+        };
+        let need = Need {
+            target,
+            operation: operation(hop.method),
+        };
+        let verb = need.operation.verb();
+        let host = hop.url.host_str().unwrap_or_default();
+        let what = format!(
+            "{verb} '{}': {host} leads to {address}, which {place}",
+            need.target
+        );
+        let written = hop.url.as_str().to_owned();
+        self.authorise(need, written, &what).await
+    }
+}
+
+impl WebGate<'_> {
+    async fn authorise(&mut self, need: Need, written: String, what: &str) -> bool {
+        let written = Written::Url(written);
+        match self.state.authorise_saying(need, written, what).await {
+            Ok(under) => {
+                self.under = Some(under);
+                true
+            }
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                false
+            }
+        }
+    }
+}
+
+fn operation(method: &Method) -> Operation {
+    match *method {
+        Method::GET | Method::HEAD => Operation::Read,
+        _ => Operation::Write,
+    }
+}
+
+impl From<EgressError> for Refusal {
+    fn from(error: EgressError) -> Self {
+        let text = error.to_string();
+        Refusal::Guest(match error {
+            EgressError::Url(_)
+            | EgressError::Scheme(_)
+            | EgressError::Credentials
+            | EgressError::Header { .. } => Error::Invalid(text),
+            EgressError::NameNotFound { .. } => Error::NotFound(text),
+            EgressError::TimedOut { .. } => Error::TimedOut(text),
+            EgressError::TooLarge { .. } => Error::TooLarge(text),
+            _ => Error::Failed(text),
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! Requests against servers on this machine.
