@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
@@ -122,9 +123,10 @@ pub enum LoadError {
 pub(crate) struct Registered {
     pub(crate) plugin: Plugin,
     pub(crate) id: Arc<PluginId>,
-    pub(crate) loaded: OnceLock<Loaded>,
-    /// A failure is kept, too: otherwise each call of another tool would wait for it again.
-    pub(crate) described: OnceLock<Result<Arc<Described>, LoadError>>,
+    /// Loaded by whoever needs it first, while the others wait: many calls may come at once.
+    pub(crate) loaded: OnceCell<Loaded>,
+    /// The same. A failure is kept, too: otherwise each call of another tool would wait for it again.
+    pub(crate) described: OnceCell<Result<Arc<Described>, LoadError>>,
 }
 
 /// A compiled plugin, ready to be instantiated.
@@ -154,8 +156,8 @@ impl Registered {
         Registered {
             plugin,
             id,
-            loaded: OnceLock::new(),
-            described: OnceLock::new(),
+            loaded: OnceCell::new(),
+            described: OnceCell::new(),
         }
     }
 }

@@ -93,22 +93,18 @@ impl Host {
     }
 
     async fn describe(&self, plugin: &Arc<Registered>) -> Result<Arc<Described>, LoadError> {
-        if let Some(described) = plugin.described.get() {
-            return described.clone();
-        }
-        let name = &plugin.id.name;
-        let cached = self.0.cache.tools(&plugin.id.digest, |bytes| {
-            Described::from_bytes(name, bytes)
-        });
-        let described = match cached {
-            Some(described) => Ok(described),
-            None => self.describe_anew(plugin).await,
+        let describe = async || {
+            let name = &plugin.id.name;
+            let cached = self.0.cache.tools(&plugin.id.digest, |bytes| {
+                Described::from_bytes(name, bytes)
+            });
+            let described = match cached {
+                Some(described) => Ok(described),
+                None => self.describe_anew(plugin).await,
+            };
+            described.map(Arc::new)
         };
-        // Another task may have been faster; both say the same.
-        plugin
-            .described
-            .get_or_init(|| described.map(Arc::new))
-            .clone()
+        plugin.described.get_or_init(describe).await.clone()
     }
 
     async fn describe_anew(&self, plugin: &Arc<Registered>) -> Result<Described, LoadError> {

@@ -87,26 +87,24 @@ impl Host {
         }
     }
 
-    /// Loads a plugin: compiled off the thread that waits, so that several compile side by side.
+    /// Loads a plugin, once for all who need it: compiled off the threads that wait, so that several compile side by
+    /// side.
     pub(super) async fn load<'a>(
         &self,
         plugin: &'a Arc<Registered>,
     ) -> Result<&'a Loaded, LoadError> {
-        if let Some(loaded) = plugin.loaded.get() {
-            return Ok(loaded);
-        }
-        let host = self.clone();
-        let registered = Arc::clone(plugin);
-        let name = plugin.id.name.clone();
-        let loaded = tokio::task::spawn_blocking(move || host.load_blocking(&registered)).await;
-        match loaded {
-            Ok(Ok(loaded)) => Ok(plugin.loaded.get_or_init(|| loaded)),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(LoadError::Compile {
-                plugin: name,
-                problem: "the compiler gave up".into(),
-            }),
-        }
+        let load = async || {
+            let host = self.clone();
+            let registered = Arc::clone(plugin);
+            let loaded = tokio::task::spawn_blocking(move || host.load_blocking(&registered)).await;
+            loaded.unwrap_or_else(|_| {
+                Err(LoadError::Compile {
+                    plugin: plugin.id.name.clone(),
+                    problem: "the compiler gave up".into(),
+                })
+            })
+        };
+        plugin.loaded.get_or_try_init(load).await
     }
 
     fn load_blocking(&self, plugin: &Registered) -> Result<Loaded, LoadError> {
