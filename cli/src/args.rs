@@ -4,11 +4,15 @@
 //! network, so that `--help` and `--version` work with a broken configuration. [`crate::settings`]
 //! combines them with the configuration.
 
+mod mcp;
+
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+
+pub use self::mcp::{McpCommand, McpServeArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
 #[derive(Debug, Parser)]
@@ -101,6 +105,9 @@ pub enum Command {
     /// List, show, search, rename, copy, export and delete conversations
     #[command(subcommand, arg_required_else_help = true)]
     Sessions(SessionsCommand),
+    /// Offer Dunlin's tools to other programs
+    #[command(subcommand, arg_required_else_help = true)]
+    Mcp(McpCommand),
     /// Show what tools were allowed, what they did, what was refused
     Audit(AuditArgs),
     /// Show and check the configuration

@@ -16,6 +16,7 @@ pub mod provider;
 pub mod repl;
 pub mod request;
 pub mod secret;
+pub mod serve;
 pub mod session;
 pub mod settings;
 pub mod tokens;

@@ -288,6 +288,12 @@ impl Settings {
         !self.agents.is_empty()
     }
 
+    /// Whether the command line or the environment names an agent.
+    pub fn is_agent_named(&self) -> bool {
+        let origin = &self.default_agent.origin;
+        matches!(origin, Origin::Flag(_) | Origin::Environment(_))
+    }
+
     /// The entry of the agent that is to answer, its name with it.
     pub fn agent_entry(&self) -> Result<(&str, &AgentEntry), SettingsError> {
         let Sourced {

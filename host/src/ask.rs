@@ -113,6 +113,14 @@ pub trait Ask: Send + Sync {
     fn is_attended(&self) -> bool {
         true
     }
+
+    /// Whether anybody is there to be asked for a text. Somebody may be who decides about nothing.
+    fn answers_texts(&self) -> bool {
+        self.is_attended()
+    }
+
+    /// Told of what was denied because nobody was there to be asked. Called from within the call: must not block.
+    fn went_unasked(&self, _needs: &[Need]) {}
 }
 
 /// Denies everything: for tests, and wherever nobody can be asked.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -114,7 +114,21 @@ impl<'a> Invocation<'a> {
     /// # Panics
     ///
     /// When it cannot be started.
-    pub fn spawn(self) -> Running {
+    pub fn spawn(mut self) -> Running {
+        let bytes = std::mem::take(&mut self.stdin);
+        let (mut running, mut stdin) = self.converse();
+        // A program that ends without reading its input breaks the pipe; that is its right.
+        let write = move || drop(stdin.write_all(&bytes));
+        running.threads.push(std::thread::spawn(write));
+        running
+    }
+
+    /// Starts the program and hands over its input, which stays open as long as that is kept.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started.
+    pub fn converse(self) -> (Running, ChildStdin) {
         let mut command = Command::new(self.environment.program());
         command
             .args(&self.arguments)
@@ -134,23 +148,20 @@ impl<'a> Invocation<'a> {
         };
         let pipes = Arc::new(Watched::new(Pipes::default()));
         let mut threads = Vec::new();
-        if let Some(mut stdin) = child.stdin.take() {
-            let bytes = self.stdin;
-            // A program that ends without reading its input breaks the pipe; that is its right.
-            threads.push(std::thread::spawn(move || drop(stdin.write_all(&bytes))));
-        }
+        let stdin = child.stdin.take().expect("an input was asked for");
         if let Some(stdout) = child.stdout.take() {
             threads.push(collect(stdout, &pipes, |pipes| &mut pipes.stdout));
         }
         if let Some(stderr) = child.stderr.take() {
             threads.push(collect(stderr, &pipes, |pipes| &mut pipes.stderr));
         }
-        Running {
+        let running = Running {
             child,
             pipes,
             threads,
             root: self.environment.root().to_owned(),
-        }
+        };
+        (running, stdin)
     }
 }
 
@@ -171,6 +182,21 @@ impl Running {
             "stdout never had {text:?}:\n{}",
             self.so_far()
         );
+    }
+
+    /// Blocks until `find` answers; it is asked now and whenever stdout has grown. `None`: stdout has ended.
+    ///
+    /// # Panics
+    ///
+    /// When neither happens before the deadline.
+    pub fn watch_stdout<T>(&self, mut find: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+        let found = self
+            .pipes
+            .wait(DEADLINE, |pipes| match find(&pipes.stdout) {
+                Some(found) => Some(Some(found)),
+                None => (pipes.closed == 2).then_some(None),
+            });
+        found.unwrap_or_else(|_| panic!("stdout never had what was waited for:\n{}", self.so_far()))
     }
 
     /// Sends a signal, such as the one of Ctrl-C.

@@ -19,6 +19,7 @@
 mod environment;
 pub mod guests;
 mod invocation;
+mod mcp_client;
 mod normalise;
 pub mod provider;
 pub mod quirks;
@@ -28,6 +29,7 @@ mod watched;
 
 pub use environment::{API_KEY, Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
+pub use mcp_client::McpClient;
 pub use provider::{Gate, Ollama, Provider, Received, Response};
 pub use terminal::{Key, Screen, Terminal};
 pub use watched::{TimedOut, Watched};

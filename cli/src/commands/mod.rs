@@ -7,6 +7,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod keys;
+pub mod mcp;
 pub mod permissions;
 pub mod sessions;
 pub mod setup;
@@ -64,6 +65,7 @@ fn dispatch(
         Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
+        Some(Command::Mcp(args)) => mcp::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
         Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
         Some(Command::Permissions(args)) => {

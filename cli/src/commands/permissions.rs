@@ -138,7 +138,7 @@ fn explain_command(ui: &Ui, command: &ExplainedCommand) {
 }
 
 /// A word as a shell takes it back.
-fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%~".contains(c);
     // A tilde at the start is the shell's.
     if !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain) {

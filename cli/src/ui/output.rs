@@ -51,6 +51,11 @@ impl Tail {
         }
     }
 
+    /// The last line that says something.
+    pub fn last(&self) -> Option<&str> {
+        self.lines().last().copied()
+    }
+
     /// The last lines, the oldest first; empty ones say nothing.
     fn lines(&self) -> Vec<&str> {
         let open = std::iter::once(&self.open);

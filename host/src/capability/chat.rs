@@ -57,7 +57,7 @@ impl chat::Host for CallState {
             .into());
         }
         self.text_questions += 1;
-        let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
+        let Some(ask) = self.ask.clone().filter(|ask| ask.answers_texts()) else {
             return Err(Error::Unsupported("nobody is there to answer".into()).into());
         };
         let question = TextQuestion {

@@ -398,6 +398,9 @@ impl CallState {
         rule: &Rule,
     ) -> Result<(bool, String), Refusal> {
         let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
+            if let Some(ask) = &self.ask {
+                ask.went_unasked(&needs);
+            }
             return Ok((false, format!("{rule}; there was nobody to ask")));
         };
         // The call ends as refused, whatever it does now: nobody needs to be asked again.

@@ -124,6 +124,34 @@ impl Permissions {
         Ok((target, explained))
     }
 
+    /// What [`Permissions::set`] has to be told, target by target, so that these needs are allowed, everything else that
+    /// is stored for the targets left as it is. Needs that nothing can allow are left out.
+    pub fn ways_to_allow(&self, needs: &[Need]) -> Result<Vec<WayOut>, PermissionError> {
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        let mut ways: Vec<(Key, Bits)> = Vec::new();
+        for need in needs.iter().filter(|need| !self.is_protected(&need.target)) {
+            let key = Key::exact(&need.target);
+            let place = ways.iter().position(|(known, _)| *known == key);
+            let place = place.unwrap_or_else(|| {
+                let stored = state.stored.get(&key).map(|entry| entry.bits);
+                ways.push((key, stored.unwrap_or_default()));
+                ways.len() - 1
+            });
+            let bits = &mut ways[place].1;
+            *bits = bits.with(need.operation, Decided::Allow);
+        }
+        let way = |(key, bits): (Key, Bits)| {
+            let target = match key {
+                Key::Exact(path) | Key::Below(path) => path.to_str()?.to_owned(),
+                Key::Url(url) | Key::UrlBelow(url) => url,
+            };
+            let bits = bits.to_string();
+            Some(WayOut { target, bits })
+        };
+        Ok(ways.into_iter().filter_map(way).collect())
+    }
+
     /// Stored keys that decide about nothing: what they name is not there. A file may yet come, so this is
     /// no more than worth knowing. One look-up a key.
     pub fn stale_keys(&self) -> Result<Vec<String>, PermissionError> {

@@ -326,3 +326,34 @@ fn the_way_out_leads_out() {
         permissions.stale_keys()
     );
 }
+
+/// What was denied for lack of an answer can be set, target by target, all at once.
+#[test]
+fn the_ways_to_allow_allow() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    permissions.set("../outside/notes.txt", "?-?").unwrap();
+    let need = |target: Target, operation| Need { target, operation };
+    let path = |path: &str| Target::Path(fixture.root.join(path));
+    let page = Target::Url("https://new.example/a".to_owned());
+    let needs = [
+        need(path("outside/notes.txt"), Operation::Read),
+        need(path("config/config.toml"), Operation::Read),
+        need(path("outside/notes.txt"), Operation::Execute),
+        need(page.clone(), Operation::Write),
+    ];
+    let ways = permissions.ways_to_allow(&needs).unwrap();
+    let said: Vec<&str> = ways.iter().map(|way| way.bits.as_str()).collect();
+    assert_eq!(said, ["r-x", "?w?"], "{ways:?}");
+    for way in ways {
+        permissions.set(&way.target, &way.bits).unwrap();
+    }
+    for need in &needs {
+        let verdict = permissions.decide_for(None, need).unwrap().verdict;
+        let expected = match permissions.is_protected(&need.target) {
+            true => Verdict::Deny,
+            false => Verdict::Allow,
+        };
+        assert_eq!(verdict, expected, "{need:?}");
+    }
+}

@@ -1,0 +1,429 @@
+//! Messages as lines of JSON, in and out.
+//!
+//! A transport for the SDK, in place of its own: that one drops a line that is too long or no JSON without a
+//! word, so that whoever sent it waits for ever, and a notification before the first request ends its server.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+};
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinSet;
+
+use super::closing::Closing;
+
+/// The longest line in bytes. The arguments of a call may have 4 MiB; written as JSON that is rarely more than
+/// twice as much. Without a limit a line that never ends fills the memory.
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Messages that were read and wait to be handled. More make the client wait.
+const WAITING_MESSAGES: usize = 16;
+
+/// Room for a line that is kept from one to the next, in bytes.
+const KEPT_LINE_BYTES: usize = 64 * 1024;
+
+/// What starts some files and no line of JSON; JSON's own rules allow to overlook it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The two streams.
+#[derive(Debug)]
+pub(super) struct Lines<W> {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    output: Output<W>,
+    /// Ends with this.
+    _reader: JoinSet<()>,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
+    /// Begins to read. `closing` is told when the input ends or the output takes no more.
+    pub(super) fn open(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: W,
+        closing: Closing,
+    ) -> Lines<W> {
+        let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
+        let output = Output {
+            stream: Arc::new(Mutex::new(output)),
+            closing: closing.clone(),
+        };
+        let mut reader = JoinSet::new();
+        let answers = output.clone();
+        reader.spawn(async move {
+            tokio::select! {
+                biased;
+                () = closing.begun() => {}
+                () = read(BufReader::new(input), &sender, &answers) => closing.begin(),
+            }
+        });
+        Lines {
+            messages,
+            output,
+            _reader: reader,
+        }
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = self.output.clone();
+        async move { output.send(&message).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.stream.lock().await.flush().await
+    }
+}
+
+#[derive(Debug)]
+struct Output<W> {
+    stream: Arc<Mutex<W>>,
+    closing: Closing,
+}
+
+impl<W> Clone for Output<W> {
+    fn clone(&self) -> Output<W> {
+        Output {
+            stream: Arc::clone(&self.stream),
+            closing: self.closing.clone(),
+        }
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    /// Writes one message. A stream that takes none ends the server: nobody would hear of anything any more.
+    async fn send(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut stream = self.stream.lock().await;
+        let written = async {
+            stream.write_all(&line).await?;
+            stream.flush().await
+        };
+        let written = written.await;
+        if written.is_err() {
+            self.closing.begin();
+        }
+        written
+    }
+}
+
+/// Reads to the end and passes on what are messages; what is none is answered here.
+async fn read<W: AsyncWrite + Unpin>(
+    mut input: impl AsyncBufRead + Unpin,
+    messages: &mpsc::Sender<ClientJsonRpcMessage>,
+    answers: &Output<W>,
+) {
+    let mut sorter = Sorter::default();
+    let mut line = Vec::new();
+    // A stream that cannot be read has ended.
+    while let Ok(Some(whole)) = next_line(&mut input, &mut line).await {
+        let sorted = if whole {
+            sorter.sort(&line)
+        } else {
+            let most = MAX_LINE_BYTES / (1024 * 1024);
+            let problem = format!("the line is longer than {most} MiB; it was left out");
+            Sorted::Refused(ErrorData::invalid_request(problem, None), None)
+        };
+        let gone = match sorted {
+            Sorted::Message(message) => messages.send(*message).await.is_err(),
+            Sorted::Refused(error, id) => {
+                let refusal = ServerJsonRpcMessage::error(error, id);
+                answers.send(&refusal).await.is_err()
+            }
+            Sorted::Ignored => false,
+        };
+        if gone {
+            break;
+        }
+    }
+}
+
+/// Reads the next line, the last one with or without its end. `None`: there is none. `false`: it was too long,
+/// and is gone.
+async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> io::Result<Option<bool>> {
+    line.clear();
+    line.shrink_to(KEPT_LINE_BYTES);
+    let mut limited = (&mut *input).take(MAX_LINE_BYTES as u64 + 1);
+    if limited.read_until(b'\n', line).await? == 0 {
+        return Ok(None);
+    }
+    if line.len() <= MAX_LINE_BYTES || line.ends_with(b"\n") {
+        return Ok(Some(true));
+    }
+    line.clear();
+    loop {
+        let piece = input.fill_buf().await?;
+        let (used, done) = match piece.iter().position(|&byte| byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (piece.len(), piece.is_empty()),
+        };
+        input.consume(used);
+        if done {
+            return Ok(Some(false));
+        }
+    }
+}
+
+/// What becomes of a line.
+#[derive(Debug)]
+enum Sorted {
+    /// It is for the SDK.
+    Message(Box<ClientJsonRpcMessage>),
+    /// It is answered with this.
+    Refused(ErrorData, Option<RequestId>),
+    /// Nobody waits for an answer.
+    Ignored,
+}
+
+/// Tells messages from other lines.
+#[derive(Debug, Default)]
+struct Sorter {
+    /// Whether the client has made the request that everything else follows.
+    opened: bool,
+}
+
+impl Sorter {
+    fn sort(&mut self, line: &[u8]) -> Sorted {
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Sorted::Ignored;
+        }
+        let refused = |problem: &'static str, id| {
+            Sorted::Refused(ErrorData::invalid_request(problem, None), id)
+        };
+        let value: Value = match serde_json::from_slice(line) {
+            Ok(value) => value,
+            Err(error) => {
+                let problem = format!("the line is no JSON: {error}");
+                return Sorted::Refused(ErrorData::parse_error(problem, None), None);
+            }
+        };
+        let Value::Object(object) = &value else {
+            return refused("a message is one JSON object; batches are not taken", None);
+        };
+        let is_call = object.contains_key("method");
+        let id = match object.get("id") {
+            None => None,
+            Some(id) => match serde_json::from_value::<RequestId>(id.clone()) {
+                Ok(id) => Some(id),
+                Err(_) if is_call => {
+                    return refused("the id of a request is a text or a whole number", None);
+                }
+                // The answer to a line that could not be understood is not answered in turn.
+                Err(_) => return Sorted::Ignored,
+            },
+        };
+        if is_call && object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return refused("a message has \"jsonrpc\": \"2.0\"", id);
+        }
+        let method = object.get("method").and_then(Value::as_str);
+        let params = method.map(|method| format!("the params of {method} do not fit"));
+        let is_answer = object.contains_key("result") || object.contains_key("error");
+        match serde_json::from_value::<ClientJsonRpcMessage>(value) {
+            Ok(message) => self.admit(message),
+            Err(_) if is_call && id.is_some() => match params {
+                Some(problem) => Sorted::Refused(ErrorData::invalid_params(problem, None), id),
+                None => refused("the method of a request is a text", id),
+            },
+            Err(_) if is_call || is_answer => Sorted::Ignored,
+            Err(_) => refused("a message has a method, a result or an error", id),
+        }
+    }
+
+    /// Passes on what may come at this point.
+    fn admit(&mut self, message: ClientJsonRpcMessage) -> Sorted {
+        match &message {
+            _ if self.opened => {}
+            ClientJsonRpcMessage::Request(request) => match &request.request {
+                ClientRequest::PingRequest(_) => {}
+                ClientRequest::InitializeRequest(_) => self.opened = true,
+                other if other.get_meta().protocol_version().is_none() => {
+                    let problem = "the first request is initialize, or names the version of \
+                                   the protocol in its _meta";
+                    let error = ErrorData::invalid_request(problem, None);
+                    return Sorted::Refused(error, Some(request.id.clone()));
+                }
+                ClientRequest::DiscoverRequest(_) => {}
+                other => self.opened = opens(other),
+            },
+            // Nobody has asked anything, and nothing has begun that could be told of.
+            _ => return Sorted::Ignored,
+        }
+        Sorted::Message(Box::new(message))
+    }
+}
+
+/// Whether the SDK takes a request for the beginning, which its service loop follows.
+fn opens(request: &ClientRequest) -> bool {
+    let meta = request.get_meta();
+    let known = |version| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
+    let missing = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28);
+    missing.is_empty() && meta.protocol_version().is_some_and(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort_after(before: &[&str], line: &[u8]) -> String {
+        let mut sorter = Sorter::default();
+        for line in before {
+            let sorted = sorter.sort(line.as_bytes());
+            assert!(matches!(sorted, Sorted::Message(_)), "{line}: {sorted:?}");
+        }
+        match sorter.sort(line) {
+            Sorted::Message(message) => match *message {
+                ClientJsonRpcMessage::Request(request) => request.request.method().to_owned(),
+                ClientJsonRpcMessage::Notification(_) => "notification".to_owned(),
+                _ => "answer".to_owned(),
+            },
+            Sorted::Refused(error, id) => {
+                let id = id.map_or("-".to_owned(), |id| id.to_string());
+                format!("{} {id} {}", error.code.0, error.message)
+            }
+            Sorted::Ignored => "ignored".to_owned(),
+        }
+    }
+
+    const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
+    #[test]
+    fn lines_that_are_no_messages_are_answered() {
+        let check = |line: &str, expected: &str| {
+            let sorted = sort_after(&[INITIALIZE], line.as_bytes());
+            assert!(sorted.starts_with(expected), "{line}: {sorted}");
+        };
+        check("", "ignored");
+        check("  \r\n", "ignored");
+        check("hello", "-32700 - the line is no JSON");
+        check("{\"jsonrpc\":", "-32700 - the line is no JSON");
+        check("[]", "-32600 - a message is one JSON object");
+        check("7", "-32600 - a message is one JSON object");
+        check("{}", "-32600 - a message has a method");
+        check(
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            "-32600 1 a message has a method",
+        );
+        check(
+            r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+            "-32600 1 a message has \"jsonrpc\"",
+        );
+        check(
+            r#"{"id":"a","method":"ping"}"#,
+            "-32600 a a message has \"jsonrpc\"",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            "-32600 - the id of a request",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            "-32600 - the id of a request",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+            "-32600 1 the method",
+        );
+        check(r#"{"jsonrpc":"2.0","method":7}"#, "ignored");
+        // What comes of our own refusals, should anybody send them back.
+        check(
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#,
+            "answer",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
+            "ignored",
+        );
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "ping");
+        check(
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n",
+            "ping",
+        );
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, "no/such");
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#,
+            "-32602 1 the params of tools/call",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
+            "tools/call",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "notification",
+        );
+        let deep = "[".repeat(100_000);
+        check(&deep, "-32700 - the line is no JSON");
+        assert!(sort_after(&[INITIALIZE], b"\xff\xfe{}").starts_with("-32700"));
+    }
+
+    #[test]
+    fn nothing_but_a_beginning_begins() {
+        let check = |line: &str, expected: &str| {
+            let sorted = sort_after(&[], line.as_bytes());
+            assert!(sorted.starts_with(expected), "{line}: {sorted}");
+        };
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "ignored",
+        );
+        check(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#, "ignored");
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "ping");
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            "-32600 1 the first request",
+        );
+        check(INITIALIZE, "initialize");
+        let meta = |keys: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{keys}}}}}}}"#
+            )
+        };
+        let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+        let whole = format!(r#"{version},"io.modelcontextprotocol/clientCapabilities":{{}}"#);
+        let told = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        // The SDK refuses what lacks something, and goes on waiting for the beginning.
+        assert_eq!(sort_after(&[&meta(version)], told.as_bytes()), "ignored");
+        assert_eq!(
+            sort_after(&[&meta(&whole)], told.as_bytes()),
+            "notification"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_left_out() {
+        let mut text = vec![b'x'; MAX_LINE_BYTES + 5];
+        text.extend_from_slice(b"\nnext\n");
+        text.extend(std::iter::repeat_n(b'y', MAX_LINE_BYTES));
+        text.extend_from_slice(b"\nlast");
+        let mut input = BufReader::new(text.as_slice());
+        let mut line = Vec::new();
+        let mut seen = Vec::new();
+        while let Some(whole) = next_line(&mut input, &mut line).await.unwrap() {
+            seen.push((whole, line.len()));
+        }
+        let expected = [(false, 0), (true, 5), (true, MAX_LINE_BYTES + 1), (true, 4)];
+        assert_eq!(seen, expected);
+    }
+}
