@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use dunlin_guest_build::script;
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 4] = [
+const GUESTS: [&str; 5] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
     "dunlin-read-file",
     "dunlin-run-terminal-command",
+    "dunlin-web-fetch",
 ];
 
 fn main() -> ExitCode {

@@ -24,6 +24,7 @@ mod normalise;
 pub mod provider;
 pub mod quirks;
 pub mod sandbox;
+mod site;
 mod terminal;
 mod watched;
 
@@ -31,6 +32,7 @@ pub use environment::{API_KEY, Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
 pub use mcp_client::McpClient;
 pub use provider::{Gate, Ollama, Provider, Received, Response};
+pub use site::{Page, Site};
 pub use terminal::{Key, Screen, Terminal};
 pub use watched::{TimedOut, Watched};
 

@@ -231,7 +231,7 @@ impl Gate for WebGate<'_> {
     async fn may_reach(&mut self, hop: &Hop<'_>, address: IpAddr, place: Place) -> bool {
         let mut root = hop.url.clone();
         // Fails only for addresses without a host.
-        if root.set_ip_host(address).is_err() {
+        if root.set_ip_host(address.to_canonical()).is_err() {
             return false;
         }
         root.set_path("/");

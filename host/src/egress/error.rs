@@ -213,6 +213,11 @@ pub(super) fn before_answer(error: &reqwest::Error, host: &str, connect: Duratio
         Some(io) if is_broken_off(io) && !error.is_connect() => {
             EgressError::CutOff { host, before: true }
         }
+        // Connections themselves do not end so, only the handshake behind them.
+        Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => EgressError::Tls {
+            host,
+            problem: "it broke off while the connection was being made secure".to_owned(),
+        },
         Some(io) => EgressError::Unreachable {
             host,
             problem: io.to_string(),
@@ -234,14 +239,21 @@ pub(super) fn in_answer(error: &reqwest::Error, host: &str) -> EgressError {
     if let Some(tls) = find::<rustls::Error>(error) {
         return tls_error(tls, host);
     }
+    let io = find::<io::Error>(error);
     if let Some(http) = find::<hyper::Error>(error) {
-        if http.is_parse() {
+        let is_nonsense = |io: &io::Error| {
+            matches!(
+                io.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+            )
+        };
+        if http.is_parse() || io.is_some_and(is_nonsense) {
             let problem = "its parts are not as HTTP has them".to_owned();
             return EgressError::BadAnswer { host, problem };
         }
         return cut;
     }
-    match find::<io::Error>(error) {
+    match io {
         Some(io) if is_broken_off(io) => cut,
         Some(_) if error.is_decode() => EgressError::BadAnswer {
             host,

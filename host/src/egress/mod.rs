@@ -263,7 +263,7 @@ impl Egress {
                 .await?;
             let led_to = match location(&response) {
                 Some(location) if limits.redirects > 0 => location,
-                _ => return Ok(answer(next.url, response, limits, budget)?),
+                _ => return answer(next.url, response, limits, budget),
             };
             let host = host_of(&next.url);
             let url = redirected(&next.url, &led_to).map_err(|problem| {

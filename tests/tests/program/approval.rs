@@ -190,7 +190,13 @@ fn inside_the_project_nobody_is_asked() {
     assert!(requests[1].results()[0].contains("fn main() {}"));
     assert_eq!(
         requests[0].tools(),
-        ["ask_user", "edit_file", "read_file", "run_terminal_command"]
+        [
+            "ask_user",
+            "edit_file",
+            "read_file",
+            "run_terminal_command",
+            "web_fetch"
+        ]
     );
 }
 

@@ -211,9 +211,9 @@ fn doctor() {
         "{output}"
     );
     assert!(
-        output
-            .stdout
-            .contains("✓ tools         ask_user, edit_file, read_file, run_terminal_command\n"),
+        output.stdout.contains(
+            "✓ tools         ask_user, edit_file, read_file, run_terminal_command, web_fetch\n"
+        ),
         "{output}"
     );
     assert!(!output.stdout.contains('✗'), "{output}");

@@ -32,3 +32,4 @@ mod startup;
 mod steps;
 mod terminal_commands;
 mod type_ahead;
+mod web;

@@ -17,6 +17,7 @@ mod interruption;
 mod killed;
 mod questions;
 mod text;
+mod web;
 
 /// All tests of the guests, as text.
 const TESTS: &[&str] = &[
@@ -32,6 +33,7 @@ const TESTS: &[&str] = &[
     include_str!("interruption.rs"),
     include_str!("questions.rs"),
     include_str!("text.rs"),
+    include_str!("web.rs"),
 ];
 
 #[test]

@@ -1,0 +1,364 @@
+//! A guest that reaches for the web: undeclared, in `prepare`, with headers of its own, too often.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dunlin_host::ask::{DenyAll, Origin};
+use dunlin_host::call::{Failure, Standing};
+use dunlin_host::egress::{Egress, EgressError, EgressOptions, Network, Roots, SiteHeaders};
+use dunlin_host::target::{Operation, Target};
+use dunlin_host::{Host, WebOptions};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
+use dunlin_tests::{Page, Site};
+use serde_json::{Value, json};
+
+use crate::assert_one_clear_line;
+
+/// Names that lead to this machine.
+#[derive(Debug)]
+struct Home;
+
+#[async_trait]
+impl Network for Home {
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError> {
+        Ok(match name {
+            "home.example" => vec!["127.0.0.1".parse().unwrap()],
+            "metadata.example" => vec!["169.254.169.254".parse().unwrap()],
+            _ => Vec::new(),
+        })
+    }
+}
+
+fn host(sandbox: &Sandbox, sites: SiteHeaders) -> Host {
+    let mut options = sandbox.options(PATIENT);
+    options.web = WebOptions {
+        egress: Egress::new(EgressOptions {
+            user_agent: "dunlin-tests".to_owned(),
+            network: Arc::new(Home),
+            roots: Roots::System,
+        }),
+        sites: Arc::new(sites),
+    };
+    Host::new(options, vec![plugin("fetch_otherwise"), plugin("echo")]).expect("a host")
+}
+
+async fn fetch(host: &Host, arguments: Value, asker: Arc<Asker>) -> Result<String, Failure> {
+    let outcome = play(host, &call("fetch_otherwise", arguments), asker).await?;
+    outcome.result.map(|success| success.text)
+}
+
+#[tokio::test]
+async fn an_undeclared_address_is_asked_about() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello").with_header("set-cookie", "id=s3cret"));
+    let host = host(&sandbox, SiteHeaders::default());
+    let url = site.url("/a?b=c#d");
+    let asker = Arc::new(Asker::yes());
+    let text = fetch(&host, json!({ "url": url }), asker.clone())
+        .await
+        .unwrap();
+    assert!(
+        text.starts_with(&format!("200 {}\n", site.url("/a?b=c"))),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("hello") && !text.contains("s3cret"),
+        "{text}"
+    );
+    let questions = asker.questions();
+    let [question] = questions.as_slice() else {
+        panic!("{questions:?}");
+    };
+    assert_eq!(question.origin, Origin::Undeclared);
+    assert_eq!(
+        question.wording,
+        format!(
+            "fetch_otherwise now wants to read '{}', which it did not say before. Allow?",
+            site.target("/a")
+        )
+    );
+    assert_eq!(question.needs[0].target, Target::Url(site.target("/a")));
+    assert_eq!(question.needs[0].operation, Operation::Read);
+    assert_eq!(
+        question.notices,
+        ["This is a server on this machine, not on the internet."]
+    );
+    // Once in `run`, and not in `prepare`.
+    assert_eq!(site.requests().len(), 1);
+    let audit = sandbox.audit();
+    let of = |event: &str| {
+        let line = audit.iter().find(|line| line["event"] == event);
+        line.unwrap_or_else(|| panic!("{event}: {audit:?}"))
+    };
+    assert_eq!(of("allowed")["target"], site.target("/a"));
+    assert_eq!(of("used")["target"], site.target("/a"));
+    assert_eq!(of("used")["bytes"], 5);
+    assert_alive(&host).await;
+}
+
+#[tokio::test]
+async fn a_no_sends_nothing() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let host = host(&sandbox, SiteHeaders::default());
+    for arguments in [
+        json!({ "url": site.url("/") }),
+        json!({ "url": site.url("/"), "body": "data" }),
+    ] {
+        let verb = if arguments["body"].is_null() {
+            "read"
+        } else {
+            "write"
+        };
+        let failure = fetch(&host, arguments, Arc::new(Asker::no()))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            format!(
+                "Permission denied: fetch_otherwise wanted to {verb} '{}'",
+                site.url("/")
+            )
+        );
+    }
+    let arguments = json!({ "url": site.url("/") });
+    let unattended = play(
+        &host,
+        &call("fetch_otherwise", arguments),
+        Arc::new(DenyAll),
+    )
+    .await;
+    let failure = unattended.unwrap().result.unwrap_err();
+    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+    assert_eq!(site.requests(), [""; 0]);
+    assert_alive(&host).await;
+}
+
+/// A yes to reading is none to writing, and one to an address none to where it leads.
+#[tokio::test]
+async fn each_address_and_operation_is_its_own() {
+    let sandbox = Sandbox::new();
+    let there = Site::of(Page::of("text/plain", "there"));
+    let location = there.url("/b");
+    let here = Site::start(move |_| Page::redirect(&location));
+    let host = host(&sandbox, SiteHeaders::default());
+    host.permissions().set(&here.target("/"), "r--").unwrap();
+    let asker = Arc::new(Asker::no());
+    let arguments = json!({ "url": here.url("/a") });
+    fetch(&host, arguments, asker.clone()).await.unwrap_err();
+    assert_eq!(
+        asker.questions()[0].wording,
+        format!(
+            "fetch_otherwise now wants to read '{}', where 127.0.0.1 led it, which it did not say before. Allow?",
+            there.target("/b")
+        )
+    );
+    assert_eq!((here.requests().len(), there.requests().len()), (1, 0));
+    let arguments = json!({ "url": here.url("/a"), "body": "data" });
+    let failure = fetch(&host, arguments, Arc::new(Asker::yes()))
+        .await
+        .unwrap_err();
+    assert!(failure.to_string().contains("was denied"), "{failure}");
+    assert_eq!(here.requests().len(), 1);
+}
+
+/// A grant of a name is none of the machine that it leads to.
+#[tokio::test]
+async fn a_name_that_leads_home_is_asked_about_twice() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "inside"));
+    let host = host(&sandbox, SiteHeaders::default());
+    let port = site.port();
+    let name = format!("https://home.example:{port}/");
+    host.permissions().set(&name, "r??").unwrap();
+    let url = format!("http://home.example:{port}/a");
+    let asker = Arc::new(Asker::no());
+    fetch(&host, json!({ "url": url }), asker.clone())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        asker.questions()[0].wording,
+        format!(
+            "fetch_otherwise now wants to read 'https://127.0.0.1:{port}/': home.example leads to 127.0.0.1, \
+             which is on this machine, which it did not say before. Allow?"
+        )
+    );
+    assert_eq!(site.requests(), [""; 0]);
+    host.permissions().set(&site.target("/"), "r??").unwrap();
+    let asker = Arc::new(Asker::no());
+    let text = fetch(&host, json!({ "url": url }), asker.clone())
+        .await
+        .unwrap();
+    assert!(
+        text.ends_with("inside") && asker.questions().is_empty(),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn some_addresses_are_never_granted() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, SiteHeaders::default());
+    for key in [
+        "https://169.254.169.254/",
+        "https://metadata.example/",
+        "https://0.0.0.0/",
+    ] {
+        host.permissions().set(key, "rwx").unwrap();
+    }
+    for (url, expected) in [
+        ("http://169.254.169.254/latest", "permission to read"),
+        ("http://0xa9fea9fe/latest", "permission to read"),
+        ("http://[::ffff:169.254.169.254]/", "permission to read"),
+        ("http://0/", "permission to read"),
+        (
+            "http://metadata.example/",
+            "metadata.example leads to 169.254.169.254",
+        ),
+    ] {
+        let asker = Arc::new(Asker::yes());
+        let failure = fetch(&host, json!({ "url": url }), asker.clone())
+            .await
+            .unwrap_err();
+        assert!(failure.to_string().contains(expected), "{url}: {failure}");
+        assert_one_clear_line(&failure.to_string());
+        assert_eq!(asker.questions().len(), 0, "{url}");
+    }
+    let audit = sandbox.audit();
+    let denied = audit.iter().filter(|line| line["event"] == "denied");
+    assert!(denied.clone().count() >= 5, "{audit:?}");
+    for line in denied {
+        let rule = line["rule"].as_str().unwrap();
+        assert!(rule.ends_with(" is never granted"), "{rule}");
+    }
+}
+
+/// `always` answers for a tool what it declares, and what it declares of this machine is asked all the same.
+#[tokio::test]
+async fn a_tool_that_is_always_allowed_asks_about_this_machine() {
+    let sandbox = Sandbox::new();
+    let web_fetch = dunlin_host::Plugin {
+        name: "web_fetch".to_owned(),
+        bytes: built_in("web_fetch").bytes.into(),
+        digest: built_in("web_fetch").digest.to_owned(),
+        built_in: true,
+    };
+    let host = Host::new(sandbox.options(PATIENT), vec![web_fetch]).unwrap();
+    let always = dunlin_host::permission::ToolMode::Always;
+    host.permissions().set_tool_mode("web_fetch", always);
+    for (url, asks) in [
+        ("https://example.com/", false),
+        ("https://1.1.1.1/", false),
+        ("http://localhost:3000/", true),
+        ("http://127.1/", true),
+        ("http://192.168.1.1/", true),
+        ("http://[fd00::1]/", true),
+    ] {
+        let plan = host
+            .prepare(&call("web_fetch", json!({ "url": url })))
+            .await
+            .unwrap();
+        assert_eq!(matches!(plan.standing, Standing::Ask { .. }), asks, "{url}");
+    }
+    let call = call("web_fetch", json!({ "url": "http://169.254.169.254/" }));
+    let plan = host.prepare(&call).await.unwrap();
+    assert!(matches!(plan.standing, Standing::Denied { .. }), "{plan:?}");
+}
+
+fn built_in(name: &str) -> &'static dunlin_plugins::Embedded {
+    let mut all = dunlin_plugins::ALL.iter();
+    all.find(|embedded| embedded.name == name)
+        .expect("a built-in tool")
+}
+
+#[tokio::test]
+async fn what_a_guest_may_not_send_is_refused() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let host = host(&sandbox, SiteHeaders::default());
+    for (arguments, expected) in [
+        (
+            json!({ "url": site.url("/"), "header": "Host: evil.example" }),
+            "cannot be set by a tool",
+        ),
+        (
+            json!({ "url": site.url("/"), "header": "cookie: a=b" }),
+            "cannot be set by a tool",
+        ),
+        (
+            json!({ "url": site.url("/"), "header": "authorization: x" }),
+            "cannot be set by a tool",
+        ),
+        (
+            json!({ "url": site.url("/"), "header": "x\r\ny: z" }),
+            "cannot be set by a tool",
+        ),
+        (
+            json!({ "url": site.url("/"), "header": "accept: a\r\nhost: b" }),
+            "no header can have",
+        ),
+        (
+            json!({ "url": "http://u:p@127.0.0.1/" }),
+            "carries a user name or a password",
+        ),
+        (
+            json!({ "url": "file:///etc/passwd" }),
+            "only http and https",
+        ),
+        (json!({ "url": "http://no.example/" }), "Permission denied"),
+        (json!({ "url": site.url("/"), "times": 33 }), "32 requests"),
+    ] {
+        let asker = if expected == "Permission denied" {
+            Asker::no()
+        } else {
+            Asker::yes()
+        };
+        let failure = fetch(&host, arguments.clone(), Arc::new(asker))
+            .await
+            .unwrap_err();
+        assert!(
+            failure.to_string().contains(expected),
+            "{arguments}: {failure}"
+        );
+        assert_one_clear_line(&failure.to_string());
+    }
+    let nowhere = fetch(
+        &host,
+        json!({ "url": "http://no.example/" }),
+        Arc::new(Asker::yes()),
+    )
+    .await;
+    assert_eq!(
+        nowhere.unwrap_err().to_string(),
+        "there is no server named no.example: check the spelling"
+    );
+    assert!(!site.requests().concat().contains("evil"));
+    assert_alive(&host).await;
+}
+
+/// The user's own headers go to their site, and no guest, question or log learns of them.
+#[tokio::test]
+async fn headers_of_the_user_are_seen_by_nobody() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let mut sites = SiteHeaders::default();
+    let key = format!("127.0.0.1:{}", site.port());
+    sites.add(&key, "Authorization", "Bearer s3cret").unwrap();
+    let host = host(&sandbox, sites);
+    let asker = Arc::new(Asker::yes());
+    let arguments = json!({ "url": site.url("/"), "header": "user-agent: me" });
+    let text = fetch(&host, arguments, asker.clone()).await.unwrap();
+    let sent = site.requests().concat();
+    assert!(
+        sent.contains("Bearer s3cret") && sent.contains("user-agent: me"),
+        "{sent}"
+    );
+    let seen = format!(
+        "{text}{:?}{:?}{:?}",
+        asker.questions(),
+        sandbox.audit(),
+        sandbox.log()
+    );
+    assert!(!seen.contains("s3cret"), "{seen}");
+}
