@@ -18,6 +18,7 @@ use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
+use crate::config::mcp::ServerEntry;
 use crate::config::paths::{Folders, NoHome, find_project};
 use crate::config::project::{self, ProjectFile};
 use crate::config::sites;
@@ -83,6 +84,8 @@ pub struct Settings {
     pub command_write: Sourced<Vec<String>>,
     /// The agents of the user's file, and of the project's as far as that is trusted.
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
+    /// The MCP servers of the user's file, and of the project's as far as that is trusted.
+    pub mcp_servers: BTreeMap<String, Sourced<ServerEntry>>,
     /// Where keys are found.
     pub keys: BTreeMap<String, Sourced<KeyEntry>>,
     /// Settings of agents that come from elsewhere than the agent, by their whole names.
@@ -264,6 +267,7 @@ impl Settings {
             command_network: Sourced::default(false),
             command_write: Sourced::default(Vec::new()),
             agents: BTreeMap::new(),
+            mcp_servers: BTreeMap::new(),
             keys: BTreeMap::new(),
             origins: BTreeMap::new(),
             endpoints_of_keys: Vec::new(),
@@ -513,7 +517,13 @@ impl Settings {
                 Some((name.clone(), Sourced { value, origin }))
             })
             .collect();
-        self.endpoints_of_keys = project::endpoints_of_keys(&self.agents);
+        self.mcp_servers = file
+            .mcp
+            .servers
+            .iter()
+            .map(|(name, server)| (name.clone(), loaded.source(server)))
+            .collect();
+        self.endpoints_of_keys = project::endpoints_of_keys(&self.agents, &self.mcp_servers);
     }
 
     /// Takes over what the project's file may say, and says what was left out.

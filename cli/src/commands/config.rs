@@ -163,6 +163,10 @@ fn show(ui: &Ui, settings: &Settings) {
         }
         field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
     }
+    for (name, server) in &settings.mcp_servers {
+        let value = server.value.without_secrets().values();
+        row(&format!("mcp.servers.{name}"), value, &server.origin);
+    }
     let width = |part: fn(&(String, String, String)) -> &str| {
         rows.iter()
             .map(|row| part(row).chars().count())

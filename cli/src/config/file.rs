@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 use url::Url;
 
+use super::mcp::{self, Mcp};
 use super::schema;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
@@ -40,6 +41,9 @@ pub struct File {
     /// The agents, by name.
     #[serde(default)]
     pub agents: BTreeMap<String, Spanned<AgentPatch>>,
+    /// The servers whose tools a chat may use.
+    #[serde(default)]
+    pub mcp: Mcp,
 }
 
 /// What follows a denied call.
@@ -410,7 +414,8 @@ impl Loaded {
         }
         for (name, agent) in &self.file.agents {
             let patch = agent.get_ref();
-            let problem = problem_of(patch).or_else(|| key_problem(patch, &self.file.keys, author));
+            let key = patch.api_key.as_deref();
+            let problem = problem_of(patch).or_else(|| key_problem(key, &self.file.keys, author));
             if let Some(problem) = problem {
                 return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
             }
@@ -421,6 +426,17 @@ impl Loaded {
                 (Some(_), Some(_)) => continue,
             };
             return Err(self.error_of(agent, format!("missing field `{missing}`")));
+        }
+        for (name, server) in &self.file.mcp.servers {
+            let entry = server.get_ref();
+            // A project may switch one of the user's off, and need not repeat it for that.
+            let is_off = author == Author::Project && !entry.is_enabled();
+            let problem = mcp::name_problem(name)
+                .or_else(|| entry.problem().filter(|_| !is_off))
+                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+            if let Some(problem) = problem {
+                return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
+            }
         }
         Ok(())
     }
@@ -481,7 +497,7 @@ fn address_problem(url: &Url) -> Option<String> {
 }
 
 fn key_problem(
-    agent: &AgentPatch,
+    key: Option<&str>,
     keys: &BTreeMap<String, Spanned<KeyEntry>>,
     author: Author,
 ) -> Option<String> {
@@ -489,10 +505,7 @@ fn key_problem(
     if author == Author::Project {
         return None;
     }
-    let key = agent
-        .api_key
-        .as_deref()
-        .filter(|name| !keys.contains_key(*name))?;
+    let key = key.filter(|name| !keys.contains_key(*name))?;
     let near = schema::nearest(key, keys.keys().map(String::as_str));
     Some(match near {
         Some(near) => format!("api_key names no [keys.{key}]; the nearest is [keys.{near}]"),
@@ -570,9 +583,19 @@ mod tests {
             "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
              model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, endpoint",
         );
+        check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
         check(
-            "[mcp.servers.x]\ncommand = \"npx\"",
-            "config.toml:1: \"mcp\" is not supported by this version",
+            "[mcp.servers.x]\ncommand = \"npx\"\narg = []",
+            "config.toml:3: unknown key \"arg\" in [mcp.servers.x] | the nearest known key is \"args\"",
+        );
+        check(
+            "[mcp.servers.x__y]\ncommand = \"npx\"",
+            "config.toml:1: [mcp.servers.x__y]: the name of a server has no __ in it and no _ at its ends: \
+             its tools are called NAME__TOOL",
+        );
+        check(
+            "[mcp.servers.x]\nurl = \"https://h/mcp\"\napi_key = \"k\"",
+            "config.toml:1: [mcp.servers.x]: api_key names no [keys.k]",
         );
         check("[keys.k]\nkeyring = \"x\"", "valid");
         check(

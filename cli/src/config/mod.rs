@@ -7,6 +7,7 @@
 pub mod commands;
 pub mod env;
 pub mod file;
+pub mod mcp;
 pub mod paths;
 pub mod project;
 mod schema;

@@ -16,6 +16,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::file::{AgentEntry, AgentPatch, Loaded, OnDenial};
+use super::mcp::ServerEntry;
 use super::trust::Trust;
 use crate::settings::{Origin, Settings, Sourced};
 
@@ -218,6 +219,42 @@ impl Layer<'_> {
         for (name, agent) in &file.agents {
             self.agent(name, agent);
         }
+        for (name, server) in &file.mcp.servers {
+            self.server(name, server);
+        }
+    }
+
+    /// A server is a program that runs with all that the user may do: only trust adds one. Anybody may switch one off.
+    fn server(&mut self, name: &str, server: &Spanned<ServerEntry>) {
+        let place = format!("mcp.servers.{name}");
+        let mut entry = server.get_ref().clone();
+        if let Some(mine) = self.settings.mcp_servers.get_mut(name) {
+            if entry.is_enabled() {
+                return self.refuse(&place, "you have a server of that name");
+            }
+            mine.value.enabled = Some(false);
+            return;
+        }
+        if !entry.is_enabled() || !self.wish(&place, server, &entry.values()) {
+            return;
+        }
+        if let (Some(key), Some(url)) = (entry.api_key.take(), &entry.url) {
+            if self.sends_key_to(&key, url) {
+                entry.api_key = Some(key);
+            } else {
+                let why = format!(
+                    "your configuration does not send the key {key:?} to {}",
+                    url.origin().ascii_serialization()
+                );
+                self.refuse(&format!("{place}.api_key"), &why);
+            }
+        }
+        let origin = self.loaded.source(server).origin;
+        let value = Sourced {
+            value: entry,
+            origin,
+        };
+        self.settings.mcp_servers.insert(name.to_owned(), value);
     }
 
     fn agent(&mut self, name: &str, agent: &Spanned<AgentPatch>) {
@@ -275,7 +312,7 @@ impl Layer<'_> {
         let key = patch.api_key.or_else(|| mine.and_then(|mine| mine.api_key));
         entry.api_key = None;
         if let Some(key) = key {
-            if self.sends_key_to(&key, &entry) {
+            if self.sends_key_to(&key, &entry.base_url) {
                 entry.api_key = Some(key);
             } else {
                 let why = format!(
@@ -289,12 +326,12 @@ impl Layer<'_> {
         self.put(name, agent, &fields, entry);
     }
 
-    /// Whether the user's own file sends this key to the endpoint of an agent.
-    fn sends_key_to(&self, key: &str, entry: &AgentEntry) -> bool {
+    /// Whether the user's own file sends this key to the origin of an address.
+    fn sends_key_to(&self, key: &str, to: &url::Url) -> bool {
         self.settings
             .endpoints_of_keys
             .iter()
-            .any(|(name, url)| name == key && url.origin() == entry.base_url.origin())
+            .any(|(name, url)| name == key && url.origin() == to.origin())
     }
 
     fn put(
@@ -354,11 +391,44 @@ fn quoted(text: &str) -> String {
 /// Which endpoints the user's own file sends which keys to.
 pub fn endpoints_of_keys(
     agents: &BTreeMap<String, Sourced<AgentEntry>>,
+    servers: &BTreeMap<String, Sourced<ServerEntry>>,
 ) -> Vec<(String, url::Url)> {
     let agents = agents.values().map(|agent| &agent.value);
-    agents
-        .filter_map(|agent| Some((agent.api_key.clone()?, agent.base_url.clone())))
-        .collect()
+    let agents = agents.filter_map(|it| Some((it.api_key.clone()?, it.base_url.clone())));
+    let servers = servers.values().map(|server| &server.value);
+    let servers = servers.filter_map(|it| Some((it.api_key.clone()?, it.url.clone()?)));
+    agents.chain(servers).collect()
+}
+
+impl ServerEntry {
+    /// All of it in one line, as it could stand in the file, for whoever is to trust it.
+    pub fn values(&self) -> String {
+        let text = |value: &Option<String>| value.as_deref().map(quoted);
+        let list = |values: &[String]| (!values.is_empty()).then(|| format!("{values:?}"));
+        let table = |values: &BTreeMap<String, String>| {
+            let pairs = values.iter();
+            let pairs = pairs.map(|(name, value)| format!("{name:?} = {}", quoted(value)));
+            let pairs: Vec<String> = pairs.collect();
+            (!pairs.is_empty()).then(|| format!("{{ {} }}", pairs.join(", ")))
+        };
+        let values = [
+            ("command", text(&self.command)),
+            ("args", list(&self.args)),
+            ("env", table(&self.env)),
+            ("cwd", text(&self.cwd)),
+            ("url", self.url.as_ref().map(|url| quoted(url.as_str()))),
+            ("api_key", text(&self.api_key)),
+            ("headers", table(&self.headers)),
+            ("description", text(&self.description)),
+            ("ask", self.ask.map(|it| it.to_string())),
+            ("ask_tools", list(&self.ask_tools)),
+            ("timeout_secs", self.timeout_secs.map(|it| it.to_string())),
+            ("enabled", self.enabled.map(|it| it.to_string())),
+        ];
+        let values = values.into_iter();
+        let values = values.filter_map(|(name, value)| Some(format!("{name} = {}", value?)));
+        format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
+    }
 }
 
 impl AgentPatch {

@@ -44,7 +44,7 @@ const FILE: &[Key] = &[
     key("commands", Shape::Table(COMMANDS)),
     key("keys", Shape::Named(KEY)),
     key("agents", Shape::Named(AGENT)),
-    key("mcp", Shape::Later),
+    key("mcp", Shape::Table(MCP)),
 ];
 
 const LIMITS: &[Key] = &[
@@ -85,6 +85,23 @@ const ENDPOINT: &[Key] = &[
     key("max_tokens_field", Shape::Value),
     key("reasoning", Shape::Value),
     key("stream_usage", Shape::Value),
+];
+
+const MCP: &[Key] = &[key("servers", Shape::Named(SERVER))];
+
+const SERVER: &[Key] = &[
+    key("command", Shape::Value),
+    key("args", Shape::Value),
+    key("env", Shape::Value),
+    key("cwd", Shape::Value),
+    key("url", Shape::Value),
+    key("api_key", Shape::Value),
+    key("headers", Shape::Value),
+    key("description", Shape::Value),
+    key("ask", Shape::Value),
+    key("ask_tools", Shape::Value),
+    key("timeout_secs", Shape::Value),
+    key("enabled", Shape::Value),
 ];
 
 /// What is wrong with a key, and where: an offset into the text.

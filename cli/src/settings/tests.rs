@@ -349,3 +349,29 @@ fn a_project_lowers_the_history() {
     assert_eq!(found, (4000, 300));
     assert_eq!(settings.notices, Vec::<String>::new());
 }
+
+#[test]
+fn a_server_of_a_project_needs_trust() {
+    let user = format!("{USER}\n[mcp.servers.mine]\ncommand = \"mine\"\n");
+    let project = "[mcp.servers.mine]\nenabled = false\n[mcp.servers.theirs]\ncommand = \"rm\"\n\
+         [mcp.servers.far]\nurl = \"https://elsewhere/mcp\"\napi_key = \"main\"\n";
+    let home = Home::new(&user, project);
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    let names: Vec<&String> = settings.mcp_servers.keys().collect();
+    assert_eq!(names, ["mine"]);
+    assert!(!settings.mcp_servers["mine"].value.is_enabled());
+
+    let file = settings.project_file.unwrap();
+    let answers = home.folder.path().join(".local/share/dunlin/trusted.json");
+    assert_eq!(settings.folders.trust_file(), answers);
+    trust::keep(&answers, &file.path, Some((&file.digest, true))).unwrap();
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    let far = &settings.mcp_servers["far"].value;
+    assert_eq!(far.api_key, None, "a key goes where the user sent it");
+    assert_eq!(
+        settings.mcp_servers["theirs"].value.command.as_deref(),
+        Some("rm")
+    );
+    let refused = &settings.project_file.unwrap().refused;
+    assert_eq!(refused[0].name, "mcp.servers.far.api_key");
+}

@@ -1,0 +1,288 @@
+//! `[mcp.servers.NAME]`: the servers of the Model Context Protocol whose tools a chat may use.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use serde::Deserialize;
+use toml::Spanned;
+use url::{Host, Url};
+
+/// The longest name of a server. Its tools are called `NAME__TOOL`, and models take 64 characters of that.
+pub const MAX_NAME_CHARS: usize = 24;
+
+/// How long an answer of a server is waited for where nothing else is configured.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The longest time limit, in seconds: a day.
+const MAX_TIMEOUT_SECS: u64 = 86_400;
+
+/// What stands between the name of a server and that of a tool.
+pub const SEPARATOR: &str = "__";
+
+/// Headers that belong to the protocol or to the connection.
+const OWN_HEADERS: &[&str] = &[
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// `[mcp]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mcp {
+    /// The servers, by name.
+    #[serde(default)]
+    pub servers: BTreeMap<String, Spanned<ServerEntry>>,
+}
+
+/// `[mcp.servers.NAME]`: a program to start, or an address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerEntry {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub command: Option<String>,
+    /// What it is called with.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables that it gets besides the harmless ones of the user's.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Where it runs; the project without it.
+    pub cwd: Option<String>,
+    /// Where a server answers over streamable HTTP.
+    pub url: Option<Url>,
+    /// A name of `[keys]`: the bearer token for `url`.
+    pub api_key: Option<String>,
+    /// Further headers for `url`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// What it is for, in the user's words, for the model.
+    pub description: Option<String>,
+    /// Whether each call of its tools is asked about.
+    pub ask: Option<bool>,
+    /// The tools of which each call is asked about, by the server's own names.
+    #[serde(default)]
+    pub ask_tools: Vec<String>,
+    /// How long an answer is waited for.
+    pub timeout_secs: Option<u64>,
+    /// `false`: as if it were not there.
+    pub enabled: Option<bool>,
+}
+
+impl ServerEntry {
+    /// Whether it may be used.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    /// How long an answer is waited for.
+    pub fn timeout(&self) -> Duration {
+        self.timeout_secs
+            .map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+    }
+
+    /// The same, fit to be shown: values of variables and headers are often keys.
+    #[must_use]
+    pub fn without_secrets(&self) -> ServerEntry {
+        let hide = |values: &BTreeMap<String, String>| {
+            let names = values.keys().cloned();
+            names.map(|name| (name, "…".to_owned())).collect()
+        };
+        ServerEntry {
+            env: hide(&self.env),
+            headers: hide(&self.headers),
+            ..self.clone()
+        }
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let only = |other: &str, fields: &[(&str, bool)]| {
+            let (field, _) = fields.iter().find(|(_, is_there)| *is_there)?;
+            Some(format!("{field} belongs to a server with {other}"))
+        };
+        let problem = match (&self.command, &self.url) {
+            (None, None) => Some("needs one of command and url".to_owned()),
+            (Some(_), Some(_)) => Some("has both command and url; one of them goes".to_owned()),
+            (Some(command), None) => command_problem(command, self).or_else(|| {
+                let fields = [
+                    ("api_key", self.api_key.is_some()),
+                    ("headers", !self.headers.is_empty()),
+                ];
+                only("url", &fields)
+            }),
+            (None, Some(url)) => self.url_problem(url).or_else(|| {
+                let fields = [
+                    ("args", !self.args.is_empty()),
+                    ("env", !self.env.is_empty()),
+                    ("cwd", self.cwd.is_some()),
+                ];
+                only("command", &fields)
+            }),
+        };
+        problem.or_else(|| match self.timeout_secs {
+            Some(0) => Some("timeout_secs must be at least 1".to_owned()),
+            Some(secs) if secs > MAX_TIMEOUT_SECS => Some(format!(
+                "timeout_secs must be at most {MAX_TIMEOUT_SECS}, a day"
+            )),
+            _ => None,
+        })
+    }
+
+    fn url_problem(&self, url: &Url) -> Option<String> {
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Some(format!(
+                "url must start with http:// or https://, not {:?}",
+                url.scheme()
+            ));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Some("url must hold no user name and no password; use api_key".to_owned());
+        }
+        if url.fragment().is_some() {
+            return Some("url must have no #".to_owned());
+        }
+        let has_secret = self.api_key.is_some() || !self.headers.is_empty();
+        if has_secret && url.scheme() == "http" && !is_this_machine(url) {
+            return Some(
+                "api_key and headers would travel unencrypted; url must start with https://"
+                    .to_owned(),
+            );
+        }
+        for (name, value) in &self.headers {
+            if HeaderName::from_bytes(name.as_bytes()).is_err() {
+                return Some(format!("headers: {name:?} is no name of a header"));
+            }
+            if HeaderValue::from_str(value).is_err() {
+                return Some(format!(
+                    "headers: the value of {name:?} has characters that no header can have"
+                ));
+            }
+            let lower = name.to_ascii_lowercase();
+            if OWN_HEADERS.contains(&lower.as_str()) {
+                return Some(format!("headers: {name:?} is Dunlin's own to set"));
+            }
+            if lower == "authorization" && self.api_key.is_some() {
+                return Some("has both api_key and an Authorization header".to_owned());
+            }
+        }
+        None
+    }
+}
+
+fn command_problem(command: &str, entry: &ServerEntry) -> Option<String> {
+    if command.trim().is_empty() {
+        return Some("command must not be empty".to_owned());
+    }
+    let words = [command].into_iter();
+    let words = words.chain(entry.args.iter().map(String::as_str));
+    let words = words.chain(entry.cwd.as_deref());
+    let values = entry.env.values().map(String::as_str);
+    if words.chain(values).any(|word| word.contains('\0')) {
+        return Some("command, args, env and cwd must hold no NUL character".to_owned());
+    }
+    let is_no_name = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    let name = entry.env.keys().find(is_no_name)?;
+    Some(format!("env: {name:?} is no name of a variable"))
+}
+
+/// What is wrong with the name of a server, if anything.
+pub fn name_problem(name: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(is_plain) {
+        return Some(format!(
+            "the name of a server is 1 to {MAX_NAME_CHARS} of a-z A-Z 0-9 - _"
+        ));
+    }
+    (name.contains(SEPARATOR) || name.starts_with('_') || name.ends_with('_')).then(|| {
+        "the name of a server has no __ in it and no _ at its ends: its tools are called NAME__TOOL"
+            .to_owned()
+    })
+}
+
+/// Whether an address is on the loopback of this machine, as far as can be told without looking it up.
+pub fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_into_those_of_tools() {
+        for name in ["git", "My-Server_2", "a"] {
+            assert_eq!(name_problem(name), None, "{name}");
+        }
+        for name in ["", "a b", "a__b", "_a", "a_", "ä", &"x".repeat(25)] {
+            assert!(name_problem(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_a_program_or_an_address() {
+        let check = |text: &str, expected: Option<&str>| {
+            let entry: ServerEntry = toml::from_str(text).unwrap();
+            assert_eq!(entry.problem().as_deref(), expected, "{text}");
+        };
+        check("command = \"npx\"\nargs = [\"-y\", \"x\"]", None);
+        check("url = \"https://host/mcp\"\napi_key = \"k\"", None);
+        check(
+            "url = \"http://127.0.0.1:1/mcp\"\nheaders = { X-Key = \"k\" }",
+            None,
+        );
+        check("", Some("needs one of command and url"));
+        check(
+            "command = \"a\"\nurl = \"http://h/\"",
+            Some("has both command and url; one of them goes"),
+        );
+        check("command = \" \"", Some("command must not be empty"));
+        check(
+            "command = \"a\"\napi_key = \"k\"",
+            Some("api_key belongs to a server with url"),
+        );
+        check(
+            "url = \"http://h/\"\nargs = [\"k\"]",
+            Some("args belongs to a server with command"),
+        );
+        check(
+            "url = \"ftp://h/\"",
+            Some("url must start with http:// or https://, not \"ftp\""),
+        );
+        check(
+            "url = \"http://h/\"\napi_key = \"k\"",
+            Some("api_key and headers would travel unencrypted; url must start with https://"),
+        );
+        check(
+            "url = \"https://h/\"\nheaders = { Host = \"k\" }",
+            Some("headers: \"Host\" is Dunlin's own to set"),
+        );
+        check(
+            "command = \"a\"\nenv = { \"A=B\" = \"k\" }",
+            Some("env: \"A=B\" is no name of a variable"),
+        );
+        check(
+            "command = \"a\"\ntimeout_secs = 0",
+            Some("timeout_secs must be at least 1"),
+        );
+    }
+}
