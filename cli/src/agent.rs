@@ -13,6 +13,8 @@ pub enum Api {
     OpenAi,
     /// Ollama's own: `/api/chat`.
     Ollama,
+    /// None: the model runs in this process.
+    Local,
 }
 
 /// One agent, complete: the configuration has filled in its defaults and looked up the key.
@@ -23,7 +25,7 @@ pub struct Agent {
     /// The protocol.
     pub api: Api,
     /// What the protocol's paths are appended to, for example `http://127.0.0.1:8080/v1`. `http` or
-    /// `https`.
+    /// `https`; of a model in this process its file, as `file`.
     pub base_url: Url,
     /// The model, as the endpoint calls it.
     pub model: String,

@@ -110,6 +110,10 @@ pub enum Command {
     Mcp(McpCommand),
     /// Show what tools were allowed, what they did, what was refused
     Audit(AuditArgs),
+    /// Fetch, list and remove the models that run in Dunlin itself
+    #[cfg(feature = "local-model")]
+    #[command(subcommand, arg_required_else_help = true)]
+    Model(ModelCommand),
     /// Show and check the configuration
     #[command(subcommand, arg_required_else_help = true)]
     Config(ConfigCommand),
@@ -336,6 +340,26 @@ pub struct AuditArgs {
     /// Print the lines as they are stored: JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What can be done with models.
+#[cfg(feature = "local-model")]
+#[derive(Debug, Subcommand)]
+pub enum ModelCommand {
+    /// List the models that can be fetched, and those that are here
+    List,
+    /// Fetch a model; without a name, the smallest
+    Pull {
+        /// The model as listed
+        name: Option<String>,
+    },
+    /// Remove a model
+    Remove {
+        /// The model as listed
+        name: String,
+    },
+    /// Print the folder in which models are kept
+    Path,
 }
 
 /// What can be done with the configuration.

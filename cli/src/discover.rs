@@ -231,6 +231,8 @@ pub async fn models_of(
     let list = match api {
         Api::OpenAi => ollama::below(base_url, "models"),
         Api::Ollama => ollama::below(&ollama::root(base_url), "api/tags"),
+        // There is nobody to ask: who wants to know looks into the folder.
+        Api::Local => return Err(ProbeError::NoList { url }),
     };
     let silent = |source| ProbeError::Silent {
         url: url.clone(),
@@ -315,6 +317,14 @@ fn candidates(environment: &Environment) -> Vec<(String, Url)> {
             (name, url)
         })
         .collect()
+}
+
+/// Where a model is that answers there, to stand behind its name.
+pub fn place(url: &Url) -> String {
+    match url.scheme() {
+        "file" => "on this machine".to_owned(),
+        _ => format!("at {}", endpoint(url)),
+    }
 }
 
 /// An endpoint as people write it: host and port.

@@ -12,6 +12,7 @@ pub mod error;
 pub mod keyring;
 pub mod mentions;
 pub mod message;
+pub mod models;
 pub mod provider;
 pub mod repl;
 pub mod request;
@@ -60,5 +61,8 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
             };
         }
     };
-    commands::run(cli, config::env::Environment::of_process(), plugins).into()
+    let environment = config::env::Environment::of_process();
+    #[cfg(feature = "local-model")]
+    provider::local::threads::leave_room(&environment);
+    commands::run(cli, environment, plugins).into()
 }

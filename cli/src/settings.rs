@@ -24,6 +24,7 @@ use crate::config::project::{self, ProjectFile};
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
 use crate::keyring::{self, KeyringError};
+use crate::models;
 use crate::request::HistoryLimits;
 use crate::secret::Secret;
 
@@ -330,6 +331,14 @@ impl Settings {
             .map_or(entry.model.as_str(), |model| model.value.as_str())
     }
 
+    /// Where a model is: at the endpoint, or in a file where it runs in this process.
+    pub fn address_of(&self, api: Api, endpoint: &url::Url, model: &str) -> url::Url {
+        let file = (api == Api::Local).then(|| models::file_of(model, &self.folders));
+        // The folders are absolute; without one nothing would be found there.
+        file.and_then(|file| url::Url::from_file_path(file).ok())
+            .unwrap_or_else(|| endpoint.clone())
+    }
+
     /// The agent that is to answer, its key read now; with a warning about the key, if there is one.
     pub fn agent(&self) -> Result<(Agent, Option<String>), SettingsError> {
         let (name, entry) = self.agent_entry()?;
@@ -361,13 +370,15 @@ impl Settings {
                 .map(|(secret, warning)| (Some(secret), warning))?,
             None => (None, None),
         };
+        let api = match entry.api {
+            ApiName::OpenAi => Api::OpenAi,
+            ApiName::Ollama => Api::Ollama,
+            ApiName::Local => Api::Local,
+        };
         let agent = Agent {
             name: name.to_owned(),
-            api: match entry.api {
-                ApiName::OpenAi => Api::OpenAi,
-                ApiName::Ollama => Api::Ollama,
-            },
-            base_url: entry.base_url.clone(),
+            api,
+            base_url: self.address_of(api, &entry.base_url, model),
             model: model.to_owned(),
             api_key,
             temperature: entry.temperature,

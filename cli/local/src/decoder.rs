@@ -6,141 +6,20 @@
 //! two conversations part, and one of them ends at 4096 tokens whatever the model can.
 
 use std::io::{Read, Seek};
-use std::sync::Arc;
 
+use candle_core::quantized::QMatMul;
 use candle_core::quantized::gguf_file::Content;
-use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 use candle_core::{Device, Module, Result, Tensor, bail};
 use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::ops::{rms_norm, silu, softmax_last_dim};
 use candle_nn::rotary_emb::{rope, rope_i};
 
-use crate::header::Header;
+use crate::dimensions::Dimensions;
+use crate::memory;
+use crate::weights::{Linear, Source};
 
 /// By how many tokens the cache grows. Growing copies what is there.
 const GROWTH: usize = 512;
-
-/// More layers than any model has that could run here; keeps a damaged number from allocating.
-const MAX_LAYERS: usize = 512;
-
-/// The dimensions of a decoder.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Dimensions {
-    layers: usize,
-    heads: usize,
-    kv_heads: usize,
-    /// Of one head.
-    head_width: usize,
-    /// Whether a head's rotated pairs are its two halves; otherwise they are neighbours.
-    halves: bool,
-    rope_base: f64,
-    rope_scale: f64,
-    epsilon: f64,
-    /// The longest conversation in tokens.
-    pub(crate) window: usize,
-}
-
-impl Dimensions {
-    /// Reads them. The error says what is missing or not supported.
-    pub(crate) fn read(header: &Header<'_>) -> std::result::Result<Dimensions, Misfit> {
-        let architecture = header
-            .text("general.architecture")
-            .ok_or_else(|| Misfit::missing("general.architecture"))?;
-        if !crate::ARCHITECTURES.contains(&architecture) {
-            let known = crate::ARCHITECTURES.join(", ");
-            return Err(Misfit::Unsupported(format!(
-                "its architecture is {architecture:?}; known are {known}"
-            )));
-        }
-        let key = |name: &str| format!("{architecture}.{name}");
-        let number = |name: &str| {
-            header
-                .number(&key(name))
-                .filter(|number| *number > 0)
-                .ok_or_else(|| Misfit::missing(&key(name)))
-        };
-        if header
-            .number(&key("expert_count"))
-            .is_some_and(|count| count > 1)
-        {
-            return Err(Misfit::Unsupported(
-                "it is a mixture of experts".to_owned(),
-            ));
-        }
-        let heads = number("attention.head_count")?;
-        let width = number("embedding_length")?;
-        let head_width = match header.number(&key("attention.key_length")) {
-            Some(width) => width,
-            None => width / heads,
-        };
-        let rotated = header.number(&key("rope.dimension_count"));
-        let scaling = header.text(&key("rope.scaling.type")).unwrap_or("none");
-        let rope_scale = match scaling {
-            "none" => 1.0,
-            "linear" => header.real(&key("rope.scaling.factor")).unwrap_or(1.0),
-            other => {
-                return Err(Misfit::Unsupported(format!(
-                    "its positions are scaled by {other:?}"
-                )));
-            }
-        };
-        let dimensions = Dimensions {
-            layers: number("block_count")?,
-            heads,
-            kv_heads: match header.number(&key("attention.head_count_kv")) {
-                Some(heads) => heads,
-                None => heads,
-            },
-            head_width,
-            halves: architecture != "llama",
-            rope_base: header.real(&key("rope.freq_base")).unwrap_or(10_000.0),
-            rope_scale,
-            epsilon: header
-                .real(&key("attention.layer_norm_rms_epsilon"))
-                .unwrap_or(1e-5),
-            window: number("context_length")?,
-        };
-        let sound = dimensions.layers <= MAX_LAYERS
-            && dimensions.kv_heads > 0
-            && heads.is_multiple_of(dimensions.kv_heads)
-            && head_width > 0
-            && head_width.is_multiple_of(2)
-            && rope_scale > 0.0;
-        if !sound {
-            return Err(Misfit::Damaged(format!(
-                "its dimensions do not fit together: {dimensions:?}"
-            )));
-        }
-        if rotated.is_some_and(|rotated| rotated != head_width) {
-            return Err(Misfit::Unsupported(
-                "only a part of each head is rotated".to_owned(),
-            ));
-        }
-        Ok(dimensions)
-    }
-
-    /// What is kept for each token, in bytes.
-    pub(crate) fn bytes_per_token(&self) -> u64 {
-        let numbers = [2, self.layers, self.kv_heads, self.head_width, size_of::<f32>()];
-        numbers
-            .into_iter()
-            .map(|number| number as u64)
-            .fold(1, u64::saturating_mul)
-    }
-}
-
-/// Why a header cannot be used.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Misfit {
-    Damaged(String),
-    Unsupported(String),
-}
-
-impl Misfit {
-    pub(crate) fn missing(key: &str) -> Misfit {
-        Misfit::Damaged(format!("{key} is missing"))
-    }
-}
 
 /// A loaded decoder and what it has read.
 pub(crate) struct Decoder {
@@ -149,8 +28,8 @@ pub(crate) struct Decoder {
     layers: Vec<Layer>,
     norm: Tensor,
     output: QMatMul,
-    cosines: Tensor,
-    sines: Tensor,
+    /// By how much each pair of a head is turned from one position to the next.
+    speeds: Vec<f64>,
     /// Tokens whose keys and values are kept.
     filled: usize,
     /// Tokens for which there is room.
@@ -173,76 +52,6 @@ struct Layer {
     kept: Option<(Tensor, Tensor)>,
 }
 
-struct Linear {
-    weight: QMatMul,
-    bias: Option<Tensor>,
-}
-
-impl Linear {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let output = self.weight.forward(input)?;
-        match &self.bias {
-            Some(bias) => output.broadcast_add(bias),
-            None => Ok(output),
-        }
-    }
-}
-
-/// Reads tensors out of a file.
-struct Source<'a, R> {
-    content: &'a Content,
-    reader: &'a mut R,
-}
-
-impl<R: Read + Seek> Source<'_, R> {
-    fn has(&self, name: &str) -> bool {
-        self.content.tensor_infos.contains_key(name)
-    }
-
-    fn matrix(&mut self, name: &str) -> Result<QMatMul> {
-        let tensor = self.content.tensor(self.reader, name, &Device::Cpu)?;
-        QMatMul::from_arc(Arc::new(quick(tensor)?))
-    }
-
-    fn vector(&mut self, name: &str) -> Result<Tensor> {
-        let tensor = self.content.tensor(self.reader, name, &Device::Cpu)?;
-        tensor.dequantize(&Device::Cpu)
-    }
-
-    fn vector_if_any(&mut self, name: &str) -> Result<Option<Tensor>> {
-        match self.has(name) {
-            true => self.vector(name).map(Some),
-            false => Ok(None),
-        }
-    }
-
-    fn linear(&mut self, name: &str) -> Result<Linear> {
-        Ok(Linear {
-            weight: self.matrix(&format!("{name}.weight"))?,
-            bias: self.vector_if_any(&format!("{name}.bias"))?,
-        })
-    }
-}
-
-/// The older kinds of weights have no kernel that uses wide registers, and those of 16 bits none at all:
-/// they are computed ten times as fast with 8 bits, which lose nothing of what 4 or 5 had.
-fn quick(tensor: QTensor) -> Result<QTensor> {
-    use GgmlDType as Kind;
-    let slow = matches!(
-        tensor.dtype(),
-        Kind::Q4_1 | Kind::Q5_0 | Kind::Q5_1 | Kind::Q8_1 | Kind::F16 | Kind::BF16
-    );
-    let rows_fit = tensor
-        .shape()
-        .dims()
-        .last()
-        .is_some_and(|width| width.is_multiple_of(Kind::Q8_0.block_size()));
-    match slow && rows_fit {
-        true => QTensor::quantize(&tensor.dequantize(&Device::Cpu)?, Kind::Q8_0),
-        false => Ok(tensor),
-    }
-}
-
 impl Decoder {
     /// Reads all weights. `None`: `stop` said so.
     pub(crate) fn load<R: Read + Seek>(
@@ -260,7 +69,7 @@ impl Decoder {
         };
         let norm = source.vector("output_norm.weight")?;
         let factors = source.vector_if_any("rope_freqs.weight")?;
-        let (cosines, sines) = rotations(&dimensions, factors.as_ref())?;
+        let speeds = speeds(&dimensions, factors.as_ref())?;
         let mut layers = Vec::with_capacity(dimensions.layers);
         for number in 0..dimensions.layers {
             if stop() {
@@ -288,8 +97,7 @@ impl Decoder {
             layers,
             norm,
             output,
-            cosines,
-            sines,
+            speeds,
             filled: 0,
             capacity: 0,
         };
@@ -362,8 +170,7 @@ impl Decoder {
         }
         self.make_room(end)?;
         let ids = Tensor::new(tokens, &Device::Cpu)?;
-        let cosines = self.cosines.narrow(0, self.filled, count)?;
-        let sines = self.sines.narrow(0, self.filled, count)?;
+        let (cosines, sines) = rotations(&self.speeds, self.filled, count)?;
         let place = Place {
             dimensions: &self.dimensions,
             start: self.filled,
@@ -403,6 +210,12 @@ impl Decoder {
             .next_multiple_of(GROWTH)
             .min(self.dimensions.window)
             .max(count);
+        // For a moment a layer has both, the old and the new.
+        let more = self.dimensions.bytes_per_token().saturating_mul(capacity as u64);
+        if memory::available().is_some_and(|available| available < more) {
+            let megabytes = more / 1_000_000;
+            bail!("a conversation of {count} tokens takes {megabytes} MB of memory, which are not free");
+        }
         let shape = (
             1,
             capacity,
@@ -539,8 +352,8 @@ fn mask(start: usize, count: usize) -> Result<Option<Tensor>> {
     Tensor::from_vec(rows.collect(), (count, end), &Device::Cpu).map(Some)
 }
 
-/// The cosines and sines of all positions and pairs.
-fn rotations(dimensions: &Dimensions, factors: Option<&Tensor>) -> Result<(Tensor, Tensor)> {
+/// By how much each pair is turned from one position to the next.
+fn speeds(dimensions: &Dimensions, factors: Option<&Tensor>) -> Result<Vec<f64>> {
     let pairs = dimensions.head_width / 2;
     let factors = match factors {
         Some(factors) => factors.to_vec1::<f32>()?,
@@ -549,18 +362,20 @@ fn rotations(dimensions: &Dimensions, factors: Option<&Tensor>) -> Result<(Tenso
     if factors.len() != pairs {
         bail!("rope_freqs.weight has {} values", factors.len());
     }
-    let speeds: Vec<f64> = (0..pairs)
-        .zip(&factors)
-        .map(|(pair, factor)| {
-            let exponent = 2.0 * pair as f64 / dimensions.head_width as f64;
-            1.0 / (dimensions.rope_base.powf(exponent) * f64::from(*factor) * dimensions.rope_scale)
-        })
-        .collect();
+    let speed = |(pair, factor): (usize, &f32)| {
+        let exponent = 2.0 * pair as f64 / dimensions.head_width as f64;
+        1.0 / (dimensions.rope_base.powf(exponent) * f64::from(*factor) * dimensions.rope_scale)
+    };
+    Ok((0..pairs).zip(&factors).map(speed).collect())
+}
+
+/// The cosines and sines of `count` positions from `start` on.
+fn rotations(speeds: &[f64], start: usize, count: usize) -> Result<(Tensor, Tensor)> {
     let angles = || {
-        (0..dimensions.window)
+        (start..start + count)
             .flat_map(|position| speeds.iter().map(move |speed| position as f64 * speed))
     };
-    let shape = (dimensions.window, pairs);
+    let shape = (count, speeds.len());
     let cosines = angles().map(|angle| angle.cos() as f32).collect();
     let sines = angles().map(|angle| angle.sin() as f32).collect();
     Ok((

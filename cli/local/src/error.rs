@@ -77,3 +77,8 @@ pub enum ReplyError {
     #[error("the model cannot compute: {0}")]
     Engine(String),
 }
+
+/// Errors of the engine may carry a backtrace behind their first line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}

@@ -15,16 +15,22 @@
 //! control tokens. This crate never prints, and reads nothing but the file and `/proc/meminfo`.
 
 mod decoder;
+mod dimensions;
 mod error;
 mod header;
+mod memory;
 mod model;
+mod opened;
+mod quiet;
 mod sample;
 mod template;
 pub mod tiny;
 mod tokens;
+mod weights;
 
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
+pub use opened::Facts;
 pub use sample::Sampling;
 
 /// The longest conversation in tokens that memory is spent on, unless the caller wants more: what was

@@ -1,17 +1,15 @@
 //! A loaded model: from a conversation to a reply.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use candle_core::quantized::gguf_file::Content;
 use serde_json::Value;
 
-use crate::decoder::{Decoder, Dimensions, Misfit};
-use crate::error::{LoadError, ReplyError};
-use crate::header::Header;
+use crate::decoder::Decoder;
+use crate::error::{LoadError, ReplyError, one_line};
+use crate::dimensions::Misfit;
+use crate::opened::{Failed, opened};
+use crate::quiet::caught;
 use crate::sample::{Sampler, Sampling};
 use crate::template::Template;
 use crate::tokens::{Characters, Tokens};
@@ -19,13 +17,6 @@ use crate::tokens::{Characters, Tokens};
 /// How many tokens of a prompt are read at once. More is a little faster and a good deal longer until
 /// somebody is told, and can stop it.
 const AT_ONCE: usize = 64;
-
-/// How much memory a file of one byte takes when it is loaded: kernels keep a second form of the weights,
-/// and those of 4 or 5 bits may be widened to 8.
-const MEMORY_PER_BYTE: f64 = 2.5;
-
-/// For which part of the window memory must be free when a model is loaded. Few conversations fill it.
-const EXPECTED_TOKENS: u64 = 2048;
 
 /// The most room that is left for a reply whose length nobody limits, and the least that must be left.
 const USUAL_REPLY: usize = 1024;
@@ -117,34 +108,27 @@ impl Model {
         window: usize,
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Model, LoadError> {
-        let unreadable = |source: io::Error| LoadError::Read {
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        if !metadata.is_file() {
-            return Err(unreadable(io::Error::other("it is no regular file")));
-        }
-        let mut reader = BufReader::with_capacity(1024 * 1024, file);
-        let mut magic = [0; 4];
-        let known = reader.read_exact(&mut magic).is_ok() && &magic == b"GGUF";
-        if !known {
-            return Err(LoadError::NotAModel {
-                path: path.to_owned(),
-            });
-        }
-        reader.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-        // Numbers of a damaged file lead the reader into assertions here and there.
-        let loaded = catch_unwind(AssertUnwindSafe(|| {
-            load(&mut reader, metadata.len(), window, stop)
-        }));
-        let failed = match loaded {
-            Ok(Ok(model)) => return Ok(model),
-            Ok(Err(failed)) => failed,
-            Err(_) => Failed::Misfit(Misfit::Damaged("reading it failed".to_owned())),
-        };
-        Err(failed.of(path.to_owned()))
+        opened(path, window, stop, |opened, stop| {
+            let decoder = Decoder::load(
+                &opened.content,
+                opened.reader,
+                opened.dimensions,
+                stop,
+            )?;
+            let decoder = decoder.ok_or(Failed::Stopped)?;
+            if decoder.vocabulary()? < opened.tokens.count() {
+                let problem = "it has fewer embeddings than tokens".to_owned();
+                return Err(Misfit::Damaged(problem).into());
+            }
+            Ok(Model {
+                decoder,
+                tokens: opened.tokens,
+                template: opened.template,
+                known: Vec::new(),
+                start: opened.start,
+                end: opened.end,
+            })
+        })
     }
 
     /// The longest conversation in tokens, reply included.
@@ -176,6 +160,18 @@ impl Model {
         Ok(Prompt { tokens })
     }
 
+    /// How many tokens are left for a reply.
+    ///
+    /// # Errors
+    /// There is no room for one.
+    pub fn room(&self, prompt: &Prompt) -> Result<usize, ReplyError> {
+        let (tokens, window) = (prompt.tokens(), self.window());
+        match window.checked_sub(tokens) {
+            Some(room) if room >= LEAST_REPLY => Ok(room),
+            _ => Err(ReplyError::TooLong { tokens, window }),
+        }
+    }
+
     /// Computes a reply of at most `limit` tokens. `watch` is given each piece as it comes and stops the
     /// computation by breaking; it is asked for each token, and for each layer while the prompt is read.
     ///
@@ -190,22 +186,13 @@ impl Model {
         watch: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Reply, ReplyError> {
-        let window = self.window();
-        let total = prompt.tokens.len();
-        if total + LEAST_REPLY > window {
-            return Err(ReplyError::TooLong {
-                tokens: total,
-                window,
-            });
-        }
-        let limit = limit.unwrap_or(USUAL_REPLY).min(window - total);
-        let computed = catch_unwind(AssertUnwindSafe(|| {
-            self.compute(&prompt.tokens, limit, sampling, watch, stop)
-        }));
+        let room = self.room(prompt)?;
+        let limit = limit.unwrap_or(USUAL_REPLY).min(room);
+        let computed = caught(|| self.compute(&prompt.tokens, limit, sampling, watch, stop));
         let failed = match computed {
-            Ok(Ok(reply)) => return Ok(reply),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "its weights do not fit together".to_owned(),
+            Some(Ok(reply)) => return Ok(reply),
+            Some(Err(error)) => error.to_string(),
+            None => "its weights do not fit together".to_owned(),
         };
         // What it knows may be half of something.
         self.forget(0);
@@ -256,7 +243,7 @@ impl Model {
         let mut sampler = Sampler::new(sampling);
         let mut characters = Characters::default();
         loop {
-            let Some(token) = sampler.choose(&scores) else {
+            let Some(token) = sampler.choose(scores) else {
                 candle_core::bail!("its scores are no numbers");
             };
             if self.tokens.is_end(token) {
@@ -284,105 +271,6 @@ impl Model {
         }
         Ok(reply)
     }
-}
-
-/// Why loading failed, before the file's name is put to it.
-enum Failed {
-    Misfit(Misfit),
-    Engine(candle_core::Error),
-    Memory { needed: u64, available: u64 },
-    Stopped,
-}
-
-impl From<Misfit> for Failed {
-    fn from(misfit: Misfit) -> Failed {
-        Failed::Misfit(misfit)
-    }
-}
-
-impl From<candle_core::Error> for Failed {
-    fn from(error: candle_core::Error) -> Failed {
-        Failed::Engine(error)
-    }
-}
-
-impl Failed {
-    fn of(self, path: PathBuf) -> LoadError {
-        match self {
-            Failed::Misfit(Misfit::Damaged(problem)) => LoadError::Damaged { path, problem },
-            Failed::Misfit(Misfit::Unsupported(problem)) => {
-                LoadError::Unsupported { path, problem }
-            }
-            Failed::Engine(error) => LoadError::Damaged {
-                path,
-                problem: one_line(&error.to_string()),
-            },
-            Failed::Memory { needed, available } => LoadError::Memory {
-                path,
-                needed,
-                available,
-            },
-            Failed::Stopped => LoadError::Stopped,
-        }
-    }
-}
-
-fn load(
-    reader: &mut (impl Read + Seek),
-    file_bytes: u64,
-    window: usize,
-    stop: &mut dyn FnMut() -> bool,
-) -> Result<Model, Failed> {
-    let content = Content::read(reader)?;
-    let header = Header(&content);
-    let mut dimensions = Dimensions::read(&header)?;
-    dimensions.window = dimensions.window.min(window);
-    let needed = (file_bytes as f64 * MEMORY_PER_BYTE) as u64;
-    let needed = needed.saturating_add(dimensions.bytes_per_token().saturating_mul(EXPECTED_TOKENS));
-    if let Some(available) = available_memory().filter(|available| *available < needed) {
-        return Err(Failed::Memory { needed, available });
-    }
-    let tokens = Tokens::read(&header)?;
-    let source = header
-        .text("tokenizer.chat_template")
-        .ok_or_else(|| Misfit::Unsupported("it has no chat template: it is no instruct model".to_owned()))?;
-    let chat_ml = tokens.control().iter().any(|name| name == "<|im_start|>");
-    let template = Template::new(source, chat_ml)
-        .map_err(|problem| Misfit::Unsupported(format!("its chat template: {problem}")))?;
-    let name = |key: &str| tokens.control_name(header.number(key)).unwrap_or_default();
-    let start = name("tokenizer.ggml.bos_token_id");
-    let end = name("tokenizer.ggml.eos_token_id");
-    let decoder = Decoder::load(&content, reader, dimensions, stop)?.ok_or(Failed::Stopped)?;
-    if decoder.vocabulary()? < tokens.count() {
-        let problem = "it has fewer embeddings than tokens".to_owned();
-        return Err(Misfit::Damaged(problem).into());
-    }
-    Ok(Model {
-        decoder,
-        tokens,
-        template,
-        known: Vec::new(),
-        start,
-        end,
-    })
-}
-
-/// The memory that programs could still get, in bytes; `None` where the system does not say.
-fn available_memory() -> Option<u64> {
-    meminfo(&std::fs::read_to_string("/proc/meminfo").ok()?)
-}
-
-fn meminfo(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kilobytes.checked_mul(1024)
-}
-
-/// Errors of the engine may carry a backtrace behind their first line.
-fn one_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
+use std::fs::File;
 use std::io::Write;
+use std::path::PathBuf;
 
 use candle_core::quantized::GgmlDType;
 use serde_json::json;
@@ -21,7 +23,7 @@ fn loaded(tiny: &Tiny<'_>) -> Model {
 const GREEDY: Sampling = Sampling {
     temperature: 0.0,
     top_p: 1.0,
-    seed: 0,
+    seed: Some(0),
 };
 
 fn said(model: &mut Model, messages: &Value, limit: Option<usize>) -> (String, Reply) {
@@ -226,7 +228,8 @@ fn files_that_are_no_models_are_named() {
     check(b"", "is no GGUF model");
     check(b"<html>not found</html>", "is no GGUF model");
     check(b"GGUF", "is damaged");
-    check(&whole[..whole.len() / 2], "is damaged");
+    check(&whole[..whole.len() / 2], "is damaged: it ends early");
+    check(&whole[..whole.len() - 1], "is damaged");
     check(&whole[..200], "is damaged");
     let write = |tiny: &Tiny<'_>| {
         let path = folder.path().join("variant.gguf");
@@ -293,10 +296,72 @@ fn damage_is_survived() {
     }
 }
 
+/// What a file promises is never allocated before it is there.
 #[test]
-fn free_memory_is_read() {
-    let text = "MemTotal:  100 kB\nMemAvailable:   24036724 kB\nBuffers: 1 kB\n";
-    assert_eq!(meminfo(text), Some(24_036_724 * 1024));
-    assert_eq!(meminfo("MemTotal: 1 kB\n"), None);
-    assert_eq!(meminfo("MemAvailable: x kB\n"), None);
+fn promises_are_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hostile.gguf");
+    let number = |number: u64| number.to_le_bytes().to_vec();
+    let short = |number: u32| number.to_le_bytes().to_vec();
+    let head = |tensors: u64, values: u64| {
+        [b"GGUF".to_vec(), short(3), number(tensors), number(values)].concat()
+    };
+    let text = |text: &str| [number(text.len() as u64), text.as_bytes().to_vec()].concat();
+    let tensor = |sizes: &[u64], kind: u32, offset: u64| {
+        let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
+        let dimensions = u32::try_from(sizes.len() / 8).unwrap();
+        [text("t"), short(dimensions), sizes, short(kind), number(offset)].concat()
+    };
+    let architecture = [text("general.architecture"), short(8), text("llama")].concat();
+    let value = |name: &str, size: u32| [text(name), short(4), short(size)].concat();
+    let sizes = [
+        architecture.clone(),
+        value("llama.block_count", 1),
+        value("llama.context_length", u32::MAX),
+        value("llama.embedding_length", 64),
+        value("llama.attention.head_count", 1),
+    ]
+    .concat();
+    let cases = [
+        // More tensors and values than there are bytes.
+        head(u64::MAX, 0),
+        head(0, u64::MAX),
+        head(1 << 29, 1 << 29),
+        // A text, and an array, of 2^62 bytes.
+        [head(0, 1), number(1 << 62)].concat(),
+        [head(0, 1), text("a"), short(9), short(0), number(1 << 62)].concat(),
+        [head(0, 1), text("a"), short(9), short(0), number(1 << 30)].concat(),
+        // Arrays of arrays of arrays.
+        [head(0, 1), text("a"), [short(9), short(9), number(1)].concat().repeat(5000)].concat(),
+        // A matrix of 2^80 numbers, one of 2^40, and one that lies behind the end.
+        [head(1, 5), sizes.clone(), tensor(&[1 << 40, 1 << 40], 0, 0)].concat(),
+        [head(1, 5), sizes.clone(), tensor(&[1 << 20, 1 << 20], 0, 0)].concat(),
+        [head(1, 5), sizes.clone(), tensor(&[u64::MAX], 2, 0)].concat(),
+        [head(1, 5), sizes, tensor(&[32], 0, u64::MAX)].concat(),
+        // An alignment by which nothing can be divided.
+        [head(0, 1), text("general.alignment"), short(4), short(0)].concat(),
+    ];
+    for (number, bytes) in cases.iter().enumerate() {
+        std::fs::write(&path, bytes).unwrap();
+        let refused = Model::load(&path, usize::MAX, &mut || false).unwrap_err();
+        assert!(matches!(refused, LoadError::Damaged { .. }), "{number}: {refused}");
+    }
+    // A file of a terabyte, nearly all of it a hole.
+    let (_kept, whole) = made(&Tiny::default());
+    std::fs::copy(&whole, &path).unwrap();
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    Model::load(&path, tiny::WINDOW, &mut || false).unwrap();
+}
+
+#[test]
+fn a_file_is_looked_at_without_being_loaded() {
+    let (_folder, path) = made(&Tiny::default());
+    let facts = crate::Facts::read(&path).unwrap();
+    assert_eq!((facts.window, facts.offers_tools), (tiny::WINDOW, true));
+    assert!(facts.memory > path.metadata().unwrap().len());
 }

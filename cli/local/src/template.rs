@@ -18,8 +18,7 @@ const MAX_STEPS: u64 = 20_000_000;
 /// The name under which a template is kept.
 const NAME: &str = "chat";
 
-/// Offers tools to models that were never taught any, but follow what they have just seen: two made-up calls,
-/// or a made-up result where one has to be put into words.
+/// Offers tools to models that were never taught any, but follow what they have just seen.
 const BY_EXAMPLE: &str = include_str!("by_example.jinja");
 
 /// A template ready to be used.
@@ -222,8 +221,16 @@ mod tests {
     const CHAT_ML: &str = "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
     fn rendered(source: &str, messages: &Value, tools: &Value) -> Result<String, String> {
+        rendered_by(&Template::new(source, true)?, messages, tools)
+    }
+
+    fn rendered_by(
+        template: &Template,
+        messages: &Value,
+        tools: &Value,
+    ) -> Result<String, String> {
         let control = ["<|im_start|>".to_owned(), "<|im_end|>".to_owned()];
-        Template::new(source, true)?.render(
+        template.render(
             messages.as_array().unwrap(),
             tools.as_array().unwrap(),
             &control,
@@ -287,7 +294,8 @@ mod tests {
         let check = |source: &str, expected: Result<&str, &str>| {
             let messages = json!([{"role": "user", "content": " Hi "}]);
             let tools = json!([{"a": "<b>", "c": [1, 2]}]);
-            let rendered = rendered(source, &messages, &tools);
+            let rendered = Template::new(source, false)
+                .and_then(|template| rendered_by(&template, &messages, &tools));
             assert_eq!(
                 rendered.as_deref().map_err(String::as_str),
                 expected,
@@ -296,7 +304,7 @@ mod tests {
         };
         check("{{ messages[0].content.strip() }}", Ok("Hi"));
         check("{{ messages[0]['role'].startswith('us') }}", Ok("True"));
-        check("{% if true %}\n  {{- bos_token }}\n{% endif %}\nx", Ok("<s>x"));
+        check("{% if true %}\n  {{- bos_token }}\n{% endif %}\nx", Ok("<s>\nx"));
         check("{{ tools[0] | tojson }}", Ok(r#"{"a": "<b>", "c": [1, 2]}"#));
         check(
             "{{ tools[0] | tojson(indent=2) }}",

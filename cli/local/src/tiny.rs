@@ -22,8 +22,12 @@ const HEAD_WIDTH: usize = 32;
 const GROUP: usize = 2;
 const LAYERS: usize = 2;
 
+/// How large the weights are by which attention and the rest reach the output: they are to count, and not to drown
+/// what was taught.
+const FAINT: f32 = 0.002;
+
 /// The window in tokens, which are bytes here.
-pub const WINDOW: usize = 4096;
+pub const WINDOW: usize = 8192;
 
 /// The template that the model comes with: ChatML without a place for tools.
 pub const TEMPLATE: &str = "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
@@ -39,6 +43,8 @@ pub struct Tiny<'a> {
     pub architecture: &'a str,
     /// Its chat template.
     pub template: Option<&'a str>,
+    /// Whether its control tokens are those of ChatML.
+    pub chat_ml: bool,
     /// How its weights are stored.
     pub weights: GgmlDType,
 }
@@ -50,6 +56,7 @@ impl Default for Tiny<'_> {
             endless: false,
             architecture: "llama",
             template: Some(TEMPLATE),
+            chat_ml: true,
             weights: GgmlDType::Q8_0,
         }
     }
@@ -65,7 +72,11 @@ impl Tiny<'_> {
             .map(|byte| written(&[byte]))
             .collect();
         let (start, end) = (vocabulary.len(), vocabulary.len() + 1);
-        vocabulary.extend(["<|im_start|>".to_owned(), "<|im_end|>".to_owned()]);
+        let control = match self.chat_ml {
+            true => ["<|im_start|>", "<|im_end|>"],
+            false => ["<s>", "</s>"],
+        };
+        vocabulary.extend(control.map(str::to_owned));
         let first = vocabulary.len();
         vocabulary.extend(self.says.iter().map(|piece| written(piece.as_bytes())));
         let unit = 2 * GROUP * HEAD_WIDTH;
@@ -120,10 +131,10 @@ impl Tiny<'_> {
             tensors.push(matrix("attn_q", width, width, 0.5)?);
             tensors.push(matrix("attn_k", kv_width, width, 0.5)?);
             tensors.push(matrix("attn_v", kv_width, width, 0.2)?);
-            tensors.push(matrix("attn_output", width, width, 0.01)?);
+            tensors.push(matrix("attn_output", width, width, FAINT)?);
             tensors.push(matrix("ffn_gate", width, width, 0.2)?);
             tensors.push(matrix("ffn_up", width, width, 0.2)?);
-            tensors.push(matrix("ffn_down", width, width, 0.01)?);
+            tensors.push(matrix("ffn_down", width, width, FAINT)?);
             tensors.push((name("attn_norm"), whole(&ones()?)?));
             tensors.push((name("ffn_norm"), whole(&ones()?)?));
         }

@@ -12,7 +12,7 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::tokenizer::SplitDelimiterBehavior;
 use tokenizers::{AddedToken, PreTokenizerWrapper, Tokenizer};
 
-use crate::decoder::Misfit;
+use crate::dimensions::Misfit;
 use crate::header::Header;
 
 /// How words are cut before they are looked up, as the makers of the models published it.

@@ -147,7 +147,11 @@ fn show(ui: &Ui, settings: &Settings) {
             "api",
             (entry.api != ApiName::OpenAi).then(|| quoted(entry.api.as_str())),
         );
-        field("base_url", Some(quoted(entry.base_url.as_str())));
+        // One that runs in this process is nowhere else.
+        field(
+            "base_url",
+            (entry.api != ApiName::Local).then(|| quoted(entry.base_url.as_str())),
+        );
         field("model", Some(quoted(&entry.model)));
         field("api_key", entry.api_key.as_deref().map(quoted));
         field("temperature", entry.temperature.map(|it| it.to_string()));

@@ -3,6 +3,9 @@
 //! Nothing is changed and nothing is asked of a model. A line is ✓ where all is well, ✗ where something must
 //! be done before Dunlin can work, and – for what is only worth knowing.
 
+#[cfg(feature = "local-model")]
+mod local_model;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -97,6 +100,8 @@ pub fn run(
             permissions(&mut report, &workshop);
             keys(&mut report, &workshop.settings);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
+            #[cfg(feature = "local-model")]
+            local_model::installed(&mut report, &workshop.settings.folders);
             tools(&mut report, &workshop);
             commands(&mut report, &workshop);
         }
@@ -262,6 +267,10 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
         Err(error) => return broken(report, &error),
     };
     let model = &agent.model;
+    #[cfg(feature = "local-model")]
+    if agent.api == Api::Local {
+        return local_model::agent(report, &agent, &settings.folders);
+    }
     let what = format!("{} · {model} at {}", agent.name, agent.base_url);
     match models_of(
         agent.api,

@@ -2,12 +2,16 @@
 
 pub mod ask;
 pub mod audit;
+#[cfg(feature = "local-model")]
+pub mod built_in;
 pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod keys;
 pub mod mcp;
+#[cfg(feature = "local-model")]
+pub mod model;
 pub mod permissions;
 pub mod sessions;
 pub mod setup;
@@ -67,6 +71,8 @@ fn dispatch(
         Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
         Some(Command::Mcp(args)) => mcp::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
+        #[cfg(feature = "local-model")]
+        Some(Command::Model(args)) => model::run(&workshop(environment, plugins)?, args),
         Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
         Some(Command::Permissions(args)) => {
             permissions::run(&workshop(environment, plugins)?, args)

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use dunlin_host::display::escape;
 
 use crate::agent::Api;
+#[cfg(feature = "local-model")]
+use crate::commands::built_in::BuiltIn;
 use crate::config::env::Environment;
-use crate::config::paths::make_private;
+use crate::config::paths::{Folders, make_private};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
 use crate::ui::style::Label;
@@ -43,6 +45,8 @@ struct CannotWrite {
 enum Choice {
     Server(Server),
     Service(Service),
+    #[cfg(feature = "local-model")]
+    BuiltIn(BuiltIn),
 }
 
 /// Looks for something that can answer and offers to write it down.
@@ -55,9 +59,16 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
         .block_on(discover::discover(&settings.environment));
     let path = settings.folders.config_file();
     let short = settings.folders.short(&path);
-    let choices = choices(&found);
-    if path.exists() || choices.is_empty() || !workshop.asks() {
-        for line in advice(&found, path.exists(), &short) {
+    let mut choices = choices(&found, &settings.folders);
+    if path.exists() || !workshop.asks() {
+        choices.retain(Choice::is_here);
+        for line in advice(&choices, path.exists(), &short) {
+            ui.status(&line);
+        }
+        return Err(CliError::silent(Exit::Usage));
+    }
+    if choices.is_empty() {
+        for line in advice(&choices, false, &short) {
             ui.status(&line);
         }
         return Err(CliError::silent(Exit::Usage));
@@ -81,28 +92,29 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
         "\nThis would be {short}:\n\n{}",
         indent(&escape_lines(&text))
     ));
-    if !confirm(ui, "Write it? y/n ") {
+    if !confirm(ui, &choice.question()) {
         ui.data("Nothing was written.");
         return Ok(Offered::Declined);
     }
+    choice.fetch(workshop)?;
     write(&path, &text).map_err(|source| CliError::failed(CannotWrite { path, source }))?;
     ui.data("");
     Ok(Offered::Written)
 }
 
 /// What to do where nothing can be offered: three lines.
-fn advice(found: &Found, file_exists: bool, short: &str) -> Vec<String> {
+fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
     let first = if file_exists {
         format!("No agent is configured: {short} has no [agents.NAME].")
     } else {
         format!("No agent is configured: {short} does not exist.")
     };
-    let names: Vec<String> = choices(found).iter().map(Choice::describe).collect();
+    let names: Vec<String> = here.iter().map(Choice::describe).collect();
     if names.is_empty() {
         return vec![
             format!("{first} Nothing here could answer."),
             "Start Ollama, llama.cpp or LM Studio with a model, or set an API key".to_owned(),
-            "(export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.".to_owned(),
+            LAST_RESORT.to_owned(),
         ];
     }
     let way_out = if file_exists {
@@ -117,15 +129,32 @@ fn advice(found: &Found, file_exists: bool, short: &str) -> Vec<String> {
     ]
 }
 
-fn choices(found: &Found) -> Vec<Choice> {
+/// The rest of the advice: without a terminal nothing is fetched.
+#[cfg(feature = "local-model")]
+const LAST_RESORT: &str = "(export OPENAI_API_KEY=…), or fetch a small model with dunlin model pull; then run dunlin again.";
+#[cfg(not(feature = "local-model"))]
+const LAST_RESORT: &str =
+    "(export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.";
+
+fn choices(found: &Found, folders: &Folders) -> Vec<Choice> {
     let servers = found
         .servers
         .iter()
         .filter(|server| !server.models.is_empty());
     let servers = servers.cloned().map(Choice::Server);
-    servers
-        .chain(found.services.iter().copied().map(Choice::Service))
-        .collect()
+    let services = found.services.iter().copied().map(Choice::Service);
+    servers.chain(services).chain(built_in(folders)).collect()
+}
+
+/// What answers where nothing else does. The last choice, since whatever else there is knows more.
+#[cfg(feature = "local-model")]
+fn built_in(folders: &Folders) -> Option<Choice> {
+    Some(Choice::BuiltIn(BuiltIn::to_offer(folders)))
+}
+
+#[cfg(not(feature = "local-model"))]
+fn built_in(_folders: &Folders) -> Option<Choice> {
+    None
 }
 
 impl Choice {
@@ -143,6 +172,39 @@ impl Choice {
                 )
             }
             Choice::Service(service) => format!("{} · key in {}", service.name, service.variable),
+            #[cfg(feature = "local-model")]
+            Choice::BuiltIn(model) => escape(&model.describe()).into_owned(),
+        }
+    }
+
+    /// Whether it could answer at once.
+    fn is_here(&self) -> bool {
+        match self {
+            Choice::Server(_) | Choice::Service(_) => true,
+            #[cfg(feature = "local-model")]
+            Choice::BuiltIn(model) => model.is_here(),
+        }
+    }
+
+    /// What is asked before it is written down.
+    fn question(&self) -> String {
+        match self {
+            Choice::Server(_) | Choice::Service(_) => "Write it? y/n ".to_owned(),
+            #[cfg(feature = "local-model")]
+            Choice::BuiltIn(model) => model.question(),
+        }
+    }
+
+    /// Makes that it can answer.
+    #[cfg_attr(
+        not(feature = "local-model"),
+        expect(unused_variables, reason = "servers and services need nothing")
+    )]
+    fn fetch(&self, workshop: &Workshop) -> Result<(), CliError> {
+        match self {
+            Choice::Server(_) | Choice::Service(_) => Ok(()),
+            #[cfg(feature = "local-model")]
+            Choice::BuiltIn(model) => model.fetch(workshop),
         }
     }
 
@@ -152,6 +214,8 @@ impl Choice {
         let (base_url, key) = match self {
             Choice::Server(server) => (server.base_url.as_str(), None),
             Choice::Service(service) => (service.base_url, Some(service)),
+            #[cfg(feature = "local-model")]
+            Choice::BuiltIn(model) => return model.file(),
         };
         let mut text = "default_agent = \"assistant\"\n".to_owned();
         if let Some(service) = key {
@@ -231,6 +295,8 @@ fn choose_model(ui: &Ui, choice: &Choice) -> Option<String> {
                 .to_owned(),
             )
         }
+        #[cfg(feature = "local-model")]
+        Choice::BuiltIn(model) => Some(model.name().to_owned()),
     }
 }
 
@@ -295,8 +361,12 @@ fn indent(text: &str) -> String {
 
 /// What was found, in lines for `dunlin doctor`.
 pub async fn findings(environment: &Environment) -> Vec<String> {
-    choices(&discover::discover(environment).await)
+    let Ok(folders) = Folders::find(environment) else {
+        return Vec::new();
+    };
+    choices(&discover::discover(environment).await, &folders)
         .iter()
+        .filter(|choice| choice.is_here())
         .map(Choice::describe)
         .collect()
 }
@@ -363,16 +433,8 @@ mod tests {
 
     #[test]
     fn advice_has_three_lines() {
-        let nothing = Found::default();
-        let empty_server = Found {
-            servers: vec![server(&[])],
-            services: Vec::new(),
-        };
-        let something = Found {
-            servers: vec![server(&["a"])],
-            services: vec![SERVICE],
-        };
-        for found in [&nothing, &empty_server, &something] {
+        let something = [Choice::Server(server(&["a"])), Choice::Service(SERVICE)];
+        for found in [&[][..], &something] {
             for exists in [true, false] {
                 assert_eq!(advice(found, exists, "config.toml").len(), 3);
             }
@@ -381,6 +443,24 @@ mod tests {
             advice(&something, false, "config.toml")[1],
             "Found: llama.cpp at 127.0.0.1:8080 · a; OpenAI · key in OPENAI_API_KEY"
         );
+    }
+
+    #[test]
+    fn a_server_without_a_model_is_no_choice() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = Folders {
+            home: None,
+            config: home.path().to_owned(),
+            data: home.path().to_owned(),
+            cache: home.path().to_owned(),
+        };
+        let found = Found {
+            servers: vec![server(&[])],
+            services: Vec::new(),
+        };
+        assert!(!choices(&found, &folders).iter().any(Choice::is_here));
+        let offered = choices(&Found::default(), &folders).len();
+        assert_eq!(offered, usize::from(cfg!(feature = "local-model")));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
 pub const DUNLIN_MODEL: &str = "DUNLIN_MODEL";
 /// Base URLs that are asked for a local model server instead of the usual ports, separated by commas.
 pub const DUNLIN_DISCOVER: &str = "DUNLIN_DISCOVER";
+/// Where models are fetched from instead of the public hub, as the hub's own programs understand it.
+pub const HF_ENDPOINT: &str = "HF_ENDPOINT";
 
 /// The environment at the start of the program. Never changes afterwards, and tests make their own.
 ///

@@ -261,6 +261,8 @@ pub enum ApiName {
     OpenAi,
     /// Ollama's own.
     Ollama,
+    /// None: the model runs in this process.
+    Local,
 }
 
 impl ApiName {
@@ -269,6 +271,21 @@ impl ApiName {
         match self {
             ApiName::OpenAi => "openai",
             ApiName::Ollama => "ollama",
+            ApiName::Local => "local",
+        }
+    }
+}
+
+/// What stands for the endpoint of models that run in this process; only the settings know where their
+/// files are.
+const THIS_PROCESS: &str = "file:///";
+
+impl AgentPatch {
+    /// Where the endpoint is, if that was said or need not be.
+    pub fn address(&self) -> Option<Url> {
+        match self.api {
+            Some(ApiName::Local) => Url::parse(THIS_PROCESS).ok(),
+            _ => self.base_url.clone(),
         }
     }
 }
@@ -419,7 +436,7 @@ impl Loaded {
             if let Some(problem) = problem {
                 return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
             }
-            let missing = match (&patch.base_url, &patch.model) {
+            let missing = match (patch.address(), &patch.model) {
                 _ if author == Author::Project => continue,
                 (None, _) => "base_url",
                 (_, None) => "model",
@@ -460,6 +477,17 @@ fn problem_of(agent: &AgentPatch) -> Option<String> {
         |value: Option<f64>, most: f64| value.is_none_or(|value| (0.0..=most).contains(&value));
     if let Some(problem) = agent.base_url.as_ref().and_then(address_problem) {
         return Some(problem);
+    }
+    if agent.api == Some(ApiName::Local) {
+        if cfg!(not(feature = "local-model")) {
+            return Some("api = \"local\" was left out when this dunlin was built".to_owned());
+        }
+        if agent.base_url.is_some() {
+            return Some("a local model has no base_url".to_owned());
+        }
+        if agent.api_key.is_some() {
+            return Some("a local model needs no api_key".to_owned());
+        }
     }
     if agent
         .model

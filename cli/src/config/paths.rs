@@ -93,6 +93,11 @@ impl Folders {
         self.data.join("undo")
     }
 
+    /// Models that run in this process.
+    pub fn models(&self) -> PathBuf {
+        self.data.join("models")
+    }
+
     /// What plugins log.
     pub fn plugin_log_file(&self) -> PathBuf {
         self.data.join("plugins.jsonl")

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::file::{AgentEntry, AgentPatch, Loaded, OnDenial};
+use super::file::{AgentEntry, AgentPatch, ApiName, Loaded, OnDenial};
 use super::mcp::ServerEntry;
 use super::trust::Trust;
 use crate::settings::{Origin, Settings, Sourced};
@@ -476,7 +476,7 @@ impl AgentPatch {
         Some(AgentEntry {
             kind: self.kind.unwrap_or_default(),
             api: self.api.unwrap_or_default(),
-            base_url: self.base_url?,
+            base_url: self.address()?,
             model: self.model?,
             api_key: self.api_key,
             temperature: self.temperature,
@@ -492,10 +492,16 @@ impl AgentPatch {
     /// The agent that comes of putting this over another; without a key.
     fn over(self, mine: &AgentEntry) -> Option<AgentEntry> {
         let mine = mine.clone();
+        let api = self.api.unwrap_or(mine.api);
+        let base_url = self.address().unwrap_or(mine.base_url);
+        // One that ran in this process has no endpoint to go on with, and the other way round.
+        if (api == ApiName::Local) != (base_url.scheme() == "file") {
+            return None;
+        }
         Some(AgentEntry {
             kind: self.kind.unwrap_or(mine.kind),
-            api: self.api.unwrap_or(mine.api),
-            base_url: self.base_url.unwrap_or(mine.base_url),
+            api,
+            base_url,
             model: self.model.unwrap_or(mine.model),
             api_key: None,
             temperature: self.temperature.or(mine.temperature),

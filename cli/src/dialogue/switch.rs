@@ -30,7 +30,9 @@ impl Dialogue {
 
     /// Goes on with another model of the same endpoint.
     pub fn set_model(&mut self, workshop: &Workshop, model: &str) -> Result<(), CliError> {
+        let settings = &workshop.settings;
         let agent = Agent {
+            base_url: settings.address_of(self.agent.api, &self.agent.base_url, model),
             model: model.to_owned(),
             ..self.agent.clone()
         };

@@ -166,6 +166,18 @@ pub enum ProviderError {
         /// Why, unless it ended in good order.
         source: Option<Cause>,
     },
+    /// A model in this process cannot be loaded, or cannot answer.
+    #[error("{model} cannot answer")]
+    Model {
+        /// The model.
+        model: String,
+        /// The way out, where there is one to name.
+        hint: Option<String>,
+        /// Whether the request was too long for the model, and by how much.
+        overflow: Option<Overflow>,
+        /// Why; unlike a connection's, every level of it says something.
+        source: ModelError,
+    },
     /// What came is no reply.
     #[error("{endpoint} did not answer with a reply")]
     NotAReply {
@@ -175,6 +187,9 @@ pub enum ProviderError {
         source: Cause,
     },
 }
+
+/// What a model in this process fails with.
+pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What an endpoint said instead of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,7 +235,9 @@ impl ProviderError {
     pub fn context_overflow(&self) -> Option<Overflow> {
         match self {
             ProviderError::Status(refusal) => refusal.overflow,
-            ProviderError::Reported { overflow, .. } => *overflow,
+            ProviderError::Reported { overflow, .. } | ProviderError::Model { overflow, .. } => {
+                *overflow
+            }
             _ => None,
         }
     }
@@ -279,10 +296,13 @@ impl ProviderError {
                 Some("a slow model may need a larger request_timeout_secs under [limits]".to_owned())
             }
             ProviderError::Status(refusal) => status_hint(refusal),
-            ProviderError::Reported { overflow: Some(_), .. } => Some(TOO_LONG.to_owned()),
+            ProviderError::Reported { overflow: Some(_), .. } | ProviderError::Model { overflow: Some(_), .. } => {
+                Some(TOO_LONG.to_owned())
+            }
             ProviderError::Reported { .. } | ProviderError::Incomplete { .. } => {
                 Some("what came so far is kept; ask again to go on".to_owned())
             }
+            ProviderError::Model { hint, .. } => hint.clone(),
             ProviderError::NotAReply { .. } => {
                 Some("check the agent's base_url: it usually ends with /v1".to_owned())
             }

@@ -12,6 +12,8 @@ pub mod assembly;
 pub mod error;
 pub mod framing;
 pub mod http;
+#[cfg(feature = "local-model")]
+pub mod local;
 pub mod ollama;
 pub mod openai;
 pub mod profile;
@@ -101,6 +103,11 @@ pub fn provider(agent: &Agent, timeouts: Timeouts) -> Arc<dyn Provider> {
     match agent.api {
         Api::OpenAi => Arc::new(openai::OpenAi::new(agent, timeouts)),
         Api::Ollama => Arc::new(ollama::Ollama::new(agent, timeouts)),
+        #[cfg(feature = "local-model")]
+        Api::Local => Arc::new(local::Local::new(agent)),
+        // The configuration refuses it.
+        #[cfg(not(feature = "local-model"))]
+        Api::Local => Arc::new(openai::OpenAi::new(agent, timeouts)),
     }
 }
 

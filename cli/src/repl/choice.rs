@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Api};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
-use crate::discover::{ProbeError, endpoint, models_of};
+use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
 use crate::ui::Ui;
 use crate::ui::calls::fit;
@@ -72,7 +72,7 @@ pub fn agent(
             let entry = &entry.value;
             let in_use = if *name == current { "✓" } else { " " };
             let name = format!("{:<wide$}", escape(name));
-            let about = format!("{} at {}", escape(&entry.model), endpoint(&entry.base_url));
+            let about = format!("{} {}", escape(&entry.model), place(&entry.base_url));
             let room = ui.window().columns.saturating_sub(wide + 6);
             ui.data(&format!(
                 "{} {}  {}",
@@ -115,7 +115,9 @@ fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliEr
     let ui = &workshop.ui;
     say_who(ui, agent);
     let interrupt = interrupted(workshop)?;
-    let listed = {
+    let listed = if agent.api == Api::Local {
+        Some(here(workshop))
+    } else {
         let _hands_off = HandsOff::begin(workshop);
         workshop.runtime()?.block_on(async {
             tokio::select! {
@@ -160,13 +162,21 @@ fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliEr
     Ok(Some(models))
 }
 
+/// The models that run in this process.
+fn here(workshop: &Workshop) -> Result<Vec<String>, ProbeError> {
+    let folder = workshop.settings.folders.models();
+    // A folder that cannot be read is met again when a model is loaded, with its error.
+    let here = crate::models::installed(&folder).unwrap_or_default();
+    Ok(here.into_iter().map(|model| model.name).collect())
+}
+
 /// Says who answers.
 fn say_who(ui: &Ui, agent: &Agent) {
     ui.status(&format!(
-        "  {} · {} at {}",
+        "  {} · {} {}",
         ui.status_styles().paint(Label::Name, &escape(&agent.name)),
         escape(&agent.model),
-        endpoint(&agent.base_url)
+        place(&agent.base_url)
     ));
 }
 

@@ -25,7 +25,7 @@ use dunlin_host::display::escape;
 
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude};
-use crate::discover::endpoint;
+use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::ui::Typed;
 use crate::ui::calls::fit;
@@ -182,8 +182,8 @@ fn welcome(workshop: &Workshop) -> Result<(), CliError> {
     let model = escape(settings.model_of(entry));
     let project = settings.folders.short(&settings.project);
     let rest = format!(
-        " · {model} at {} · {}",
-        endpoint(&entry.base_url),
+        " · {model} {} · {}",
+        place(&entry.base_url),
         escape(&project)
     );
     let room = terminal::size().0.saturating_sub("dunlin".len() + 1);

