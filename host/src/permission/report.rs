@@ -166,7 +166,8 @@ impl Permissions {
 
     fn way_out(&self, need: &Need, verdict: Verdict, rule: &Rule) -> Option<WayOut> {
         // What holds for the session is not what is stored: setting something would not change it.
-        if matches!(rule, Rule::Protected | Rule::Once | Rule::Session(_)) {
+        let is_fixed = matches!(rule, Rule::Protected | Rule::Unreachable(_));
+        if is_fixed || matches!(rule, Rule::Once | Rule::Session(_)) {
             return None;
         }
         let key = Key::exact(&need.target);
