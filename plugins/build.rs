@@ -14,10 +14,15 @@ const GUESTS: [&str; 5] = [
     "dunlin-web-fetch",
 ];
 
+/// The component that is no tool. Compiled apart, so that what its libraries want of common ones changes no tool.
+const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
+
 fn main() -> ExitCode {
     script::main(|| {
         let built = script::build(Path::new(".."), &GUESTS)?;
-        script::embed(&built, "embedded.rs", plugin_name)
+        script::embed(&built, "embedded.rs", plugin_name)?;
+        let built = script::build(Path::new(".."), &BRIDGE)?;
+        script::embed(&built, "bridge.rs", plugin_name)
     })
 }
 

@@ -12,3 +12,10 @@ pub struct Embedded {
 }
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// What speaks the Model Context Protocol.
+pub mod bridge {
+    use super::Embedded;
+
+    include!(concat!(env!("OUT_DIR"), "/bridge.rs"));
+}

@@ -1,0 +1,110 @@
+//! What the server may want of this side: to ask the user, to say how far it is, to say that its lists changed.
+
+use std::cell::Cell;
+use std::future::Future;
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, LoggingMessageNotificationParam,
+    ProgressNotificationParam,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+
+use crate::bindings::dunlin::tool::chat;
+use crate::bindings::dunlin::tool::log::{Level, log};
+use crate::bindings::exports::dunlin::tool::mcp_client::Changes;
+use crate::elicit;
+
+thread_local! {
+    static CHANGES: Cell<Changes> = const { Cell::new(Changes::empty()) };
+}
+
+/// The lists that changed since this was called last.
+pub fn take_changes() -> Changes {
+    CHANGES.replace(Changes::empty())
+}
+
+fn changed(list: Changes) {
+    CHANGES.set(CHANGES.get() | list);
+}
+
+/// This side of the conversation.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+}
+
+impl Client {
+    /// With what it introduces itself.
+    pub fn new(config: ClientConfig) -> Client {
+        Client { config }
+    }
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        self.config.clone()
+    }
+
+    fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> impl Future<Output = Result<ElicitResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(elicit::answer(&request)))
+    }
+
+    fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        let percent = progress
+            .total
+            .filter(|total| *total > 0.0)
+            .map(|total| (progress.progress / total * 100.0).clamp(0.0, 100.0) as u8);
+        chat::progress(progress.message.as_deref().unwrap_or_default(), percent);
+        std::future::ready(())
+    }
+
+    #[expect(
+        deprecated,
+        reason = "servers of the revisions that have it still send it"
+    )]
+    fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        let text = match message.data {
+            serde_json::Value::String(text) => text,
+            data => data.to_string(),
+        };
+        log(Level::Info, &text);
+        std::future::ready(())
+    }
+
+    fn on_tool_list_changed(
+        &self,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        changed(Changes::TOOLS);
+        std::future::ready(())
+    }
+
+    fn on_resource_list_changed(
+        &self,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        changed(Changes::RESOURCES);
+        std::future::ready(())
+    }
+
+    fn on_prompt_list_changed(
+        &self,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        changed(Changes::PROMPTS);
+        std::future::ready(())
+    }
+}
