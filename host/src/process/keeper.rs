@@ -19,9 +19,10 @@ use rustix::process::{
 };
 
 use super::order::{End, Order, Report};
+use super::servant::SERVANT;
 use super::sys::{self, Forked};
 use super::warden::{self, Rank};
-use super::{cage, world};
+use super::{cage, servant, world};
 
 /// The first argument that makes this program a keeper. Not for people, and in no help.
 pub const KEEPER: &str = "--keep-a-command";
@@ -38,9 +39,11 @@ const READY: &[u8] = b"+";
 
 /// The whole life of a keeper. Called by `main` before anything else, while the process has one thread.
 pub fn keeper_main() -> ExitCode {
-    let with_world = std::env::args_os()
-        .nth(2)
-        .is_none_or(|second| second != WITHOUT_WORLD);
+    let second = std::env::args_os().nth(2);
+    if second.as_ref().is_some_and(|second| second == SERVANT) {
+        return servant::main();
+    }
+    let with_world = second.is_none_or(|second| second != WITHOUT_WORLD);
     match keep(with_world) {
         Ok(()) => ExitCode::SUCCESS,
         // Nobody reads what a keeper prints; whoever holds the other end of the life line sees it end.

@@ -19,7 +19,10 @@
 //! the rest. Each layer stands alone, so that a missing one is a gap and not the end; [`Cage`] says which are in
 //! force.
 //!
-//! Everything outside of `runner` runs in the keeper, single-threaded, and may use plain `fork`.
+//! Programs that serve as long as Dunlin wants them, with the user's own rights, have a keeper, too (`serving` on
+//! Dunlin's side, `servant` on the other): it sees to their end, and to nothing else.
+//!
+//! Everything outside of `runner` and `serving` runs in the keeper, single-threaded, and may use plain `fork`.
 
 mod access;
 mod cage;
@@ -28,6 +31,8 @@ mod keeper;
 mod order;
 mod runner;
 mod secrets;
+mod servant;
+mod serving;
 mod sys;
 mod system_calls;
 mod warden;
@@ -43,6 +48,8 @@ pub use order::Cage;
 pub(crate) use order::End;
 pub(crate) use runner::{CommandError, Running, Stream};
 pub use secrets::home_secrets;
+pub(crate) use servant::ServantOrder;
+pub(crate) use serving::{Serving, Streams};
 
 /// How commands are run. Handed in: the host knows neither its own program nor the environment.
 #[derive(Debug, Clone)]

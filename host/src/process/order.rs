@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Access;
@@ -96,25 +97,35 @@ const SIGNAL_SCOPE_ABI: u32 = 6;
 impl Order {
     /// As it goes down the life line.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        let body = serde_json::to_vec(self)?;
-        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
-        let mut bytes = length.to_le_bytes().to_vec();
-        bytes.extend(body);
-        Ok(bytes)
+        framed(self)
     }
 
     /// Reads one, and not a byte more.
-    pub(super) fn read(mut from: impl Read) -> io::Result<Order> {
-        let mut length = [0; 4];
-        from.read_exact(&mut length)?;
-        let length = u32::from_le_bytes(length) as usize;
-        if length > MAX_ORDER_BYTES {
-            return Err(io::Error::other("the order is too long"));
-        }
-        let mut body = vec![0; length];
-        from.read_exact(&mut body)?;
-        Ok(serde_json::from_slice(&body)?)
+    pub(super) fn read(from: impl Read) -> io::Result<Order> {
+        read_framed(from)
     }
+}
+
+/// An order as it goes down the life line: a length and JSON.
+pub(super) fn framed(order: &impl Serialize) -> io::Result<Vec<u8>> {
+    let body = serde_json::to_vec(order)?;
+    let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+    let mut bytes = length.to_le_bytes().to_vec();
+    bytes.extend(body);
+    Ok(bytes)
+}
+
+/// Reads an order, and not a byte more.
+pub(super) fn read_framed<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_ORDER_BYTES {
+        return Err(io::Error::other("the order is too long"));
+    }
+    let mut body = vec![0; length];
+    from.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
 }
 
 impl Report {

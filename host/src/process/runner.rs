@@ -337,7 +337,7 @@ fn temporary_folder(inside: &Path) -> Result<TempDir, CommandError> {
 static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Lets a keeper end without waiting for it.
-fn leave(keeper: Child) {
+pub(super) fn leave(keeper: Child) {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.push(keeper);
     left.retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));

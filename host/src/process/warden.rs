@@ -91,7 +91,7 @@ fn reap_one() -> Option<(Pid, WaitStatus)> {
 }
 
 /// Waits until nobody is left, but not longer than `most`.
-fn reap_for(most: Duration) {
+pub(super) fn reap_for(most: Duration) {
     let begin = Instant::now();
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -105,7 +105,7 @@ fn reap_for(most: Duration) {
 }
 
 /// Ends the whole family and does not come back before it is gone.
-fn sweep() {
+pub(super) fn sweep() {
     loop {
         descent::kill_all();
         // All that have ended by now, before anybody is looked for again.
