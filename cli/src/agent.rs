@@ -3,6 +3,7 @@
 use url::Url;
 
 use crate::config::file::EndpointEntry;
+use crate::config::mcp;
 use crate::secret::Secret;
 
 /// Which protocol the endpoint speaks.
@@ -48,11 +49,13 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether the agent may use this tool.
+    /// Whether the agent may use this tool. Whoever may connect servers may use what they offer.
     pub fn may_use(&self, tool: &str) -> bool {
-        self.tools
-            .as_ref()
-            .is_none_or(|names| names.iter().any(|name| name == tool))
+        let is_of_server = tool.contains(mcp::SEPARATOR);
+        self.tools.as_ref().is_none_or(|names| {
+            let mut names = names.iter();
+            names.any(|name| name == tool || (is_of_server && name == mcp::LOADER))
+        })
     }
 }
 

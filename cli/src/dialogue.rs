@@ -27,7 +27,7 @@ use crate::turn::approve::DenyAll;
 use crate::turn::log::CallLog;
 use crate::turn::{
     Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial, TurnCall,
-    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
+    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use crate::ui::Ui;
 use crate::ui::output::Tail;
@@ -126,6 +126,11 @@ impl Dialogue {
         self.forget_ledger();
         self.know(loaded);
         self.session = Some(session);
+        if !loaded.servers.is_empty()
+            && let Ok(host) = workshop.host()
+        {
+            host.use_servers(&loaded.servers);
+        }
         let calls = loaded.calls.iter().cloned();
         workshop
             .calls
@@ -214,7 +219,8 @@ impl Dialogue {
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
         presenter.number_calls(&workshop.calls);
-        let approver = approver(workshop, &self.tools, recall);
+        let known = with_joined(&self.tools, host.joined());
+        let approver = approver(workshop, &known, recall);
         let journal: &dyn Journal = match &self.session {
             Some(session) => {
                 session.speaks(&self.agent.name, &self.agent.model);
@@ -257,6 +263,7 @@ impl Dialogue {
         });
         workshop.ui.end_reply();
         if let Some(session) = &self.session {
+            session.uses(host.used_servers());
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
                 workshop.runtime()?.spawn_blocking(|| sync.run());
             }

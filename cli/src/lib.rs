@@ -10,6 +10,7 @@ pub mod discover;
 pub mod editor;
 pub mod error;
 pub mod keyring;
+pub mod mcp;
 pub mod mentions;
 pub mod message;
 pub mod models;

@@ -429,43 +429,16 @@ impl Settings {
     /// Reads a key of the configuration, with a warning about it, if there is one. May wait for the user to unlock
     /// the keyring.
     pub fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
-        let entry = self.keys.get(name).map(|key| &key.value);
-        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
-            let path = self.folders.resolve(file, &self.folders.config);
-            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
-                key: name.to_owned(),
-                path: path.clone(),
-                source,
-            })?;
-            let short = self.folders.short(&path);
-            let warning = open.then(|| {
-                format!("others may read the key file {short}; chmod 600 {short} closes it")
-            });
-            return Ok((Secret::new(name, value), warning));
-        }
-        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
-            return match keyring::get(account) {
-                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
-                Err(source) => Err(SettingsError::Keyring {
-                    key: name.to_owned(),
-                    source,
-                }),
-            };
-        }
-        let variable = entry
-            .and_then(|entry| entry.env.as_deref())
-            .unwrap_or_default();
-        match self
-            .environment
-            .text(variable)
-            .map(str::trim)
-            .filter(|value| !value.is_empty())
-        {
-            Some(value) => Ok((Secret::new(variable, value), None)),
-            None => Err(SettingsError::KeyVariable {
-                key: name.to_owned(),
-                variable: variable.to_owned(),
-            }),
+        self.key_source(name).read()
+    }
+
+    /// What reading a key takes, to be done elsewhere or later.
+    pub fn key_source(&self, name: &str) -> KeySource {
+        KeySource {
+            name: name.to_owned(),
+            entry: self.keys.get(name).map(|key| key.value.clone()),
+            folders: self.folders.clone(),
+            environment: self.environment.clone(),
         }
     }
 
@@ -577,6 +550,60 @@ impl Settings {
         };
         set(&mut self.default_agent, flag(&global.agent, "--agent"));
         self.model = flag(&global.model, "--model").or(self.model.take());
+    }
+}
+
+/// Where one key is found.
+#[derive(Debug, Clone)]
+pub struct KeySource {
+    name: String,
+    entry: Option<KeyEntry>,
+    folders: Folders,
+    environment: Environment,
+}
+
+impl KeySource {
+    /// Reads the key, with a warning about it, if there is one. May wait for the user to unlock the keyring.
+    pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
+        let name = self.name.as_str();
+        let entry = self.entry.as_ref();
+        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
+            let path = self.folders.resolve(file, &self.folders.config);
+            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
+                key: name.to_owned(),
+                path: path.clone(),
+                source,
+            })?;
+            let short = self.folders.short(&path);
+            let warning = open.then(|| {
+                format!("others may read the key file {short}; chmod 600 {short} closes it")
+            });
+            return Ok((Secret::new(name, value), warning));
+        }
+        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
+            return match keyring::get(account) {
+                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
+                Err(source) => Err(SettingsError::Keyring {
+                    key: name.to_owned(),
+                    source,
+                }),
+            };
+        }
+        let variable = entry
+            .and_then(|entry| entry.env.as_deref())
+            .unwrap_or_default();
+        match self
+            .environment
+            .text(variable)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
+        {
+            Some(value) => Ok((Secret::new(variable, value), None)),
+            None => Err(SettingsError::KeyVariable {
+                key: name.to_owned(),
+                variable: variable.to_owned(),
+            }),
+        }
     }
 }
 

@@ -192,6 +192,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             sites: Arc::clone(&settings.sites),
             ..WebOptions::system(http::USER_AGENT)
         },
+        mcp: crate::mcp::options(settings),
     }
 }
 

@@ -162,6 +162,7 @@ fn main() -> Result<()> {
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("bench"),
+            mcp: dunlin_host::mcp::McpOptions::none(),
         },
         vec![Plugin {
             name: embedded.name.into(),

@@ -18,5 +18,16 @@ wasmtime::component::bindgen!({
         "dunlin:tool/files.file": crate::capability::files::OpenFile,
         "dunlin:tool/process.command": crate::capability::process::StartedCommand,
         "dunlin:tool/web.response": crate::capability::web::OpenResponse,
+        "dunlin:tool/mcp.line": crate::capability::mcp::TakenLine,
     },
 });
+
+/// The other side of a bridge.
+pub(crate) mod bridge {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "mcp-bridge",
+        imports: { default: async | trappable },
+        exports: { default: async },
+    });
+}

@@ -15,6 +15,8 @@
 //! 1. [`Host::prepare`] checks the arguments and asks the tool what it would touch.
 //! 2. [`Host::answer`] remembers what the user said to the needs that were open.
 //! 3. [`Host::run`] runs it in a fresh store within its limits. Dropping the future cancels it.
+//!
+//! Tools of [`mcp`] servers join while the host is used; they go the same way.
 
 mod actions;
 mod arguments;
@@ -31,6 +33,7 @@ mod engine;
 mod history;
 mod host;
 pub mod limits;
+pub mod mcp;
 pub mod permission;
 mod plugin;
 pub mod process;
@@ -45,7 +48,7 @@ pub use audit::AuditError;
 pub use engine::cache::sha256_hex;
 pub use history::History;
 pub(crate) use history::HistoryBook;
-pub use host::{Host, HostError};
+pub use host::{Host, HostError, ServerPrompt};
 pub use limits::Limits;
 pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{LoadError, Plugin, Tool};
@@ -82,6 +85,8 @@ pub struct HostOptions {
     pub commands: CommandOptions,
     /// How the web is reached.
     pub web: WebOptions,
+    /// The MCP servers that may be used.
+    pub mcp: mcp::McpOptions,
 }
 
 /// How tools reach the web.

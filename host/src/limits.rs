@@ -200,3 +200,40 @@ pub(crate) const MAX_WEB_BODY_BYTES: usize = MIB;
 
 /// Bytes of an answer that one read gives to a guest; what the contract says of `web`.
 pub(crate) const MAX_WEB_CHUNK_BYTES: usize = 64 * KIB;
+
+/// Servers that may be connected at once: the slots of the instance pool for bridges. People configure a handful.
+pub(crate) const MAX_BRIDGES: u32 = 16;
+
+/// Bytes of one message from or to a server; what the contract says of `mcp`. A picture of 3 MB fits in.
+pub const MAX_SERVER_MESSAGE_BYTES: usize = 4 * MIB;
+
+/// Bytes of messages that are kept while one is being sent.
+pub(crate) const MAX_BACKLOG_BYTES: usize = 16 * MIB;
+
+/// How long a bridge may take to come back once its call is not wanted any more: it has to write one message. Then its
+/// instance is dropped, and the connection with it.
+pub(crate) const BRIDGE_GRACE: Duration = Duration::from_millis(500);
+
+/// How often it is attended to what a server says unasked, at most. What comes faster waits in the server's own pipe.
+pub(crate) const ATTEND_PERIOD: Duration = Duration::from_millis(50);
+
+/// How often a server that says that its tools changed is asked for them, at most.
+pub(crate) const RELIST_PERIOD: Duration = Duration::from_secs(1);
+
+/// How often a server is started again in one session after it ended or its bridge broke.
+pub(crate) const MAX_RESTARTS: u32 = 3;
+
+/// Tools of one server.
+pub(crate) const MAX_SERVER_TOOLS: u32 = 128;
+
+/// Bytes of the descriptions and schemas of one server's tools together: they are sent with every request.
+pub(crate) const MAX_SERVER_TOOLS_BYTES: usize = 512 * KIB;
+
+/// Characters of a tool's description by a server that are kept: some put whole manuals there.
+pub(crate) const MAX_SERVER_DESCRIPTION_CHARS: usize = 4_000;
+
+/// Characters of what a server says about its use.
+pub(crate) const MAX_INSTRUCTIONS_CHARS: usize = 4_000;
+
+/// Resources and prompts of one server that are listed.
+pub(crate) const MAX_LISTED: u32 = 1_000;

@@ -277,12 +277,8 @@ impl Described {
 
     /// Takes a list that was checked when it was kept.
     pub(crate) fn from_tools(tools: Vec<Tool>) -> Described {
-        let tools = tools.into_iter().map(|tool| DescribedTool {
-            tool,
-            validator: OnceLock::new(),
-        });
         Described {
-            tools: tools.collect(),
+            tools: tools.into_iter().map(DescribedTool::new).collect(),
         }
     }
 
@@ -302,6 +298,13 @@ impl Described {
 }
 
 impl DescribedTool {
+    pub(crate) fn new(tool: Tool) -> DescribedTool {
+        DescribedTool {
+            tool,
+            validator: OnceLock::new(),
+        }
+    }
+
     /// Checks arguments against the schema: what does not fit, and where.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
         let validator = self.validator.get_or_init(|| validator(&self.tool));
@@ -454,10 +457,7 @@ mod tests {
             }),
             imports: Vec::new(),
         };
-        let described = DescribedTool {
-            tool,
-            validator: OnceLock::new(),
-        };
+        let described = DescribedTool::new(tool);
         let check = |value| described.check_arguments(&value);
         assert_eq!(check(serde_json::json!({"n": 1})), Ok(()));
         for (value, said) in [

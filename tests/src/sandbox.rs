@@ -140,6 +140,7 @@ impl Sandbox {
             limits,
             commands: CommandOptions::none(),
             web: WebOptions::system("dunlin-tests"),
+            mcp: dunlin_host::mcp::McpOptions::none(),
         }
     }
 

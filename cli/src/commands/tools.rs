@@ -141,7 +141,18 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
     let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
     };
-    let call = ProposedCall::new("by-hand", tool, arguments);
+    let text = by_hand(workshop, ProposedCall::new("by-hand", tool, arguments))?;
+    if let Some(text) = text {
+        workshop.ui.data(&Filter::default().piece(&text));
+    }
+    Ok(Exit::Done)
+}
+
+/// Leads a call through the steps of a model's and gives its result; `None`: the user skipped it.
+///
+/// # Errors
+/// It was denied, it failed, or it was interrupted.
+pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>, CliError> {
     let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
     let approver = approver(workshop, &[], Recall::default());
@@ -164,11 +175,8 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
     };
     let text = record.result.unwrap_or_default();
     match (record.state, record.failure) {
-        (CallState::Completed, _) => {
-            workshop.ui.data(&Filter::default().piece(&text));
-            Ok(Exit::Done)
-        }
-        (CallState::Skipped, _) => Ok(Exit::Done),
+        (CallState::Completed, _) => Ok(Some(text)),
+        (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => Err(CliError::new(Exit::Denied, failure)),
         (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {
             Err(CliError::usage(failure))

@@ -10,6 +10,16 @@ use dunlin_host::process::{KEEPER, home_secrets};
 use super::env::{self, Environment};
 use crate::settings::Settings;
 
+/// How this program starts itself as the keeper of a command, or of a program that serves.
+pub fn keeper() -> Vec<OsString> {
+    vec![THIS_PROGRAM.into(), KEEPER.into()]
+}
+
+/// The environment of a program that runs for the user: the user's own, without what looks like a secret.
+pub fn environment(settings: &Settings) -> Vec<(OsString, OsString)> {
+    for_commands(&settings.environment, settings.key_variables())
+}
+
 /// This program, also when its file was replaced by a newer one meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -94,9 +104,9 @@ pub fn options(settings: &Settings) -> CommandOptions {
     let shell = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
     let home = settings.folders.home.as_deref();
     CommandOptions {
-        keeper: vec![THIS_PROGRAM.into(), KEEPER.into()],
+        keeper: keeper(),
         shell: PathBuf::from(shell.unwrap_or("/bin/sh")),
-        environment: for_commands(environment, settings.key_variables()),
+        environment: self::environment(settings),
         temporary: PathBuf::from(environment.get(env::TMPDIR).unwrap_or(OsStr::new("/tmp"))),
         time_limit: settings.command_timeout.value,
         network: settings.command_network.value,

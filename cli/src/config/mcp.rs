@@ -20,6 +20,9 @@ const MAX_TIMEOUT_SECS: u64 = 86_400;
 /// What stands between the name of a server and that of a tool.
 pub const SEPARATOR: &str = "__";
 
+/// The tool that connects servers.
+pub const LOADER: &str = "mcp_loader";
+
 /// Headers that belong to the protocol or to the connection.
 const OWN_HEADERS: &[&str] = &[
     "accept",

@@ -21,8 +21,6 @@ enum Shape {
     Table(&'static [Key]),
     /// A table of tables under names of the user's choice, each with these keys.
     Named(&'static [Key]),
-    /// Belongs to a later version.
-    Later,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -149,11 +147,6 @@ fn check_value(
     let table = value.get_ref().as_table();
     match shape {
         Shape::Value => {}
-        Shape::Later => misfits.push(Misfit {
-            offset,
-            problem: format!("{place:?} is not supported by this version"),
-            hint: None,
-        }),
         Shape::ValueExcept(later) => {
             if let Some(text) = value.get_ref().as_str().filter(|text| later.contains(text)) {
                 let problem = format!("{place} = {text:?} is not supported by this version");
@@ -189,8 +182,7 @@ fn unknown(name: &str, keys: &[Key], path: &str, offset: usize) -> Misfit {
     let hint = match nearest(name, keys.iter().map(|key| key.name)) {
         Some(near) => format!("the nearest known key is {near:?}"),
         None => {
-            let known = keys.iter().filter(|key| !matches!(key.shape, Shape::Later));
-            let names: Vec<&str> = known.map(|key| key.name).collect();
+            let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
             format!("known keys{place}: {}", names.join(", "))
         }
     };

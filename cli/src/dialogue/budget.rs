@@ -1,6 +1,9 @@
 //! What a dialogue takes of the model's window, and what it has cost.
 
+use std::borrow::Cow;
 use std::sync::{MutexGuard, PoisonError};
+
+use dunlin_host::Tool;
 
 use super::{Dialogue, HandsOff, interrupted};
 use crate::error::{CliError, Exit};
@@ -12,6 +15,7 @@ use crate::request::{HistoryLimits, Ledger, Occasion};
 use crate::session::Loaded;
 use crate::tokens::grouped;
 use crate::turn::condense::{NoSummary, summarise};
+use crate::turn::with_joined;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 
@@ -24,7 +28,8 @@ impl Dialogue {
     /// What the next request would carry.
     pub fn report(&self, workshop: &Workshop) -> Report {
         let dialect = self.provider.dialect();
-        let occasion = self.occasion(workshop, dialect.as_ref());
+        let tools = self.tools(workshop);
+        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
         self.ledger().report(self.conversation.messages(), occasion)
     }
 
@@ -34,7 +39,8 @@ impl Dialogue {
         let ui = &workshop.ui;
         let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
         let dialect = self.provider.dialect();
-        let occasion = self.occasion(workshop, dialect.as_ref());
+        let tools = self.tools(workshop);
+        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
         let messages = self.conversation.messages();
         let condensing = self.ledger().condensing(messages, occasion, true);
         let Some(condensing) = condensing else {
@@ -101,10 +107,21 @@ impl Dialogue {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn occasion<'a>(&'a self, workshop: &Workshop, dialect: &'a dyn Dialect) -> Occasion<'a> {
+    /// All tools by now.
+    fn tools(&self, workshop: &Workshop) -> Cow<'_, [Tool]> {
+        let joined = workshop.host().map(|host| host.joined());
+        with_joined(&self.tools, joined.unwrap_or_default())
+    }
+
+    fn occasion<'a>(
+        &'a self,
+        workshop: &Workshop,
+        dialect: &'a dyn Dialect,
+        tools: &'a [Tool],
+    ) -> Occasion<'a> {
         Occasion {
             agent: &self.agent,
-            tools: &self.tools,
+            tools,
             dialect,
             limits: self.limits(workshop),
         }

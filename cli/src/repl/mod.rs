@@ -15,6 +15,7 @@ pub mod hub;
 pub mod line;
 mod messages;
 pub mod plain;
+mod servers;
 mod sessions;
 pub mod slash;
 mod steps;

@@ -4,7 +4,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{budget, choice, compose, expand, messages, sessions, steps, tags};
+use super::{budget, choice, compose, expand, messages, servers, sessions, steps, tags};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -62,6 +62,10 @@ pub enum Slash {
     New,
     /// Lists the other sessions, or goes on with one.
     Sessions,
+    /// Lists the MCP servers.
+    Mcp,
+    /// Lists the prompts of MCP servers, or sends one.
+    Prompt,
     /// Gives the session a title.
     Rename,
     /// Goes on with a copy of the session.
@@ -124,6 +128,14 @@ pub const COMMANDS: &[Command] = &[
         "list the tools; MODE prompt, always or never for the session",
         Slash::Tools,
     ),
+    command("/mcp", "", "list the MCP servers and what they offer", Slash::Mcp),
+    command(
+        "/prompt",
+        "[SERVER NAME ...]",
+        "list the prompts of MCP servers, or send one",
+        Slash::Prompt,
+    )
+    .waits(NEXT),
     command(
         "/permissions",
         "",
@@ -311,6 +323,11 @@ pub fn run(
             Some(text) => return Ok(Next::Again(text)),
             None => ui.status("There is no message to send again."),
         },
+        Slash::Prompt => {
+            if let Some(text) = servers::prompt(workshop, rest)? {
+                return Ok(Next::Say(text));
+            }
+        }
         Slash::Tags => tags::list(workshop, dialogue.as_ref()),
         Slash::Untag => tags::untag(workshop, dialogue.as_mut(), rest),
         Slash::Model => choice::model(workshop, dialogue, rest)?,
@@ -332,7 +349,8 @@ pub fn run(
         Slash::Cost => budget::cost(workshop, dialogue),
         Slash::Condense => budget::condense(workshop, dialogue)?,
         Slash::Tools => {
-            let tools = look_at_tools(workshop)?;
+            let mut tools = look_at_tools(workshop)?;
+            tools.extend(workshop.host()?.joined());
             look(workshop, &[], &tools, slash, rest)?;
         }
         _ => {
@@ -378,6 +396,7 @@ fn look(
     match slash {
         Slash::Help => help(ui),
         Slash::Permissions => show_permissions(workshop)?,
+        Slash::Mcp => servers::list(workshop)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
         Slash::History => print(messages::history(messages, rest == "all", ui.window())),
@@ -405,6 +424,7 @@ fn look(
         | Slash::New
         | Slash::Sessions
         | Slash::Rename
+        | Slash::Prompt
         | Slash::Fork
         | Slash::Export
         | Slash::Context

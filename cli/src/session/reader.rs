@@ -60,6 +60,8 @@ pub struct Loaded {
     pub times: Vec<Option<Timestamp>>,
     /// What the model has summed up of them.
     pub condensed: Option<Condensed>,
+    /// The MCP servers that it uses, by name.
+    pub servers: Vec<String>,
     /// How many of the messages need not be added to the file: those behind them were made up here, to end what
     /// was cut off.
     pub complete: usize,
@@ -330,6 +332,7 @@ impl Assembler {
                 self.loaded.calls.clear();
             }
             Record::Condensed(condensed) => self.loaded.condensed = Some(condensed),
+            Record::Servers(servers) => self.loaded.servers = servers,
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
             Record::Unknown(_) => {}

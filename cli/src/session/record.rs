@@ -159,6 +159,8 @@ pub enum Record {
     Cut(usize),
     /// The model has summed up the messages before an index; they stay, and the summary is sent for them.
     Condensed(Condensed),
+    /// The MCP servers that it uses from here on, by name.
+    Servers(Vec<String>),
     /// The conversation is empty.
     Cleared,
     /// A process goes on with it.
@@ -208,6 +210,8 @@ struct Line<'a> {
     keep: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condensed: Option<Cow<'a, Condensed>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    servers: Option<Cow<'a, [String]>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
 }
@@ -282,6 +286,10 @@ impl Record {
                 line.condensed = Some(Cow::Borrowed(condensed));
                 "condensed"
             }
+            Record::Servers(servers) => {
+                line.servers = Some(Cow::Borrowed(servers));
+                "servers"
+            }
             Record::Cleared => "cleared",
             Record::Opened(pid) => {
                 line.pid = Some(*pid);
@@ -337,6 +345,7 @@ impl Record {
                 let condensed = line.condensed;
                 condensed.map(|it| Record::Condensed(it.into_owned()))
             }
+            "servers" => line.servers.map(|it| Record::Servers(it.into_owned())),
             "cleared" => Some(Record::Cleared),
             "opened" => line.pid.map(Record::Opened),
             "closed" => Some(Record::Closed),
@@ -380,6 +389,7 @@ fn is_known(kind: &str) -> bool {
             | "speaker"
             | "cut"
             | "condensed"
+            | "servers"
             | "cleared"
             | "opened"
             | "closed"

@@ -51,6 +51,8 @@ struct Inner {
     waiting: String,
     /// Who answers, as the file has it.
     speaker: Speaker,
+    /// The MCP servers that it uses, as the file has it.
+    servers: Vec<String>,
     /// Whether the file ends within a line.
     torn: bool,
     /// Whether this process has written to the file.
@@ -118,6 +120,7 @@ impl Session {
             covered: HashSet::new(),
             waiting: String::new(),
             speaker,
+            servers: Vec::new(),
             torn: false,
             begun: false,
             settled: false,
@@ -171,6 +174,7 @@ impl Session {
             let mut inner = session.0.borrow_mut();
             inner.entry = entry.clone();
             inner.exists = true;
+            inner.servers.clone_from(&loaded.servers);
             inner.settled = true;
             inner.file = file;
             inner.next = loaded.next;
@@ -211,6 +215,10 @@ impl Session {
             }
             for call in &loaded.calls {
                 add(&Record::Call(call.clone()), &mut n, &mut out);
+            }
+            if !loaded.servers.is_empty() {
+                add(&Record::Servers(loaded.servers.clone()), &mut n, &mut out);
+                inner.servers.clone_from(&loaded.servers);
             }
             let turn = inner.turn(&loaded.messages, loaded.usage);
             add(&turn, &mut n, &mut out);
@@ -280,6 +288,15 @@ impl Session {
     pub fn condensed(&self, condensed: &Condensed) {
         let mut inner = self.0.borrow_mut();
         inner.note(&Record::Condensed(condensed.clone()));
+    }
+
+    /// These MCP servers are used from now on.
+    pub fn uses(&self, servers: Vec<String>) {
+        let mut inner = self.0.borrow_mut();
+        if inner.servers != servers {
+            inner.note(&Record::Servers(servers.clone()));
+            inner.servers = servers;
+        }
     }
 
     /// The conversation was forgotten.

@@ -51,6 +51,16 @@ pub trait Tools: Send + Sync {
 
     /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
     fn cancelled(&self, call: &Call);
+
+    /// Tools that have come since the turn began, or before it in the same session.
+    fn joined(&self) -> Vec<Tool> {
+        Vec::new()
+    }
+
+    /// What the user should know of them, one line each; told once.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 #[async_trait]
@@ -75,6 +85,14 @@ impl Tools for Host {
 
     fn cancelled(&self, call: &Call) {
         Host::cancelled(self, call);
+    }
+
+    fn joined(&self) -> Vec<Tool> {
+        Host::joined(self)
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        self.take_server_notices()
     }
 }
 
@@ -129,7 +147,7 @@ pub struct TurnContext<'a> {
     pub agent: &'a Agent,
     /// Where.
     pub provider: &'a dyn Provider,
-    /// All tools there are; the agent's list picks from them.
+    /// All tools there are from the beginning, before those that join; the agent's list picks from both.
     pub tool_list: &'a [Tool],
     /// How much history is sent.
     pub limits: HistoryLimits,

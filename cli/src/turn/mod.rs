@@ -56,3 +56,4 @@ pub use call::{CallRecord, CallState, CallView, Denial, TurnCall};
 pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use journal::{Journal, NoJournal};
+pub use room::with_joined;

@@ -1,10 +1,12 @@
 //! Makes requests that fit: has earlier turns condensed where that is wanted, leaves out what is too much, and makes a
 //! request shorter that turned out to be too long.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use dunlin_host::Tool;
 
 use super::condense::summarise;
 use super::driver::{TurnContext, unless};
@@ -15,6 +17,14 @@ use crate::request::cuts::Condensed;
 use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
 use crate::tokens::grouped;
 
+/// Some tools, and those that joined them.
+pub fn with_joined(tools: &[Tool], joined: Vec<Tool>) -> Cow<'_, [Tool]> {
+    match joined.is_empty() {
+        true => Cow::Borrowed(tools),
+        false => Cow::Owned(tools.iter().cloned().chain(joined).collect()),
+    }
+}
+
 impl TurnContext<'_> {
     /// Makes the next request. What is not sent any more is said.
     ///
@@ -22,19 +32,18 @@ impl TurnContext<'_> {
     /// The last turn alone does not fit.
     pub(super) fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
         let dialect = self.provider.dialect();
-        let occasion = self.occasion(dialect.as_ref());
+        let tools = self.tools();
+        let occasion = self.occasion(dialect.as_ref(), &tools);
         let messages = turn.conversation().messages();
+        for notice in self.calls.tools.take_notices() {
+            self.calls.frontend.notice(&format!("· {notice}"));
+        }
         let fitted = self.ledger().fit(messages, occasion)?;
         if let Some(notice) = &fitted.notice {
             self.calls.frontend.notice(notice);
         }
         let dialect = dialect.as_ref();
-        Ok(compose(
-            fitted.messages,
-            self.agent,
-            dialect,
-            self.tool_list,
-        ))
+        Ok(compose(fitted.messages, self.agent, dialect, &tools))
     }
 
     /// A shorter request in the place of one that failed with this error, if it was too long for the model.
@@ -67,7 +76,8 @@ impl TurnContext<'_> {
     async fn condense(&self, turn: &Turn<'_>, usage: &mut Usage) {
         let messages = turn.conversation().messages();
         let dialect = self.provider.dialect();
-        let occasion = self.occasion(dialect.as_ref());
+        let tools = self.tools();
+        let occasion = self.occasion(dialect.as_ref(), &tools);
         let condensing = self.ledger().condensing(messages, occasion, false);
         let Some(condensing) = condensing else { return };
         let frontend = &self.calls.frontend;
@@ -90,10 +100,15 @@ impl TurnContext<'_> {
         }
     }
 
-    fn occasion<'b>(&'b self, dialect: &'b dyn Dialect) -> Occasion<'b> {
+    /// All tools by now.
+    fn tools(&self) -> Cow<'_, [Tool]> {
+        with_joined(self.tool_list, self.calls.tools.joined())
+    }
+
+    fn occasion<'b>(&'b self, dialect: &'b dyn Dialect, tools: &'b [Tool]) -> Occasion<'b> {
         Occasion {
             agent: self.agent,
-            tools: self.tool_list,
+            tools,
             dialect,
             limits: HistoryLimits {
                 window: self.provider.window(),

@@ -9,6 +9,7 @@ pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod process;
 pub(crate) mod web;
@@ -144,6 +145,8 @@ pub(crate) struct CallState {
     pub(crate) note: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// The line to its server, in a bridge.
+    pub(crate) line_to_server: Option<mcp::ServerLine>,
     /// Whether the end stands in the audit log.
     closed: bool,
 }
@@ -220,6 +223,7 @@ impl CallState {
             line: None,
             note: None,
             refused: None,
+            line_to_server: None,
             closed: false,
         }
     }
@@ -505,6 +509,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::web::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::mcp::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     Ok(())
 }
 

@@ -39,6 +39,10 @@ impl Host {
                 }
             }
         }
+        tools.extend(self.loader_tool().filter(|loader| {
+            // A plugin of this name was there first.
+            tools.iter().all(|tool| tool.name != loader.name)
+        }));
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         (tools, errors)
     }
@@ -70,9 +74,10 @@ impl Host {
             .plugins
             .iter()
             .filter_map(|plugin| plugin.described.get()?.as_ref().ok());
-        let mut near: Vec<(usize, &str)> = described
+        let mut near: Vec<(usize, String)> = described
             .flat_map(|described| &described.tools)
-            .map(|d| d.tool.name.as_str())
+            .map(|d| d.tool.name.clone())
+            .chain(self.served_names())
             .map(|candidate| {
                 (
                     strsim::damerau_levenshtein(&candidate.to_ascii_lowercase(), &wanted),
@@ -82,14 +87,11 @@ impl Host {
             .filter(|(distance, candidate)| {
                 *distance <= candidate.len() / 2
                     || candidate.contains(&wanted)
-                    || wanted.contains(candidate)
+                    || wanted.contains(candidate.as_str())
             })
             .collect();
         near.sort_unstable();
-        near.into_iter()
-            .take(3)
-            .map(|(_, name)| name.to_owned())
-            .collect()
+        near.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
     async fn describe(&self, plugin: &Arc<Registered>) -> Result<Arc<Described>, LoadError> {

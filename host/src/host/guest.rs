@@ -17,8 +17,26 @@ use crate::plugin::{LoadError, Loaded, Registered, one_line};
 
 /// The engine and the linker, made at the first need.
 pub(super) struct Machine {
-    ticking: Ticking,
-    linker: Linker<CallState>,
+    pub(super) ticking: Ticking,
+    pub(super) linker: Linker<CallState>,
+}
+
+impl Machine {
+    /// A store within its limits.
+    pub(super) fn store(&self, state: CallState) -> Store<CallState> {
+        let mut store = Store::new(self.ticking.engine(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
+        // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
+        store.set_epoch_deadline(1);
+        // Through the runtime, which looks after its timers and signals before it comes back; being woken
+        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
+        store.epoch_deadline_callback(|_| {
+            let turn = Box::pin(tokio::task::yield_now());
+            Ok(UpdateDeadline::YieldCustom(1, turn))
+        });
+        store
+    }
 }
 
 impl Host {
@@ -50,17 +68,7 @@ impl Host {
         drop(standing);
 
         let _running = machine.ticking.running();
-        let mut store = Store::new(machine.ticking.engine(), state);
-        store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
-        // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
-        store.set_epoch_deadline(1);
-        // Through the runtime, which looks after its timers and signals before it comes back; being woken
-        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
-        store.epoch_deadline_callback(|_| {
-            let turn = Box::pin(tokio::task::yield_now());
-            Ok(UpdateDeadline::YieldCustom(1, turn))
-        });
+        let mut store = machine.store(state);
         let outcome = {
             let work = async {
                 let instance = loaded.instantiate(&mut store).await?;
@@ -130,7 +138,7 @@ impl Host {
         Loaded::new(name, engine, &machine.linker, &component)
     }
 
-    fn machine(&self) -> Result<&Machine, &str> {
+    pub(super) fn machine(&self) -> Result<&Machine, &str> {
         let make = || {
             let ticking = Ticking::new(&self.0.limits).map_err(|e| one_line(&e))?;
             let mut linker = Linker::new(ticking.engine());

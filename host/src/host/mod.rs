@@ -1,9 +1,13 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
+mod bridging;
 mod cage;
 mod describe;
 mod guest;
 mod judge;
+mod loader;
+mod prompts;
+mod served;
 mod session;
 mod undo;
 mod wording;
@@ -14,7 +18,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 
+pub(crate) use self::bridging::BridgeEngine;
 use self::guest::Machine;
+pub use self::prompts::ServerPrompt;
 use self::wording::{checked_arguments, declared, fault, success};
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::JsonLines;
@@ -25,6 +31,7 @@ use crate::edit::prepare::hash_of;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
 use crate::limits::{self, Limits};
+use crate::mcp::Servers;
 use crate::permission::{PermissionError, Permissions};
 use crate::plugin::{LoadError, Plugin, Registered};
 use crate::resolve;
@@ -59,7 +66,9 @@ struct Inner {
     limits: Limits,
     cache: Cache,
     plugins: Vec<Arc<Registered>>,
-    machine: OnceLock<Result<Machine, String>>,
+    /// Shared with the bridges, which outlive no engine.
+    machine: Arc<OnceLock<Result<Machine, String>>>,
+    servers: Servers,
     slots: Semaphore,
 }
 
@@ -87,7 +96,8 @@ impl Host {
                 .into_iter()
                 .map(|plugin| Arc::new(Registered::new(plugin)))
                 .collect(),
-            machine: OnceLock::new(),
+            machine: Arc::default(),
+            servers: Servers::new(options.mcp),
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
         })))
     }
@@ -101,7 +111,10 @@ impl Host {
     ///
     /// Dropping the future leaves nothing behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
-        let (plugin, described, index) = self.find(&call.tool).await?;
+        let (plugin, described, index) = match self.find(&call.tool).await {
+            Ok(found) => found,
+            Err(unknown) => return self.prepare_served(call, unknown).await,
+        };
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let clock = Clock::start(self.0.limits.prepare_time);
         let state = self.state(Phase::Prepare, &call.id, &call.tool, &plugin, &clock);
@@ -175,7 +188,10 @@ impl Host {
     ///
     /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
     pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
-        let (plugin, ..) = self.find(&call.tool).await?;
+        let (plugin, ..) = match self.find(&call.tool).await {
+            Ok(found) => found,
+            Err(unknown) => return self.answer_served(call, plan, answer, unknown),
+        };
         let (open, longest) = match &plan.standing {
             Standing::Ask { needs, longest, .. } => (needs.as_slice(), *longest),
             Standing::Allowed | Standing::Denied { .. } => (&[][..], Scope::Once),
@@ -205,6 +221,11 @@ impl Host {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
+        if let Some(tool) = self.served(&call.tool).await {
+            let outcome = self.run_served(call, tool, ask, progress).await;
+            self.cancelled(call);
+            return outcome;
+        }
         let clock = Clock::start(self.0.limits.run_time);
         let result = self.run_on(call, plan, ask, progress, &clock).await;
         self.permissions().forget_call(&call.id);
@@ -217,6 +238,7 @@ impl Host {
     /// Forgets what was answered for one call, after it was dropped or will not be run.
     pub fn cancelled(&self, call: &Call) {
         self.permissions().forget_call(&call.id);
+        self.forget_served(&call.id);
     }
 
     /// Marks a file as attached by the user: tools may read it whole. A path that leads nowhere is an

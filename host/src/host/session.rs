@@ -11,5 +11,6 @@ impl Host {
         shared.set_session(id);
         shared.permissions.forget_session();
         shared.history.clear();
+        self.forget_servers();
     }
 }

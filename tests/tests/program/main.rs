@@ -17,6 +17,7 @@ mod interruption;
 mod keys;
 mod limits;
 mod local;
+mod mcp;
 mod mcp_serve;
 mod mentions;
 mod ollama;

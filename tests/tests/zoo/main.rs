@@ -16,6 +16,7 @@ mod files;
 mod interruption;
 mod killed;
 mod questions;
+mod servers;
 mod text;
 mod web;
 

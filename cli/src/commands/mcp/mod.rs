@@ -1,6 +1,8 @@
 //! `dunlin mcp`: Dunlin's own tools for other programs.
 
+mod login;
 mod serve;
+mod test;
 
 use crate::args::McpCommand;
 use crate::error::{CliError, Exit};
@@ -10,5 +12,8 @@ use crate::workshop::Workshop;
 pub fn run(workshop: &mut Workshop, command: McpCommand) -> Result<Exit, CliError> {
     match command {
         McpCommand::Serve(args) => serve::run(workshop, &args),
+        McpCommand::Test { name } => test::run(workshop, &name),
+        McpCommand::Login { name } => login::run(workshop, &name),
+        McpCommand::Logout { name } => login::forget(workshop, &name),
     }
 }

@@ -97,6 +97,7 @@ impl Machine {
             limits: Limits::standard(),
             commands: CommandOptions::none(),
             web: crate::WebOptions::system("test"),
+            mcp: crate::mcp::McpOptions::none(),
         })
         .unwrap();
         Machine {

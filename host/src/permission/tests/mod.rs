@@ -52,6 +52,7 @@ impl Fixture {
             limits: Limits::standard(),
             commands: crate::CommandOptions::none(),
             web: crate::WebOptions::system("test"),
+            mcp: crate::mcp::McpOptions::none(),
         })
         .unwrap()
     }

@@ -1,0 +1,69 @@
+//! `dunlin mcp login` and `logout`: OAuth with a server at an address.
+
+use dunlin_host::display::escape;
+
+use super::test::configured;
+use crate::dialogue::interrupted;
+use crate::error::{CliError, Exit};
+use crate::mcp::address;
+use crate::mcp::http::Address;
+use crate::mcp::oauth;
+use crate::workshop::Workshop;
+
+/// Nobody can log in there.
+#[derive(Debug, thiserror::Error)]
+enum NoLogin {
+    #[error("the MCP server {0:?} is a program: it needs no login")]
+    Program(String),
+    #[error("the MCP server {0:?} has an api_key: that is what it gets")]
+    Key(String),
+}
+
+/// Logs in; waits for the browser.
+pub fn run(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let address = place(workshop, name)?;
+    let show = |url: &str| {
+        ui.status("Open this address in your browser:");
+        ui.data(&escape(url));
+        ui.status("Waiting for its answer; Ctrl-C gives up.");
+    };
+    let interrupt = interrupted(workshop)?;
+    let done = workshop.runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            () = interrupt => None,
+            done = oauth::login(&address, show) => Some(done),
+        }
+    });
+    match done {
+        None => Err(CliError::silent(Exit::Interrupted)),
+        Some(Err(error)) => Err(CliError::failed(error)),
+        Some(Ok(())) => {
+            ui.status(&format!("Logged in to {name}."));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Forgets a login.
+pub fn forget(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
+    let address = place(workshop, name)?;
+    let text = match address.tokens.remove().map_err(CliError::failed)? {
+        true => format!("The login to {name} is forgotten."),
+        false => format!("There was no login to {name}."),
+    };
+    workshop.ui.status(&text);
+    Ok(Exit::Done)
+}
+
+fn place(workshop: &Workshop, name: &str) -> Result<Address, CliError> {
+    let entry = configured(workshop, name)?;
+    let Some(url) = &entry.url else {
+        return Err(CliError::usage(NoLogin::Program(name.to_owned())));
+    };
+    if entry.api_key.is_some() {
+        return Err(CliError::usage(NoLogin::Key(name.to_owned())));
+    }
+    Ok(address(&workshop.settings, name, url, entry))
+}

@@ -1,0 +1,125 @@
+//! `dunlin mcp test`: connects to one server as a chat does, and says what it offers.
+
+use std::time::Instant;
+
+use dunlin_host::display::escape;
+use serde_json::json;
+
+use crate::commands::tools;
+use crate::config::mcp::{LOADER, ServerEntry};
+use crate::config::nearest;
+use crate::error::{CliError, Exit};
+use crate::provider::ProposedCall;
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+use crate::ui::terminal;
+use crate::workshop::Workshop;
+
+/// How many columns what stands before a line takes.
+const MARGIN: usize = 12;
+
+/// There is no such server.
+#[derive(Debug, thiserror::Error)]
+enum NoServer {
+    #[error("there is no MCP server {0:?} in the configuration")]
+    Unknown(String),
+    #[error("the MCP server {0:?} is switched off (enabled = false)")]
+    Off(String),
+}
+
+/// The entry of a server that can be used.
+pub fn configured<'a>(workshop: &'a Workshop, name: &str) -> Result<&'a ServerEntry, CliError> {
+    let servers = &workshop.settings.mcp_servers;
+    match servers.get(name) {
+        None => {
+            let near = nearest(name, servers.keys().map(String::as_str));
+            let hint = match near {
+                Some(near) => format!("the nearest is {near:?}"),
+                None if servers.is_empty() => "none is configured: see dunlin mcp add".to_owned(),
+                None => {
+                    let names: Vec<&str> = servers.keys().map(String::as_str).collect();
+                    format!("configured: {}", names.join(", "))
+                }
+            };
+            Err(CliError::usage(NoServer::Unknown(name.to_owned())).with_hint(Some(hint)))
+        }
+        Some(server) if !server.value.is_enabled() => {
+            Err(CliError::usage(NoServer::Off(name.to_owned())))
+        }
+        Some(server) => Ok(&server.value),
+    }
+}
+
+/// Connects, lists, ends. What has to be allowed is asked about.
+pub fn run(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
+    configured(workshop, name)?;
+    let serde_json::Value::Object(arguments) = json!({ "server": name }) else {
+        return Ok(Exit::Failed);
+    };
+    let call = ProposedCall::new("by-hand", LOADER.to_owned(), arguments);
+    if tools::by_hand(workshop, call)?.is_none() {
+        return Ok(Exit::Done);
+    }
+    show(workshop, name)?;
+    Ok(Exit::Done)
+}
+
+fn show(workshop: &Workshop, name: &str) -> Result<(), CliError> {
+    let (ui, host) = (&workshop.ui, workshop.host()?);
+    let reports = host.servers();
+    let Some(report) = reports.into_iter().find(|report| report.name == name) else {
+        return Ok(());
+    };
+    let line = |title: &str, text: &str| {
+        let title = ui
+            .styles()
+            .paint(Label::Quiet, &format!("{title:<MARGIN$}"));
+        ui.data(&format!("{title}{text}"));
+    };
+    let facts = &report.facts;
+    line("server", &format!("{} {}", facts.name, facts.version));
+    if let Some(took) = report.connected_in {
+        line("connected", &format!("in {} ms", took.as_millis()));
+    }
+    line("protocol", &facts.protocol);
+    line("at", &escape(&report.place));
+    for text in facts.instructions.iter().flat_map(|text| text.lines()) {
+        line("says", text);
+    }
+    let tools = host.joined();
+    let room = terminal::size().0.saturating_sub(MARGIN);
+    for (index, (tool, is_destructive)) in report.tools.iter().enumerate() {
+        let about = tools.iter().find(|it| it.name == *tool);
+        let about = about.map(|it| escape(it.description.lines().next().unwrap_or_default()));
+        let mark = if *is_destructive {
+            " (may destroy)"
+        } else {
+            ""
+        };
+        let text = format!("{tool}{mark}  {}", about.unwrap_or_default());
+        let text = match ui.streams().output {
+            true => fit(&text, room),
+            false => text,
+        };
+        line(if index == 0 { "tools" } else { "" }, &text);
+    }
+    for left_out in &report.left_out {
+        line("left out", left_out);
+    }
+    let begin = Instant::now();
+    let (prompts, failed) = workshop.runtime()?.block_on(host.prompts());
+    for prompt in &prompts {
+        line(
+            "prompt",
+            &format!("{}  {}", escape(&prompt.name), prompt.description),
+        );
+    }
+    for why in failed {
+        ui.warn(&why);
+    }
+    if facts.has_prompts {
+        let took = begin.elapsed().as_millis();
+        line("answers", &format!("in {took} ms"));
+    }
+    Ok(())
+}

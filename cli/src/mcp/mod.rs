@@ -1,0 +1,107 @@
+//! The MCP servers of the configuration, as the host wants them.
+
+pub mod http;
+pub mod oauth;
+
+use std::sync::Arc;
+
+use dunlin_host::Plugin;
+use dunlin_host::egress::{Egress, EgressOptions};
+use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
+
+use self::http::Address;
+use self::oauth::TokenFile;
+use reqwest::header::{HeaderName, HeaderValue};
+use url::Url;
+
+use crate::config::commands;
+use crate::config::mcp::ServerEntry;
+use crate::provider::http::USER_AGENT;
+use crate::settings::Settings;
+
+/// The servers that may be used. Reads no key and starts nothing.
+pub fn options(settings: &Settings) -> McpOptions {
+    let servers = settings.mcp_servers.iter();
+    let enabled = servers.filter(|(_, server)| server.value.is_enabled());
+    McpOptions {
+        bridge: bridge(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        servers: enabled
+            .filter_map(|(name, server)| option(settings, name, &server.value))
+            .collect(),
+    }
+}
+
+/// The component that speaks the protocol, embedded when the program was built.
+pub fn bridge() -> Option<Plugin> {
+    let embedded = dunlin_plugins::bridge::ALL.first()?;
+    Some(Plugin {
+        name: embedded.name.to_owned(),
+        bytes: embedded.bytes.into(),
+        digest: embedded.digest.to_owned(),
+        built_in: true,
+    })
+}
+
+/// One server.
+fn option(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<McpServer> {
+    let at = match (&entry.command, &entry.url) {
+        (Some(command), _) => ServerAt::Program(program(settings, command, entry)),
+        (None, Some(url)) => ServerAt::Web {
+            url: url.to_string(),
+            connect: Arc::new(address(settings, name, url, entry)),
+        },
+        // Checked when it was read: it has one of them.
+        (None, None) => return None,
+    };
+    Some(McpServer {
+        name: name.to_owned(),
+        description: entry.description.clone(),
+        at,
+        ask: entry.ask == Some(true),
+        ask_tools: entry.ask_tools.clone(),
+        timeout: entry.timeout(),
+    })
+}
+
+/// Where a server is, and what it wants to see.
+pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) -> Address {
+    let headers = entry.headers.iter().filter_map(|(name, value)| {
+        // Checked when they were read.
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        Some((name, HeaderValue::from_str(value).ok()?))
+    });
+    Address {
+        name: name.to_owned(),
+        url: url.clone(),
+        headers: headers.collect(),
+        tokens: TokenFile::new(&settings.folders.data, name),
+        key: entry.api_key.as_deref().map(|key| settings.key_source(key)),
+        egress: Egress::new(EgressOptions::system(USER_AGENT)),
+    }
+}
+
+fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
+    let folders = &settings.folders;
+    let own = entry.env.iter();
+    Program {
+        keeper: commands::keeper(),
+        command: match command.strip_prefix("~/") {
+            Some(_) => folders
+                .resolve(command, &settings.project)
+                .display()
+                .to_string(),
+            None => command.to_owned(),
+        },
+        arguments: entry.args.clone(),
+        environment: commands::environment(settings),
+        own_variables: own
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+        folder: match &entry.cwd {
+            Some(folder) => folders.resolve(folder, &settings.project),
+            None => settings.project.clone(),
+        },
+        search_path: settings.environment.search_path(),
+    }
+}

@@ -1,0 +1,410 @@
+//! `mcp_loader`: the tool that connects servers, and the connecting itself.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Host;
+use super::served::{Note, Start};
+use super::wording::checked_arguments;
+use crate::Progress;
+use crate::ask::{Ask, Scope};
+use crate::audit::{Event, JsonLines};
+use crate::call::{Call, Failure, Plan, Standing, Success};
+use crate::capability::{self, Phase};
+use crate::display;
+use crate::engine::clock::Clock;
+use crate::engine::limiter::Limiter;
+use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
+use crate::mcp::bridge::{Asked, Bridge, BridgeError};
+use crate::mcp::offered::{Facts, Listed, some_of};
+use crate::mcp::transport::ServerLog;
+use crate::mcp::{Server, ServerAt};
+use crate::plugin::Tool;
+use crate::target::{Need, Operation, Target};
+
+/// Characters of a command line in a question about several.
+const MAX_LINE_CHARS: usize = 300;
+
+impl Host {
+    /// The tool that connects servers, if there are any.
+    pub(super) fn loader_tool(&self) -> Option<Tool> {
+        let loader = self.0.servers.loader.as_ref()?;
+        Some(loader.tool.clone())
+    }
+
+    /// The servers that a call means, those that are connected left out.
+    fn meant(&self, call: &Call) -> Result<Vec<Arc<Server>>, Failure> {
+        let servers = &self.0.servers;
+        if let Some(loader) = &servers.loader {
+            checked_arguments(loader, &call.arguments)?;
+        }
+        let name = call.arguments.get("server").and_then(|name| name.as_str());
+        let meant = servers.all.iter().filter(|server| {
+            name.is_none_or(|name| name == server.name()) && server.bridge().is_none()
+        });
+        Ok(meant.cloned().collect())
+    }
+
+    pub(super) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
+        let meant = self.meant(call)?;
+        let mut needs: Vec<Need> = Vec::new();
+        let mut open: Vec<Need> = Vec::new();
+        let mut notices: Vec<String> = Vec::new();
+        let mut denied = None;
+        for server in &meant {
+            match self.start_of(call, server)? {
+                (Start::Needless, _) => {}
+                (Start::Allowed(need), _) => needs.push(need),
+                // Of several the others can still be connected.
+                (Start::Denied(need), rule) => denied = Some((need, rule.to_string())),
+                (Start::Asks(need), rule) => {
+                    for notice in capability::notices(&rule) {
+                        if !notices.contains(&notice) {
+                            notices.push(notice);
+                        }
+                    }
+                    needs.push(need.clone());
+                    if !open.contains(&need) {
+                        open.push(need);
+                    }
+                }
+            }
+        }
+        let places = meant.iter().map(|server| {
+            let place = display::escape(&server.place()).into_owned();
+            let place = display::shorten(&place, MAX_LINE_CHARS).into_owned();
+            match &server.config.at {
+                ServerAt::Program(_) => format!("{} runs: {place}", server.name()),
+                ServerAt::Web { .. } => format!("{} is at {place}", server.name()),
+            }
+        });
+        let places: Vec<String> = places.collect();
+        let question = match (places.as_slice(), meant.first()) {
+            ([_], Some(server)) => match &server.config.at {
+                // Whole: it is what the answer is given to.
+                ServerAt::Program(program) => format!(
+                    "Start the MCP server '{}'? It runs with your rights: {}",
+                    server.name(),
+                    program.line()
+                ),
+                ServerAt::Web { url, .. } => {
+                    format!("Connect to the MCP server '{}' at {url}?", server.name())
+                }
+            },
+            ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
+            _ => format!(
+                "Connect {} MCP servers? What they run has your rights. {}",
+                places.len(),
+                places.join(" · ")
+            ),
+        };
+        let standing = match (denied, meant.len()) {
+            (Some((need, rule)), 1) => Standing::Denied { need, rule },
+            _ if open.is_empty() => Standing::Allowed,
+            _ => Standing::Ask {
+                needs: open,
+                notices,
+                longest: Scope::Always,
+            },
+        };
+        Ok(Plan {
+            question,
+            needs,
+            actions: Vec::new(),
+            standing,
+        })
+    }
+
+    pub(super) async fn run_loader(
+        &self,
+        call: &Call,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Result<Success, Failure> {
+        let meant = self.meant(call)?;
+        if meant.is_empty() {
+            return Ok(Success {
+                text: self.what_is_connected(call),
+                ..Success::default()
+            });
+        }
+        let names: Vec<String> = meant.iter().map(|it| it.name().to_owned()).collect();
+        let text = format!("connecting to {}", some_of(&names));
+        progress.progress(&call.id, &text, None);
+        let connections = meant.iter().map(|server| {
+            let asked = Asked {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
+                ask: Arc::clone(&ask),
+                progress: Arc::clone(&progress),
+            };
+            async move {
+                let begin = Instant::now();
+                let connected = self.connection_to(call, server, asked).await;
+                (server, connected, begin.elapsed())
+            }
+        });
+        let mut parts = Vec::new();
+        let mut failed = 0;
+        for (server, connected, took) in futures::future::join_all(connections).await {
+            match connected {
+                Ok(_) => parts.push(self.introduced(server, took)),
+                Err(why) => {
+                    failed += 1;
+                    parts.push(format!(
+                        "{} is not available: it {}.",
+                        server.name(),
+                        in_words(&why)
+                    ));
+                }
+            }
+        }
+        if failed == parts.len() {
+            return Err(Failure::Tool {
+                tool: call.tool.clone(),
+                message: parts.join("\n"),
+            });
+        }
+        let note = match failed {
+            0 => format!("{} connected", some_of(&names)),
+            _ => format!("{failed} of {} could not be connected", parts.len()),
+        };
+        Ok(Success {
+            text: parts.join("\n"),
+            note: Some(note),
+            ..Success::default()
+        })
+    }
+
+    /// What a server brings, for the model.
+    fn introduced(&self, server: &Server, took: Duration) -> String {
+        let offered = self.offered_by(server);
+        let facts = server.facts();
+        let names = offered.tools.iter();
+        let names: Vec<String> = names.map(|it| it.described.tool.name.clone()).collect();
+        let mut text = format!(
+            "{} is connected ({} {}, {} ms). ",
+            server.name(),
+            facts.name,
+            facts.version,
+            took.as_millis()
+        );
+        text += &match names.len() {
+            0 => "It offers no tools.".to_owned(),
+            1 => format!("Its tool can be called now: {}.", names[0]),
+            _ => format!("Its tools can be called now: {}.", names.join(", ")),
+        };
+        if !offered.left_out.is_empty() {
+            text += &format!(" Not offered: {}.", some_of(&offered.left_out));
+        }
+        if let Some(instructions) = &facts.instructions {
+            text += &format!("\nIt says about its use: {instructions}");
+        }
+        text
+    }
+
+    fn what_is_connected(&self, call: &Call) -> String {
+        let name = call.arguments.get("server").and_then(|name| name.as_str());
+        let servers = self.0.servers.all.iter();
+        let meant = servers.filter(|it| name.is_none_or(|name| name == it.name()));
+        let texts = meant.map(|server| {
+            let offered = self.offered_by(server);
+            let names = offered.tools.iter();
+            let names: Vec<&str> = names.map(|it| it.described.tool.name.as_str()).collect();
+            format!(
+                "{} is connected already: {}.",
+                server.name(),
+                names.join(", ")
+            )
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The connection to a server, made if there is none. Whatever was decided is looked at again.
+    pub(super) async fn connection_to(
+        &self,
+        call: &Call,
+        server: &Arc<Server>,
+        asked: Asked,
+    ) -> Result<Arc<Bridge>, BridgeError> {
+        let _alone = server.connecting.lock().await;
+        if let Some(bridge) = server.bridge() {
+            return Ok(bridge);
+        }
+        let broken = |why: String| BridgeError::Broken(why);
+        let (start, rule) = self
+            .start_of(call, server)
+            .map_err(|e| broken(e.to_string()))?;
+        let line = server.place();
+        let need = match start {
+            Start::Needless => Need {
+                target: Target::Url(line.clone()),
+                operation: Operation::Write,
+            },
+            Start::Allowed(need) => need,
+            Start::Asks(need) | Start::Denied(need) => {
+                let rule = rule.to_string();
+                let _ = self.log_served(call, server, &Note::denied(&need, &rule));
+                return Err(broken("may not be started: permission denied".to_owned()));
+            }
+        };
+        let before = server.start();
+        if before > MAX_RESTARTS {
+            let why = format!("ended {before} times in this session and is left alone now");
+            return Err(broken(why));
+        }
+        if before > 0 {
+            let name = server.name();
+            let notice = format!("the MCP server {name} is started again");
+            self.0.servers.notice(notice);
+        }
+        let rule = rule.to_string();
+        let note = Note {
+            event: Event::Used,
+            need: Some(&need),
+            rule: Some(&rule),
+            line: Some(&line),
+            ..Note::ended()
+        };
+        // What cannot be logged does not happen.
+        self.log_served(call, server, &note)
+            .map_err(|e| broken(e.to_string()))?;
+        let begin = Instant::now();
+        let bridge = Arc::new(self.connect(server, asked).await?);
+        server.connected(Arc::clone(&bridge), begin.elapsed());
+        self.offered_by(server);
+        self.keep_definitions(server, &bridge);
+        Ok(bridge)
+    }
+
+    async fn connect(&self, server: &Server, asked: Asked) -> Result<Bridge, BridgeError> {
+        let limit = server.config.timeout;
+        let engine = self.bridge_engine().await;
+        let engine = engine.map_err(|why| {
+            BridgeError::Broken(format!(
+                "cannot be connected: the bridge does not start: {why}"
+            ))
+        })?;
+        let log = PluginLog {
+            lines: Arc::clone(&self.0.shared),
+            plugin: server.id.name.clone(),
+        };
+        let connecting = async {
+            match &server.config.at {
+                ServerAt::Program(program) => {
+                    crate::mcp::transport::Connect::connect(program, &log).await
+                }
+                ServerAt::Web { connect, .. } => connect.connect(&log).await,
+            }
+        };
+        let connection = tokio::time::timeout(limit, connecting)
+            .await
+            .map_err(|_| BridgeError::TimedOut(limit))?
+            .map_err(BridgeError::Broken)?;
+        let mut state = crate::capability::CallState::new(
+            Arc::clone(&self.0.shared),
+            Phase::Run,
+            &asked.call,
+            &asked.tool,
+            Arc::clone(&server.id),
+            Clock::start(limit),
+            Limiter::new(self.0.limits.memory_bytes),
+        );
+        state.begin_call(asked);
+        Bridge::connect(engine, state, connection, limit).await
+    }
+
+    /// Keeps what a server offers, so that a session can be gone on with before it is connected again.
+    fn keep_definitions(&self, server: &Server, bridge: &Bridge) {
+        let listed = bridge.tools.borrow().clone();
+        if let Ok(bytes) = serde_json::to_vec(&(&bridge.facts, &*listed)) {
+            self.0.cache.keep_tools(&server.id.digest, &bytes);
+        }
+    }
+
+    /// The session goes on that used these servers. They are connected when one of their tools is called; until then what
+    /// they offered the last time is offered.
+    pub fn use_servers(&self, names: &[String]) {
+        for name in names {
+            let mut servers = self.0.servers.all.iter();
+            let Some(server) = servers.find(|server| server.name() == name) else {
+                let notice = format!(
+                    "this session used the MCP server {name}, which is not configured any more"
+                );
+                self.0.servers.notice(notice);
+                continue;
+            };
+            if server.is_used() {
+                continue;
+            }
+            let kept = self.0.cache.tools(&server.id.digest, |bytes| {
+                serde_json::from_slice::<(Facts, Listed)>(bytes).ok()
+            });
+            let notice = match kept {
+                Some((facts, listed)) => {
+                    server.remember(facts, listed);
+                    server.set_used();
+                    format!(
+                        "this session uses the MCP server {name}: it is connected when a tool of it is called"
+                    )
+                }
+                None => {
+                    format!("this session used the MCP server {name}: mcp_loader connects it again")
+                }
+            };
+            self.0.servers.notice(notice);
+        }
+    }
+
+    /// The servers that the session uses, by name.
+    pub fn used_servers(&self) -> Vec<String> {
+        let used = self.0.servers.all.iter().filter(|it| it.is_used());
+        used.map(|it| it.name().to_owned()).collect()
+    }
+
+    /// Ends all connections: another session begins.
+    pub(super) fn forget_servers(&self) {
+        for server in &self.0.servers.all {
+            server.forget();
+        }
+        *self.0.servers.state() = crate::mcp::State::default();
+    }
+}
+
+pub(super) fn in_words(why: &BridgeError) -> String {
+    match why {
+        BridgeError::Broken(why) => display::escape(why).into_owned(),
+        BridgeError::Refused(text) | BridgeError::Tool(text) => {
+            format!("refused: {}", display::escape(text))
+        }
+        BridgeError::TimedOut(limit) => {
+            format!("did not answer within {} s (timeout_secs)", limit.as_secs())
+        }
+        BridgeError::Cancelled => "was interrupted".to_owned(),
+    }
+}
+
+/// Writes what a server says beside the protocol into the log of plugins.
+struct PluginLog {
+    lines: Arc<crate::capability::Shared>,
+    plugin: String,
+}
+
+impl ServerLog for PluginLog {
+    fn keep(&self) -> Box<dyn FnMut(&str) + Send> {
+        let shared = Arc::clone(&self.lines);
+        let plugin = self.plugin.clone();
+        Box::new(move |text| {
+            let message = &text[..text.floor_char_boundary(MAX_LOG_MESSAGE_BYTES)];
+            let line = serde_json::json!({
+                "time": crate::audit::now(),
+                "plugin": plugin,
+                "level": "info",
+                "message": message,
+            });
+            // A convenience: failing to write it fails nothing.
+            let _ = JsonLines::append(&shared.log, &[line]);
+        })
+    }
+}

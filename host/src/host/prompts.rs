@@ -1,0 +1,115 @@
+//! Prompts of servers: messages that somebody prepared, which a person asks for by name.
+
+use std::sync::Arc;
+
+use super::Host;
+use crate::NoProgress;
+use crate::ask::DenyAll;
+use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
+use crate::display;
+use crate::mcp::Server;
+use crate::mcp::bridge::{Asked, Reply, Request};
+
+/// Characters of a name or a description that are shown.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// A prompt of a connected server. Its texts are escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerPrompt {
+    /// The server, as it is configured.
+    pub server: String,
+    /// What it is called there.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it can be given: name, and whether it has to be.
+    pub arguments: Vec<(String, bool)>,
+}
+
+impl Host {
+    /// The prompts of the connected servers; what could not be asked for stands in the second list, a line each.
+    pub async fn prompts(&self) -> (Vec<ServerPrompt>, Vec<String>) {
+        let mut prompts = Vec::new();
+        let mut failed = Vec::new();
+        for server in &self.0.servers.all {
+            if !server.facts().has_prompts {
+                continue;
+            }
+            let Some(bridge) = server.bridge() else {
+                continue;
+            };
+            let short =
+                |text: &str| display::shorten(&display::escape(text), MAX_SHOWN_CHARS).into_owned();
+            match bridge.request(Request::ListPrompts, asked(server)).await {
+                Ok(Reply::Prompts(listed)) => {
+                    prompts.extend(listed.into_iter().map(|prompt| {
+                        ServerPrompt {
+                            server: server.name().to_owned(),
+                            name: prompt.name,
+                            description: short(&prompt.description),
+                            arguments: prompt
+                                .arguments
+                                .into_iter()
+                                .map(|it| (it.name, it.required))
+                                .collect(),
+                        }
+                    }));
+                }
+                Ok(_) => {}
+                Err(why) => failed.push(format!(
+                    "the prompts of {} cannot be listed: it {}",
+                    server.name(),
+                    super::loader::in_words(&why)
+                )),
+            }
+        }
+        (prompts, failed)
+    }
+
+    /// Fills a prompt in. The text is the server's: it becomes a message of the user's, who has seen it then.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: Vec<(String, String)>,
+    ) -> Result<String, String> {
+        let mut servers = self.0.servers.all.iter();
+        let found = servers.find(|it| it.name() == server);
+        let Some((server, bridge)) = found.and_then(|it| Some((it, it.bridge()?))) else {
+            return Err(format!("the MCP server {server} is not connected"));
+        };
+        let request = Request::GetPrompt(name.to_owned(), arguments);
+        match bridge.request(request, asked(server)).await {
+            Ok(Reply::Content(content)) => {
+                let texts = content.into_iter().map(|part| match part {
+                    bridge::Content::Text(text) => text,
+                    bridge::Content::Blob(blob) => format!("[{}, not shown]", blob.media_type),
+                });
+                Ok(texts.collect::<Vec<_>>().join("\n"))
+            }
+            Ok(_) => Err(format!(
+                "the MCP server {} answered something else",
+                server.name()
+            )),
+            Err(why) => Err(format!(
+                "the MCP server {} {}",
+                server.name(),
+                super::loader::in_words(&why)
+            )),
+        }
+    }
+}
+
+/// Somebody at the prompt: nobody is asked, nothing is shown meanwhile.
+fn asked(server: &Server) -> Asked {
+    Asked {
+        call: String::new(),
+        tool: server.name().to_owned(),
+        arguments: serde_json::Value::Null,
+        ask: Arc::new(DenyAll),
+        progress: Arc::new(NoProgress),
+    }
+}

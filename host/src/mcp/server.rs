@@ -1,0 +1,180 @@
+//! One configured server: what is known of it, and its bridge while there is one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::bridge::Bridge;
+use super::offered::{Facts, Listed, Offered, OfferedTool};
+use super::{McpServer, ServerAt, ServerReport};
+use crate::permission::PluginId;
+use crate::sha256_hex;
+
+/// One configured server.
+pub(crate) struct Server {
+    pub(crate) config: McpServer,
+    /// As whom it is granted things: another command line is somebody else.
+    pub(crate) id: Arc<PluginId>,
+    /// Held while a connection is made.
+    pub(crate) connecting: tokio::sync::Mutex<()>,
+    state: Mutex<ServerState>,
+}
+
+#[derive(Default)]
+struct ServerState {
+    /// Whether the session uses it.
+    is_used: bool,
+    bridge: Option<Arc<Bridge>>,
+    facts: Facts,
+    connected_in: Option<Duration>,
+    offered: Arc<Offered>,
+    /// The list that `offered` was made of.
+    listed: Option<Arc<Listed>>,
+    /// How often it was started in this session.
+    starts: u32,
+}
+
+impl Server {
+    pub(crate) fn new(config: McpServer) -> Arc<Server> {
+        let identity = match &config.at {
+            ServerAt::Program(program) => format!(
+                "{:?}",
+                (
+                    &program.command,
+                    &program.arguments,
+                    &program.folder,
+                    &program.own_variables,
+                )
+            ),
+            ServerAt::Web { url, .. } => url.clone(),
+        };
+        let id = Arc::new(PluginId {
+            name: format!("mcp.{}", config.name),
+            digest: sha256_hex(identity.as_bytes()),
+            built_in: false,
+        });
+        Arc::new(Server {
+            config,
+            id,
+            connecting: tokio::sync::Mutex::new(()),
+            state: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// The command line or the address.
+    pub(crate) fn place(&self) -> String {
+        match &self.config.at {
+            ServerAt::Program(program) => program.line(),
+            ServerAt::Web { url, .. } => url.clone(),
+        }
+    }
+
+    /// Its bridge, if that can still be used.
+    pub(crate) fn bridge(&self) -> Option<Arc<Bridge>> {
+        let state = self.lock();
+        state.bridge.clone().filter(|bridge| bridge.is_alive())
+    }
+
+    /// What it offers by now, and how that differs from what it offered before, if the session knew it.
+    pub(crate) fn offered(&self) -> (Arc<Offered>, Option<String>) {
+        let mut state = self.lock();
+        let current = state
+            .bridge
+            .as_ref()
+            .map(|bridge| bridge.tools.borrow().clone());
+        let Some(current) = current else {
+            return (Arc::clone(&state.offered), None);
+        };
+        let is_known = state
+            .listed
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, &current));
+        if is_known {
+            return (Arc::clone(&state.offered), None);
+        }
+        let has_resources = state.facts.has_resources;
+        let offered = Offered::new(&self.config.name, (*current).clone(), has_resources);
+        let offered = Arc::new(offered);
+        let knew = state.listed.is_some();
+        let difference = offered.difference(&state.offered).filter(|_| knew);
+        state.offered = Arc::clone(&offered);
+        state.listed = Some(current);
+        (offered, difference)
+    }
+
+    /// Offers what was offered some other time, until it is connected.
+    pub(crate) fn remember(&self, facts: Facts, listed: Listed) {
+        let mut state = self.lock();
+        let has_resources = facts.has_resources;
+        let offered = Offered::new(&self.config.name, listed.clone(), has_resources);
+        state.offered = Arc::new(offered);
+        state.listed = Some(Arc::new(listed));
+        state.facts = facts;
+    }
+
+    pub(crate) fn connected(&self, bridge: Arc<Bridge>, took: Duration) {
+        let mut state = self.lock();
+        state.connected_in = Some(took);
+        state.facts = bridge.facts.clone();
+        state.bridge = Some(bridge);
+        state.is_used = true;
+    }
+
+    /// Counts a start; how many there were before.
+    pub(crate) fn start(&self) -> u32 {
+        let mut state = self.lock();
+        let before = state.starts;
+        state.starts += 1;
+        before
+    }
+
+    /// The session uses it from now on, connected or not.
+    pub(crate) fn set_used(&self) {
+        self.lock().is_used = true;
+    }
+
+    pub(crate) fn is_used(&self) -> bool {
+        self.lock().is_used
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        self.lock().facts.clone()
+    }
+
+    /// Ends the connection, and forgets everything.
+    pub(crate) fn forget(&self) {
+        *self.lock() = ServerState::default();
+    }
+
+    /// Whether a call of this tool is asked about.
+    pub(crate) fn asks(&self, tool: &OfferedTool) -> bool {
+        self.config.ask || self.config.ask_tools.contains(&tool.own_name)
+    }
+
+    pub(crate) fn report(&self) -> ServerReport {
+        let (offered, _) = self.offered();
+        let is_connected = self.bridge().is_some();
+        let state = self.lock();
+        ServerReport {
+            name: self.config.name.clone(),
+            place: self.place(),
+            is_used: state.is_used,
+            is_connected,
+            connected_in: state.connected_in,
+            facts: state.facts.clone(),
+            tools: offered
+                .tools
+                .iter()
+                .map(|it| (it.described.tool.name.clone(), it.is_destructive))
+                .collect(),
+            left_out: offered.left_out.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

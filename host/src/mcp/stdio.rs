@@ -1,0 +1,315 @@
+//! A server that is a program: its messages are the lines of its standard streams.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
+use crate::display;
+use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
+use crate::process::{ServantOrder, Serving, Streams};
+
+/// Bytes that one read takes.
+const READ_BYTES: usize = 64 * 1024;
+
+/// How long the end of standard error is waited for once the server has ended.
+const LAST_LINE_TIME: Duration = Duration::from_millis(500);
+
+/// Characters of the last line on standard error that explain why a server ended.
+const MAX_LAST_LINE_CHARS: usize = 200;
+
+/// A program that serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// How Dunlin starts itself as a keeper, as in [`crate::CommandOptions`].
+    pub keeper: Vec<OsString>,
+    /// As configured: a path, or a name that is looked up.
+    pub command: String,
+    /// What it is called with.
+    pub arguments: Vec<String>,
+    /// The variables that it gets of the user's.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Those that were configured for it, which win.
+    pub own_variables: Vec<(String, String)>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// Where names are looked up.
+    pub search_path: Vec<PathBuf>,
+}
+
+impl Program {
+    /// What is started, links unresolved: some programs look at the name they were called by.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let is_program = |path: &PathBuf| {
+            let meta = std::fs::metadata(path);
+            meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        };
+        if self.command.contains('/') {
+            return Some(self.folder.join(&self.command)).filter(is_program);
+        }
+        let folders = self.search_path.iter();
+        folders
+            .map(|folder| folder.join(&self.command))
+            .find(is_program)
+    }
+
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let is_own = |name: &OsString| {
+            self.own_variables
+                .iter()
+                .any(|(own, _)| name == own.as_str())
+        };
+        let inherited = self
+            .environment
+            .iter()
+            .filter(|(name, _)| !is_own(name))
+            .cloned();
+        let own = self.own_variables.iter();
+        let own = own.map(|(name, value)| (name.into(), value.into()));
+        inherited.chain(own).collect()
+    }
+
+    /// The command line as a person would write it.
+    pub(crate) fn line(&self) -> String {
+        let words = std::iter::once(&self.command).chain(&self.arguments);
+        let words = words.map(|word| {
+            let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
+            match !word.is_empty() && word.chars().all(plain) {
+                true => word.clone(),
+                false => format!("'{}'", word.replace('\'', "'\\''")),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[async_trait]
+impl Connect for Program {
+    async fn connect(&self, log: &dyn ServerLog) -> Result<Connection, String> {
+        let program = self
+            .path()
+            .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
+        let order = ServantOrder {
+            program,
+            arguments: self.arguments.iter().map(OsString::from).collect(),
+            environment: self.variables(),
+            folder: self.folder.clone(),
+        };
+        let (serving, streams) =
+            Serving::start(&self.keeper, &order).map_err(|e| format!("cannot be started: {e}"))?;
+        let Streams {
+            input,
+            output,
+            errors,
+        } = streams;
+        let last_line = Arc::new(Mutex::new(String::new()));
+        let reader = tokio::spawn(read_errors(errors, log.keep(), Arc::clone(&last_line)));
+        Ok(Connection {
+            sender: Box::new(Lines { input }),
+            receiver: Box::new(Output {
+                output,
+                buffer: Vec::new(),
+                searched: 0,
+                serving,
+                last_line,
+                reader: Reader(reader),
+            }),
+        })
+    }
+}
+
+/// Ends with whoever holds it.
+#[derive(Debug)]
+struct Reader(JoinHandle<()>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[derive(Debug)]
+struct Lines {
+    input: pipe::Sender,
+}
+
+#[async_trait]
+impl Sender for Lines {
+    async fn send(&mut self, message: &str) -> Result<(), SendError> {
+        let line = [message.as_bytes(), b"\n"].concat();
+        let mut rest = line.as_slice();
+        while !rest.is_empty() {
+            let gone = |_| SendError {
+                why: "does not listen any more".to_owned(),
+                is_over: true,
+            };
+            self.input.writable().await.map_err(gone)?;
+            match self.input.try_write(rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => return Err(gone(e)),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Output {
+    output: pipe::Receiver,
+    buffer: Vec<u8>,
+    /// So much of it holds no line end.
+    searched: usize,
+    serving: Serving,
+    last_line: Arc<Mutex<String>>,
+    reader: Reader,
+}
+
+#[async_trait]
+impl Receiver for Output {
+    async fn receive(&mut self) -> Result<String, String> {
+        loop {
+            if let Some(line) = self.line() {
+                return Ok(line);
+            }
+            if self.buffer.len() > MAX_SERVER_MESSAGE_BYTES {
+                let most = MAX_SERVER_MESSAGE_BYTES / (1024 * 1024);
+                return Err(format!("sent a line longer than {most} MiB"));
+            }
+            if !self.read().await.unwrap_or_default() {
+                return Err(self.why().await);
+            }
+        }
+    }
+}
+
+impl Output {
+    /// The next line that could be a message: programs print greetings, too.
+    fn line(&mut self) -> Option<String> {
+        loop {
+            let rest = &self.buffer[self.searched..];
+            let Some(at) = memchr::memchr(b'\n', rest) else {
+                self.searched = self.buffer.len();
+                return None;
+            };
+            let end = self.searched + at;
+            let line = String::from_utf8_lossy(&self.buffer[..end]);
+            let line = line.trim();
+            let message = line.starts_with(['{', '[']).then(|| line.to_owned());
+            self.buffer.drain(..=end);
+            self.searched = 0;
+            if let Some(message) = message {
+                return Some(message);
+            }
+        }
+    }
+
+    /// Reads more. `false`: that was all.
+    async fn read(&mut self) -> io::Result<bool> {
+        loop {
+            self.output.readable().await?;
+            let had = self.buffer.len();
+            self.buffer.resize(had + READ_BYTES, 0);
+            let read = self.output.try_read(&mut self.buffer[had..]);
+            self.buffer.truncate(had + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(read) => return Ok(read > 0),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Why nothing comes any more.
+    async fn why(&mut self) -> String {
+        let failed = self.serving.last_words().await;
+        if !failed.is_empty() {
+            return format!("cannot be started: {}", display::escape(&failed));
+        }
+        // Its last words may still be on their way.
+        let _ = tokio::time::timeout(LAST_LINE_TIME, &mut self.reader.0).await;
+        let last = self
+            .last_line
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match last.is_empty() {
+            true => "has ended".to_owned(),
+            false => format!("has ended; its last words: {last}"),
+        }
+    }
+}
+
+/// Passes on what a server writes to standard error, as much of it as the log takes.
+async fn read_errors(
+    errors: pipe::Receiver,
+    mut keep: Box<dyn FnMut(&str) + Send>,
+    last_line: Arc<Mutex<String>>,
+) {
+    let mut buffer = vec![0; READ_BYTES];
+    let mut line: Vec<u8> = Vec::new();
+    let mut kept = 0;
+    let mut take = |line: &mut Vec<u8>| {
+        let text = String::from_utf8_lossy(line).trim_end().to_owned();
+        line.clear();
+        if text.trim().is_empty() {
+            return;
+        }
+        if kept < MAX_LOG_MESSAGES {
+            kept += 1;
+            keep(&text);
+        }
+        let shown = display::escape(&text);
+        *last_line.lock().unwrap_or_else(PoisonError::into_inner) =
+            display::shorten(&shown, MAX_LAST_LINE_CHARS).into_owned();
+    };
+    loop {
+        if errors.readable().await.is_err() {
+            break;
+        }
+        match errors.try_read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                for piece in buffer[..read].split_inclusive(|byte| *byte == b'\n') {
+                    let room = MAX_LOG_MESSAGE_BYTES.saturating_sub(line.len());
+                    line.extend(&piece[..piece.len().min(room)]);
+                    if piece.ends_with(b"\n") {
+                        take(&mut line);
+                    }
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+    }
+    take(&mut line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_can_be_typed_again() {
+        let program = |command: &str, arguments: &[&str]| {
+            let program = Program {
+                keeper: Vec::new(),
+                command: command.to_owned(),
+                arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
+                environment: Vec::new(),
+                own_variables: Vec::new(),
+                folder: PathBuf::new(),
+                search_path: Vec::new(),
+            };
+            program.line()
+        };
+        assert_eq!(program("npx", &["-y", "@a/b", "."]), "npx -y @a/b .");
+        assert_eq!(program("a b", &["it's", ""]), "'a b' 'it'\\''s' ''");
+    }
+}

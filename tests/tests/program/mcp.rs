@@ -1,0 +1,135 @@
+//! MCP servers in a chat: asked about once, joined while it runs, there again when the session goes on.
+
+use dunlin_tests::{Environment, Provider, Response};
+use serde_json::json;
+
+use crate::stage::{Chat, environment};
+
+fn load(arguments: serde_json::Value) -> Response {
+    Response::call("mcp_loader", arguments)
+}
+
+/// Configures the test server under these names, each behaving as it is called.
+fn configure(environment: &Environment, servers: &[&str]) {
+    let tables = servers.iter().map(|name| {
+        format!(
+            "[mcp.servers.{name}]\ncommand = {:?}\nargs = [{name:?}]\ndescription = \"Is {name}.\"\n",
+            env!("CARGO_BIN_EXE_served")
+        )
+    });
+    environment.configure_more("", &tables.collect::<String>());
+}
+
+#[test]
+fn a_chat_gains_tools_while_it_runs() {
+    let provider = Provider::play([
+        load(json!({})),
+        Response::call("good__echo", json!({"text": "tereu"})),
+        Response::reply("It sang."),
+        Response::reply("And goes on."),
+        Response::call("good__echo", json!({"text": "again"})),
+        Response::reply("Once more."),
+    ]);
+    let environment = environment(&provider);
+    configure(&environment, &["good", "dead"]);
+    let mut chat = Chat::open(&environment);
+    chat.say("sing");
+    let screen = chat.question();
+    let question = "  │ Connect 2 MCP servers? What they run has your rights. dead runs:";
+    assert!(screen.contains(question), "{:?}", chat.terminal);
+    chat.terminal.type_line("always");
+    let screen = chat.prompt();
+    assert!(screen.contains("  ✓ 1 mcp_loader"), "{:?}", chat.terminal);
+    assert!(screen.contains("  ✓ 2 good__echo"), "{:?}", chat.terminal);
+    let requests = provider.requests();
+    assert!(!requests[0].tools().contains(&"good__echo"));
+    assert!(requests[1].tools().contains(&"good__echo"));
+    let results = requests[1].results();
+    let told = results.last().expect("a result");
+    assert!(told.contains("good is connected (served 1.0, "), "{told}");
+    assert!(
+        told.contains("dead is not available: it has ended; its last words: "),
+        "{told}"
+    );
+    assert_eq!(requests[2].results().last(), Some(&"tereu"));
+    chat.turn("go on");
+    let screen = {
+        chat.say("/mcp");
+        chat.prompt()
+    };
+    assert!(
+        screen.contains("connected · served 1.0"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+
+    // The session goes on: the tools are there, the server is not started before one is called, and nobody is asked.
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.turn("and again");
+    assert!(
+        screen.contains(
+            "· this session uses the MCP server good: it is connected when a tool of it is called"
+        ),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(screen.contains("good__echo"), "{:?}", chat.terminal);
+    let requests = provider.requests();
+    assert!(requests[4].tools().contains(&"good__echo"));
+    assert_eq!(requests[5].results().last(), Some(&"again"));
+    chat.leave();
+}
+
+#[test]
+fn without_servers_there_is_no_loader() {
+    let provider = Provider::play([Response::reply("Hello.")]);
+    let environment = environment(&provider);
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(output.status, Some(0), "{output:?}");
+    assert!(!provider.requests()[0].tools().contains(&"mcp_loader"));
+}
+
+#[test]
+fn with_nobody_to_ask_a_server_is_allowed_beforehand() {
+    let script = || [load(json!({"server": "good"})), Response::reply("Well.")];
+    let provider = Provider::play(script().into_iter().take(1));
+    let environment = environment(&provider);
+    configure(&environment, &["good"]);
+    let output = environment.run(["ask", "sing"]);
+    assert_eq!(output.status, Some(3), "{output:?}");
+    assert!(
+        output.stderr.contains("Start the MCP server 'good'?"),
+        "{output:?}"
+    );
+
+    let provider = Provider::play(script());
+    environment.configure_for(&provider, "");
+    configure(&environment, &["good"]);
+    let allow = format!("{}=x", env!("CARGO_BIN_EXE_served"));
+    let output = environment.run(["ask", "--allow", &allow, "sing"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "Well.\n")
+    );
+}
+
+#[test]
+fn esc_ends_a_call_and_the_server_lives() {
+    let provider = Provider::play([
+        load(json!({})),
+        Response::call("slow__echo", json!({})),
+        Response::reply("Never mind."),
+    ]);
+    let environment = environment(&provider);
+    configure(&environment, &["slow"]);
+    let mut chat = Chat::open(&environment);
+    chat.say("sing");
+    chat.question();
+    chat.terminal.type_line("y");
+    chat.terminal.wait_for("slow__echo");
+    chat.interrupt("a call of a server");
+    let screen = chat.turn("never mind");
+    assert!(screen.contains("Never mind."), "{:?}", chat.terminal);
+    chat.leave();
+}

@@ -1,0 +1,523 @@
+//! MCP servers that lie, die, flood and dawdle, behind the real bridge.
+
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use dunlin_host::ask::{Answer, Ask, DenyAll, Question, Scope, TextQuestion};
+use dunlin_host::call::{Failure, Plan, Standing};
+use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
+use dunlin_host::process::KEEPER;
+use dunlin_host::{Host, NoProgress, Plugin};
+use dunlin_tests::program;
+use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A host with `echo` and these servers, each named after what it does.
+fn host(sandbox: &Sandbox, behaviours: &[&str]) -> Host {
+    host_with(sandbox, behaviours, |_| {})
+}
+
+fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpServer)) -> Host {
+    let servers = behaviours.iter().map(|behaviour| {
+        let mut server = McpServer {
+            name: (*behaviour).replace('_', "-"),
+            description: Some(format!("Is {behaviour}.")),
+            at: ServerAt::Program(Program {
+                keeper: vec![program!().into(), KEEPER.into()],
+                command: env!("CARGO_BIN_EXE_served").to_owned(),
+                arguments: vec![
+                    (*behaviour).to_owned(),
+                    heard_file(sandbox, behaviour).display().to_string(),
+                ],
+                environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+                own_variables: vec![("OWN".to_owned(), "1".to_owned())],
+                folder: sandbox.project(),
+                search_path: Vec::new(),
+            }),
+            ask: false,
+            ask_tools: Vec::new(),
+            timeout: Duration::from_secs(20),
+        };
+        change(&mut server);
+        server
+    });
+    let bridge = dunlin_plugins::bridge::ALL.first().expect("the bridge");
+    let mut options = sandbox.options(LIMITS);
+    // The bridge is the largest component there is: it is compiled once.
+    static CACHE: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
+    options.cache_dir = CACHE.path().to_owned();
+    options.mcp = McpOptions {
+        bridge: Some(Plugin {
+            name: bridge.name.to_owned(),
+            bytes: bridge.bytes.into(),
+            digest: bridge.digest.to_owned(),
+            built_in: true,
+        }),
+        version: "1".to_owned(),
+        servers: servers.collect(),
+    };
+    Host::new(options, vec![plugin("echo")]).expect("a host")
+}
+
+/// Where a server notes what it hears.
+fn heard_file(sandbox: &Sandbox, behaviour: &str) -> PathBuf {
+    sandbox.project().join(format!("{behaviour}.heard"))
+}
+
+async fn load(host: &Host, arguments: Value) -> Result<String, String> {
+    let call = call("mcp_loader", arguments);
+    let outcome = play(host, &call, Arc::new(Asker::yes())).await;
+    let result = outcome.map_err(|e| e.to_string())?.result;
+    result.map(|it| it.text).map_err(|e| e.to_string())
+}
+
+async fn use_tool(host: &Host, tool: &str) -> Result<String, String> {
+    let call = call(tool, json!({"text": "tereu"}));
+    let outcome = play(host, &call, Arc::new(Asker::yes())).await;
+    let result = outcome.map_err(|e| e.to_string())?.result;
+    result.map(|it| it.text).map_err(|e| e.to_string())
+}
+
+fn names(host: &Host) -> Vec<String> {
+    host.joined().into_iter().map(|tool| tool.name).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_join_when_they_are_wanted() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["good", "pages", "dead"]);
+    let (tools, _) = host.tools().await;
+    let loader = tools.iter().find(|tool| tool.name == "mcp_loader");
+    let loader = loader.expect("the loader");
+    assert!(
+        loader
+            .description
+            .ends_with("- good: Is good.\n- pages: Is pages.\n- dead: Is dead.")
+    );
+    assert_eq!(names(&host), Vec::<String>::new());
+    assert!(
+        !heard_file(&sandbox, "good").exists(),
+        "nothing starts early"
+    );
+
+    let told = load(&host, json!({})).await.expect("two of three");
+    assert!(
+        told.contains("Its tool can be called now: good__echo."),
+        "{told}"
+    );
+    assert!(told.contains("pages__first, pages__last"), "{told}");
+    assert!(told.contains("It says about its use: Be gentle."), "{told}");
+    assert!(
+        told.contains(
+            "dead is not available: it has ended; its last words: cannot \\u{1b}[31mopen"
+        ),
+        "{told}"
+    );
+    assert_eq!(names(&host), ["good__echo", "pages__first", "pages__last"]);
+    assert_eq!(use_tool(&host, "good__echo").await, Ok("tereu".to_owned()));
+    let told = load(&host, json!({"server": "good"})).await;
+    assert_eq!(
+        told,
+        Ok("good is connected already: good__echo.".to_owned())
+    );
+    assert_alive(&host).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_is_started_when_it_was_granted() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["good"]);
+    let wanted = call("mcp_loader", json!({"server": "good"}));
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    assert!(
+        plan.question
+            .starts_with("Start the MCP server 'good'? It runs with your rights: /")
+    );
+    assert!(plan.question.contains("served good "), "{}", plan.question);
+    let denied = play(&host, &wanted, Arc::new(Asker::no())).await;
+    assert!(matches!(denied, Err(Failure::Denied { .. })), "{denied:?}");
+    assert!(!heard_file(&sandbox, "good").exists());
+    host.cancelled(&wanted);
+
+    let always = Answer {
+        allow: true,
+        scope: Scope::Always,
+    };
+    let outcome = play(&host, &wanted, Arc::new(Asker::new(always))).await;
+    outcome.expect("allowed").result.expect("connected");
+    // Another host, the same program: it is known. With another argument it is somebody else.
+    let again = super::servers::host(&sandbox, &["good"]);
+    let plan = again.prepare(&wanted).await.expect("a plan");
+    assert_eq!(plan.standing, Standing::Allowed);
+    let other = host_with(&sandbox, &["good"], |server| {
+        if let ServerAt::Program(program) = &mut server.at {
+            program.arguments.push("more".to_owned());
+        }
+    });
+    let plan = other.prepare(&wanted).await.expect("a plan");
+    let Standing::Ask { notices, .. } = plan.standing else {
+        panic!("{plan:?}");
+    };
+    assert!(notices[0].contains("earlier version"), "{notices:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_lie_break_nothing() {
+    for (behaviour, tools) in [
+        ("greeting", &["greeting__echo"][..]),
+        ("wrong_ids", &["wrong-ids__echo"]),
+        ("huge_schema", &["huge-schema__echo"]),
+        ("escapes", &["escapes____0_x_tool"]),
+        ("double", &["double__echo", "double__echo_"]),
+    ] {
+        let sandbox = Sandbox::new();
+        let host = host(&sandbox, &[behaviour]);
+        let told = load(&host, json!({})).await;
+        let told = told.unwrap_or_else(|why| panic!("{behaviour}: {why}"));
+        assert!(
+            !told.contains(['\u{1b}', '\u{202e}']),
+            "{behaviour}: {told}"
+        );
+        let found = names(&host);
+        assert_eq!(found.len(), tools.len(), "{behaviour}: {found:?}");
+        for (found, tool) in found.iter().zip(tools) {
+            assert!(found.starts_with(tool.trim_end_matches("_tool")), "{found}");
+        }
+        let said = use_tool(&host, &found[0]).await;
+        assert!(said.is_ok(), "{behaviour}: {said:?}");
+        assert_alive(&host).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_cannot_be_used_say_why() {
+    for (behaviour, said) in [
+        ("refusing", "refused: the licence has run out\\u{1b}[2J"),
+        ("endless_line", "sent a line longer than 4 MiB"),
+        ("many", "cannot be understood: it offers more than 128"),
+        (
+            "endless_pages",
+            "cannot be understood: its list has more than 100 pages",
+        ),
+        ("silent", "did not answer within 1 s"),
+    ] {
+        let sandbox = Sandbox::new();
+        let host = host_with(&sandbox, &[behaviour], |server| {
+            if server.name == "silent" {
+                server.timeout = Duration::from_secs(1);
+            }
+        });
+        let why = load(&host, json!({})).await.expect_err("no connection");
+        assert!(why.contains(said), "{behaviour}: {why}");
+        assert_eq!(names(&host), Vec::<String>::new());
+        assert_alive(&host).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_tools_give() {
+    for (behaviour, expected) in [
+        ("failing", Err("no\\u{1b}[2J luck")),
+        ("escapes", Ok("\u{1b}[2Jdone")),
+        ("flood", Ok("tereu")),
+        ("progress", Ok("tereu")),
+        (
+            "large",
+            Err("echo returned 3145728 bytes; at most 1048576 are allowed"),
+        ),
+        ("dies", Err("has ended; its last words: out of memory")),
+    ] {
+        let sandbox = Sandbox::new();
+        let host = host(&sandbox, &[behaviour]);
+        load(&host, json!({})).await.expect("a connection");
+        let tool = names(&host).remove(0);
+        match (use_tool(&host, &tool).await, expected) {
+            (Ok(text), Ok(expected)) => assert_eq!(text, expected, "{behaviour}"),
+            (Err(why), Err(expected)) => assert!(why.contains(expected), "{behaviour}: {why}"),
+            (found, _) => panic!("{behaviour}: {found:?}"),
+        }
+        assert_alive(&host).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_read_and_what_was_prepared() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["library"]);
+    load(&host, json!({})).await.expect("a connection");
+    assert_eq!(
+        names(&host),
+        ["library__list_resources", "library__read_resource"]
+    );
+    assert_eq!(
+        use_tool(&host, "library__list_resources").await,
+        Err("the arguments of library__list_resources do not fit: Additional properties are not allowed ('text' was \
+             unexpected)"
+            .to_owned())
+    );
+    let read = |arguments: Value, tool: &'static str| {
+        let call = call(tool, arguments);
+        let host = host.clone();
+        async move {
+            let outcome = play(&host, &call, Arc::new(Asker::yes())).await;
+            outcome.expect("allowed").result.expect("a result").text
+        }
+    };
+    assert_eq!(
+        read(json!({}), "library__list_resources").await,
+        "bird://sandpiper  sandpiper"
+    );
+    assert_eq!(
+        read(json!({"uri": "bird://sandpiper"}), "library__read_resource").await,
+        "It lives in the sand."
+    );
+    let (prompts, failed) = host.prompts().await;
+    assert_eq!((prompts.len(), failed.len()), (1, 0));
+    assert_eq!(prompts[0].arguments, [("bird".to_owned(), true)]);
+    let arguments = vec![("bird".to_owned(), "dunlin".to_owned())];
+    let text = host.prompt("library", "describe", arguments).await;
+    assert_eq!(text, Ok("Describe the dunlin.".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_are_blobs() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["picture"]);
+    load(&host, json!({})).await.expect("a connection");
+    let call = call("picture__echo", json!({}));
+    let outcome = play(&host, &call, Arc::new(Asker::yes())).await;
+    let success = outcome.expect("allowed").result.expect("a result");
+    assert_eq!(success.blobs, [("image/png".to_owned(), vec![0, 1, 2])]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_server_is_started_again_a_few_times() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["dies"]);
+    load(&host, json!({})).await.expect("a connection");
+    for _ in 0..4 {
+        let why = use_tool(&host, "dies__echo").await.expect_err("an end");
+        assert!(why.contains("out of memory"), "{why}");
+    }
+    let notices = host.take_server_notices();
+    assert_eq!(notices, vec!["the MCP server dies is started again"; 3]);
+    let why = use_tool(&host, "dies__echo").await.expect_err("an end");
+    assert!(
+        why.contains("ended 4 times in this session and is left alone now"),
+        "{why}"
+    );
+    assert_alive(&host).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_is_the_hosts() {
+    let sandbox = Sandbox::new();
+    let host = host_with(&sandbox, &["slow"], |server| {
+        server.timeout = Duration::from_secs(2);
+    });
+    load(&host, json!({})).await.expect("a connection");
+    let why = use_tool(&host, "slow__echo").await.expect_err("too late");
+    assert!(
+        why.contains("did not answer within 2 s (timeout_secs)"),
+        "{why}"
+    );
+    heard_at_last(&sandbox, "slow", "notifications/cancelled").await;
+    // The line is as good as before.
+    let report = &host.servers()[0];
+    assert!(report.is_connected, "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gives_up_tells_the_server() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["slow"]);
+    load(&host, json!({})).await.expect("a connection");
+    let call = call("slow__echo", json!({}));
+    let plan = host.prepare(&call).await.expect("a plan");
+    let running = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
+    tokio::select! {
+        outcome = running => panic!("{outcome:?}"),
+        () = heard_at_last(&sandbox, "slow", "tools/call") => {}
+    }
+    heard_at_last(&sandbox, "slow", "notifications/cancelled").await;
+}
+
+/// Waits until this is the last that a server heard.
+async fn heard_at_last(sandbox: &Sandbox, behaviour: &str, what: &str) {
+    let begin = Instant::now();
+    loop {
+        let heard = std::fs::read_to_string(heard_file(sandbox, behaviour)).unwrap_or_default();
+        if heard.lines().last() == Some(what) {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "{heard}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_changed_is_not_called_as_it_was() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["changing"]);
+    load(&host, json!({})).await.expect("a connection");
+    let prepared = call("changing__echo", json!({"text": "x"}));
+    let plan: Plan = host.prepare(&prepared).await.expect("a plan");
+    let other = dunlin_host::call::Call {
+        id: "other".to_owned(),
+        ..prepared.clone()
+    };
+    play(&host, &other, Arc::new(Asker::yes()))
+        .await
+        .expect("allowed")
+        .result
+        .expect("a result");
+    let begin = Instant::now();
+    while names(&host) != ["changing__echo", "changing__new"] {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            names(&host)
+        );
+        tokio::task::yield_now().await;
+    }
+    let notices = host.take_server_notices();
+    assert_eq!(
+        notices,
+        ["the tools of the MCP server changing changed: new: new; changed: echo"]
+    );
+    let outcome = host
+        .run(&prepared, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
+        .await;
+    let why = outcome.result.expect_err("another tool").to_string();
+    assert!(why.contains("changed its tool changing__echo"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asking_is_a_matter_of_configuration() {
+    let sandbox = Sandbox::new();
+    let host = host_with(&sandbox, &["destructive"], |server| {
+        server.ask_tools = vec!["wipe".to_owned()];
+    });
+    load(&host, json!({})).await.expect("a connection");
+    let wanted = call("destructive__wipe", json!({}));
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    assert_eq!(
+        plan.question,
+        "Call 'wipe' of the MCP server 'destructive'?"
+    );
+    let Standing::Ask {
+        notices, longest, ..
+    } = &plan.standing
+    else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(
+        notices,
+        &["The server says that this may destroy something."]
+    );
+    assert_eq!(*longest, Scope::Session);
+    let no = play(&host, &wanted, Arc::new(Asker::no())).await;
+    assert!(matches!(no, Err(Failure::Denied { .. })), "{no:?}");
+    let session = Answer {
+        allow: true,
+        scope: Scope::Session,
+    };
+    let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
+    yes.expect("allowed").result.expect("a result");
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    assert_eq!(plan.standing, Standing::Allowed);
+}
+
+/// Answers questions for a text.
+struct Birder;
+
+#[async_trait::async_trait]
+impl Ask for Birder {
+    async fn ask(&self, _question: Question) -> Answer {
+        Answer {
+            allow: true,
+            scope: Scope::Once,
+        }
+    }
+
+    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
+        assert_eq!(question.tool, "asking__echo");
+        assert_eq!(question.question, "Which bird?\n\nbird");
+        Some("dunlin".to_owned())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_may_ask_the_user() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["asking"]);
+    load(&host, json!({})).await.expect("a connection");
+    let call = call("asking__echo", json!({}));
+    let outcome = play(&host, &call, Arc::new(Birder)).await;
+    let text = outcome.expect("allowed").result.expect("a result").text;
+    let answer: Value = serde_json::from_str(&text).expect("the answer");
+    assert_eq!(
+        answer,
+        json!({"action": "accept", "content": {"bird": "dunlin"}})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_gets_what_was_configured_and_no_more() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["environment"]);
+    load(&host, json!({})).await.expect("a connection");
+    let names = use_tool(&host, "environment__echo").await;
+    assert_eq!(names, Ok("OWN PATH".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_outlives_its_session() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["family"]);
+    load(&host, json!({})).await.expect("a connection");
+    let pids = use_tool(&host, "family__echo")
+        .await
+        .expect("two processes");
+    let is_alive = |pid: &str| std::path::Path::new(&format!("/proc/{pid}/exe")).exists();
+    assert!(pids.split(' ').all(is_alive), "{pids}");
+    host.begin_session("another");
+    assert_eq!(names(&host), Vec::<String>::new());
+    let begin = Instant::now();
+    while pids.split(' ').any(is_alive) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{pids}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_goes_on_with_its_servers() {
+    let sandbox = Sandbox::new();
+    let first = host(&sandbox, &["good"]);
+    load(&first, json!({})).await.expect("a connection");
+    assert_eq!(first.used_servers(), ["good"]);
+    drop(first);
+    std::fs::remove_file(heard_file(&sandbox, "good")).expect("what it heard");
+
+    let second = host(&sandbox, &["good"]);
+    second.use_servers(&["good".to_owned(), "gone".to_owned()]);
+    assert_eq!(names(&second), ["good__echo"]);
+    assert!(
+        !heard_file(&sandbox, "good").exists(),
+        "nothing starts early"
+    );
+    let notices = second.take_server_notices();
+    assert_eq!(
+        notices,
+        [
+            "this session uses the MCP server good: it is connected when a tool of it is called",
+            "this session used the MCP server gone, which is not configured any more",
+        ]
+    );
+    assert_eq!(
+        use_tool(&second, "good__echo").await,
+        Ok("tereu".to_owned())
+    );
+}
