@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-pub use self::mcp::{McpCommand, McpServeArgs};
+pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
 #[derive(Debug, Parser)]
@@ -105,7 +105,7 @@ pub enum Command {
     /// List, show, search, rename, copy, export and delete conversations
     #[command(subcommand, arg_required_else_help = true)]
     Sessions(SessionsCommand),
-    /// Offer Dunlin's tools to other programs
+    /// List, add and remove MCP servers, and be one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
     /// Show what tools were allowed, what they did, what was refused

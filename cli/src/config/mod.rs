@@ -5,6 +5,7 @@
 //! written, so it may only narrow what the user chose until the user trusts it: see [`project`].
 
 pub mod commands;
+pub mod edit;
 pub mod env;
 pub mod file;
 pub mod mcp;

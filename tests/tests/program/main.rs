@@ -19,6 +19,7 @@ mod limits;
 mod local;
 mod mcp;
 mod mcp_serve;
+mod mcp_servers;
 mod mentions;
 mod ollama;
 mod piped;

@@ -1,7 +1,8 @@
-//! `dunlin mcp`: Dunlin's own tools for other programs.
+//! `dunlin mcp`: the servers whose tools the chat may use, and Dunlin's own tools for other programs.
 
 mod login;
 mod serve;
+mod servers;
 mod test;
 
 use crate::args::McpCommand;
@@ -11,6 +12,9 @@ use crate::workshop::Workshop;
 /// Runs one of the commands.
 pub fn run(workshop: &mut Workshop, command: McpCommand) -> Result<Exit, CliError> {
     match command {
+        McpCommand::List => servers::list(workshop),
+        McpCommand::Add(args) => servers::add(workshop, args),
+        McpCommand::Remove { names, yes } => servers::remove(workshop, &names, yes),
         McpCommand::Serve(args) => serve::run(workshop, &args),
         McpCommand::Test { name } => test::run(workshop, &name),
         McpCommand::Login { name } => login::run(workshop, &name),

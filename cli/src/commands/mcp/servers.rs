@@ -1,0 +1,183 @@
+//! `dunlin mcp list`, `add` and `remove`: the servers in the configuration.
+
+use dunlin_host::display::escape;
+
+use crate::args::McpAddArgs;
+use crate::commands::permissions::shell_word;
+use crate::config::edit::{EditError, add_server, remove_servers};
+use crate::config::mcp::ServerEntry;
+use crate::config::nearest;
+use crate::error::{CliError, Exit};
+use crate::settings::{Origin, Sourced};
+use crate::ui::Typed;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How many columns a name takes in the list; longer ones move their line only.
+const NAME_COLUMNS: usize = 16;
+
+/// There is no server of that name.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no MCP server {0:?}")]
+struct Unknown(String);
+
+/// It stands in a file that is not the user's own.
+#[derive(Debug, thiserror::Error)]
+#[error("the MCP server {name:?} stands in {place}, which is not your own configuration")]
+struct Elsewhere {
+    name: String,
+    place: String,
+}
+
+/// There is nobody to ask whether servers may be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is removed: there is nobody to ask")]
+struct NobodyToAsk;
+
+impl From<EditError> for CliError {
+    fn from(error: EditError) -> CliError {
+        let hint = match &error {
+            EditError::File(crate::config::file::FileError::Invalid { hint, .. }) => hint.clone(),
+            EditError::Exists { name, .. } => Some(format!(
+                "dunlin mcp remove {name} makes room, or take another name"
+            )),
+            EditError::Changed { .. } => Some("try again".to_owned()),
+            _ => None,
+        };
+        let error = match error {
+            EditError::Changed { .. } | EditError::Write { .. } => CliError::failed(error),
+            _ => CliError::usage(error),
+        };
+        error.with_hint(hint)
+    }
+}
+
+/// Lists the servers, one a line.
+pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
+    let (ui, settings) = (&workshop.ui, &workshop.settings);
+    if settings.mcp_servers.is_empty() {
+        ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
+    }
+    for (name, server) in &settings.mcp_servers {
+        ui.data(&line(workshop, name, server));
+    }
+    Ok(Exit::Done)
+}
+
+fn line(workshop: &Workshop, name: &str, server: &Sourced<ServerEntry>) -> String {
+    let styles = workshop.ui.styles();
+    let name = styles.paint(Label::Name, &format!("{:<NAME_COLUMNS$}", escape(name)));
+    let entry = &server.value;
+    let mut line = format!("{name} {}", escape(&address(entry)));
+    let mut remark =
+        |text: &str| line += &styles.paint(Label::Quiet, &format!("  {}", escape(text)));
+    if let Some(description) = &entry.description {
+        remark(description);
+    }
+    if let Origin::File(path, _) = &server.origin
+        && *path != workshop.settings.folders.config_file()
+    {
+        remark(&format!("({})", workshop.settings.folders.short(path)));
+    }
+    if !entry.is_enabled() {
+        remark("(disabled)");
+    }
+    line
+}
+
+/// The address, or the command line as a shell takes it; values of variables are often keys and stay away.
+fn address(entry: &ServerEntry) -> String {
+    if let Some(url) = &entry.url {
+        return url.to_string();
+    }
+    let names = entry.env.keys().map(|name| format!("{name}=…"));
+    let words = entry.command.iter().chain(&entry.args);
+    let words = names.chain(words.map(|word| shell_word(word)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Adds a server to the user's own file.
+pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
+    let settings = &workshop.settings;
+    let mut words = args.command.into_iter();
+    let entry = ServerEntry {
+        command: words.next(),
+        args: words.collect(),
+        env: args.env.into_iter().collect(),
+        url: args.url,
+        api_key: args.api_key,
+        description: args.description,
+        ..ServerEntry::default()
+    };
+    // Before it is looked for in the file: there the line would be one that nobody has written.
+    if let Some(problem) = entry.problem() {
+        return Err(CliError::usage(problem));
+    }
+    let path = settings.folders.config_file();
+    add_server(&path, &args.name, &entry)?;
+    workshop.ui.status(&format!(
+        "{} is added to {}.",
+        escape(&args.name),
+        escape(&settings.folders.short(&path))
+    ));
+    Ok(Exit::Done)
+}
+
+/// Removes servers from the user's own file, after a question.
+pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let (ui, settings) = (&workshop.ui, &workshop.settings);
+    let path = settings.folders.config_file();
+    // All are found before one is removed.
+    for name in names {
+        let Some(server) = settings.mcp_servers.get(name) else {
+            let known = settings.mcp_servers.keys().map(String::as_str);
+            let hint = nearest(name, known).map(|near| format!("the nearest is {near:?}"));
+            return Err(CliError::usage(Unknown(name.clone())).with_hint(hint));
+        };
+        match &server.origin {
+            Origin::File(file, line) if *file != path => {
+                return Err(CliError::usage(Elsewhere {
+                    name: name.clone(),
+                    place: format!("{}:{line}", settings.folders.short(file)),
+                }));
+            }
+            _ => {}
+        }
+    }
+    if !yes {
+        if !workshop.asks() {
+            return Err(CliError::new(Exit::Denied, NobodyToAsk)
+                .with_hint("--yes removes without asking".to_owned()));
+        }
+        for name in names {
+            if let Some(server) = settings.mcp_servers.get(name) {
+                ui.data(&line(workshop, name, server));
+            }
+        }
+        if !confirmed(workshop) {
+            ui.status("Nothing is removed.");
+            return Ok(Exit::Done);
+        }
+    }
+    remove_servers(&path, names)?;
+    for name in names {
+        ui.status(&format!("{} is removed.", escape(name)));
+    }
+    Ok(Exit::Done)
+}
+
+fn confirmed(workshop: &Workshop) -> bool {
+    loop {
+        match workshop
+            .ui
+            .plain_line("Remove from the configuration? y/n ")
+        {
+            Typed::Line(line) => match line.trim() {
+                "y" | "yes" => return true,
+                "n" | "no" => return false,
+                _ => {}
+            },
+            Typed::Interrupted | Typed::End => return false,
+        }
+    }
+}

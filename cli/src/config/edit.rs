@@ -1,0 +1,478 @@
+//! Changes `config.toml` as a person would: comments, order and spacing of everything else stay.
+
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use toml_edit::visit_mut::{VisitMut, visit_table_mut};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::file::{Author, FileError, Loaded};
+use super::mcp::{ServerEntry, name_problem};
+use super::paths::make_private;
+
+/// A new file may be read by the user alone: it says where the keys are.
+const PRIVATE_FILE_MODE: u32 = 0o600;
+
+/// Why the file was not changed. It is as it was then.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// It cannot be used as it is, or could not be as it would be.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The editing library does not understand what the reading one does.
+    #[error("cannot change {}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: toml_edit::TomlError,
+    },
+    /// No server can have this name.
+    #[error("{0}")]
+    Name(String),
+    /// There is one of that name.
+    #[error("there is an MCP server {name:?} already, at {}:{line}", path.display())]
+    Exists {
+        /// Its name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        line: usize,
+    },
+    /// Tables stand where only values can.
+    #[error("{} has \"mcp\" as something else than a table", path.display())]
+    NoTable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else wrote it in the meantime.
+    #[error("{} was changed in the meantime", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Adds a server to the user's file, which is made if there is none.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn add_server(path: &Path, name: &str, server: &ServerEntry) -> Result<(), EditError> {
+    if let Some(problem) = name_problem(name) {
+        return Err(EditError::Name(problem));
+    }
+    change(path, |loaded, document| {
+        if let Some(mine) = loaded.file.mcp.servers.get(name) {
+            return Err(EditError::Exists {
+                name: name.to_owned(),
+                path: path.to_path_buf(),
+                line: loaded.line_of(mine),
+            });
+        }
+        let no_table = || EditError::NoTable {
+            path: path.to_path_buf(),
+        };
+        let file: (&mut dyn TableLike, bool) = (document.as_table_mut(), false);
+        let mcp = table_in(file, "mcp").ok_or_else(no_table)?;
+        let (servers, is_inline) = table_in(mcp, "servers").ok_or_else(no_table)?;
+        let fields = fields(server);
+        let item = match is_inline {
+            true => Item::Value(Value::InlineTable(InlineTable::from_iter(fields))),
+            false => Item::Table(Table::from_iter(fields)),
+        };
+        servers.insert(name, item);
+        Ok(())
+    })
+}
+
+/// Takes servers out of the user's file; names that are not in it are passed over.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn remove_servers(path: &Path, names: &[String]) -> Result<(), EditError> {
+    change(path, |_, document| {
+        for name in names {
+            remove_server(document, name);
+        }
+        Ok(())
+    })
+}
+
+fn remove_server(document: &mut DocumentMut, name: &str) {
+    let servers = document
+        .get_mut("mcp")
+        .and_then(|mcp| mcp.get_mut("servers"));
+    let servers = servers.and_then(Item::as_table_like_mut);
+    let removed = servers.and_then(|servers| servers.remove(name));
+    let Some(Item::Table(table)) = removed else {
+        return;
+    };
+    let above = table.decor().prefix().and_then(|prefix| prefix.as_str());
+    let above = above.unwrap_or_default();
+    // What stands right above the table is about it; a comment with an empty line behind it is not.
+    let Some(end) = above
+        .rfind("\n\n")
+        .filter(|&end| above[..end].contains('#'))
+    else {
+        return;
+    };
+    let mut heir = Heir {
+        behind: table.position().unwrap_or_default(),
+        nearest: None,
+        prefix: None,
+    };
+    heir.visit_document_mut(document);
+    let stays = &above[..=end];
+    if heir.nearest.is_some() {
+        heir.prefix = Some(stays.to_owned());
+        heir.visit_document_mut(document);
+    } else {
+        let trailing = document.trailing().as_str().unwrap_or_default();
+        let trailing = format!("{stays}{trailing}");
+        document.set_trailing(trailing);
+    }
+}
+
+/// Finds the first table behind a place, and in a second round puts a text above it.
+struct Heir {
+    behind: isize,
+    nearest: Option<isize>,
+    prefix: Option<String>,
+}
+
+impl VisitMut for Heir {
+    fn visit_table_mut(&mut self, table: &mut Table) {
+        if let Some(at) = table.position().filter(|&at| at > self.behind) {
+            match &self.prefix {
+                None => self.nearest = Some(self.nearest.map_or(at, |nearest| nearest.min(at))),
+                Some(text) if self.nearest == Some(at) => {
+                    let own = table.decor().prefix().and_then(|prefix| prefix.as_str());
+                    let text = format!("{text}{}", own.unwrap_or_default());
+                    table.decor_mut().set_prefix(text);
+                }
+                Some(_) => {}
+            }
+        }
+        visit_table_mut(self, table);
+    }
+}
+
+/// The table of a name and whether it is written in one line; made if there is none, in the way of the one around it.
+/// `None`: the name stands for something else.
+fn table_in<'a>(
+    around: (&'a mut dyn TableLike, bool),
+    name: &str,
+) -> Option<(&'a mut dyn TableLike, bool)> {
+    let (table, is_inline) = around;
+    let item = table.entry(name).or_insert_with(|| {
+        if is_inline {
+            return Item::Value(Value::InlineTable(InlineTable::new()));
+        }
+        let mut table = Table::new();
+        // Its tables stand in the file, not itself.
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    let is_inline = item.is_inline_table();
+    Some((item.as_table_like_mut()?, is_inline))
+}
+
+/// What is said of a server, in the order in which a person would.
+fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
+    let text = |value: &Option<String>| value.as_deref().map(Value::from);
+    let list = |values: &[String]| {
+        let values = values.iter().map(String::as_str);
+        (values.len() > 0).then(|| Value::Array(Array::from_iter(values)))
+    };
+    let table = |values: &std::collections::BTreeMap<String, String>| {
+        let pairs = values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        (pairs.len() > 0).then(|| Value::InlineTable(InlineTable::from_iter(pairs)))
+    };
+    let fields = [
+        ("command", text(&server.command)),
+        ("args", list(&server.args)),
+        ("env", table(&server.env)),
+        ("cwd", text(&server.cwd)),
+        (
+            "url",
+            server.url.as_ref().map(|url| Value::from(url.as_str())),
+        ),
+        ("api_key", text(&server.api_key)),
+        ("headers", table(&server.headers)),
+        ("description", text(&server.description)),
+        ("ask", server.ask.map(Value::from)),
+        ("ask_tools", list(&server.ask_tools)),
+        (
+            "timeout_secs",
+            server
+                .timeout_secs
+                .and_then(|secs| i64::try_from(secs).ok())
+                .map(Value::from),
+        ),
+        ("enabled", server.enabled.map(Value::from)),
+    ];
+    let fields = fields.into_iter();
+    fields
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// Reads the file, has it changed, and writes it if what came of it can be read again.
+fn change(
+    path: &Path,
+    change: impl FnOnce(&Loaded, &mut DocumentMut) -> Result<(), EditError>,
+) -> Result<(), EditError> {
+    // A link stays one, as those have it who keep their configuration elsewhere.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let before = Loaded::read(path, Author::User)?;
+    let loaded = match &before {
+        Some(loaded) => loaded,
+        None => &Loaded::parse(path, "", Author::User)?,
+    };
+    let foreign = |source| EditError::Foreign {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut document: DocumentMut = loaded.text.parse().map_err(foreign)?;
+    change(loaded, &mut document)?;
+    let after = document.to_string();
+    Loaded::parse(path, &after, Author::User)?;
+    let failed = |source| EditError::Write {
+        path: path.to_path_buf(),
+        source,
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_private(folder).map_err(failed)?;
+    let mode = match path.metadata() {
+        Ok(facts) => facts.permissions(),
+        Err(_) => std::fs::Permissions::from_mode(PRIVATE_FILE_MODE),
+    };
+    let new = || {
+        let mut file = tempfile::Builder::new()
+            .prefix(".config.")
+            .tempfile_in(folder)?;
+        file.write_all(after.as_bytes())?;
+        file.as_file().set_permissions(mode)?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    };
+    let file = new().map_err(failed)?;
+    let changed = || EditError::Changed {
+        path: path.to_path_buf(),
+    };
+    // An editor may be open on it. What it saved meanwhile is not written over.
+    match &before {
+        Some(before) => {
+            let now = Loaded::read(path, Author::User)?.ok_or_else(changed)?;
+            if now.digest != before.digest {
+                return Err(changed());
+            }
+            file.persist(path).map_err(|error| failed(error.error))?;
+        }
+        None => {
+            file.persist_noclobber(path)
+                .map_err(|error| match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => changed(),
+                    _ => failed(error.error),
+                })?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git() -> ServerEntry {
+        ServerEntry {
+            command: Some("uvx".to_owned()),
+            args: vec!["mcp-server-git".to_owned(), "a \"b\"".to_owned()],
+            env: [("TOKEN".to_owned(), "x=y".to_owned())].into(),
+            description: Some("Looks into\nrepositories".to_owned()),
+            ..ServerEntry::default()
+        }
+    }
+
+    fn far() -> ServerEntry {
+        ServerEntry {
+            url: Some("https://host/mcp".parse().unwrap()),
+            ..ServerEntry::default()
+        }
+    }
+
+    /// What the file holds afterwards, and how that went.
+    fn after(
+        text: Option<&str>,
+        change: impl FnOnce(&Path) -> Result<(), EditError>,
+    ) -> (String, Result<(), String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dunlin/config.toml");
+        if let Some(text) = text {
+            std::fs::create_dir(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+        }
+        let done = change(&path).map_err(|error| {
+            error
+                .to_string()
+                .replace(&folder.path().display().to_string(), "")
+        });
+        let names = std::fs::read_dir(path.parent().unwrap()).map_or(0, Iterator::count);
+        assert!(names <= 1, "something was left behind");
+        (std::fs::read_to_string(&path).unwrap_or_default(), done)
+    }
+
+    #[test]
+    fn a_server_is_added_below_everything_else() {
+        let table = "[mcp.servers.git]\ncommand = \"uvx\"\nargs = [\"mcp-server-git\", 'a \"b\"']\n\
+                     env = { TOKEN = \"x=y\" }\ndescription = \"\"\"\nLooks into\nrepositories\"\"\"\n";
+        for (before, expected) in [
+            (None, table.to_owned()),
+            (Some(""), table.to_owned()),
+            (
+                Some("# mine\non_denial = \"stop\" # really\n\n[limits]  # few\nmax_retries = 3"),
+                format!(
+                    "# mine\non_denial = \"stop\" # really\n\n[limits]  # few\nmax_retries = 3\n\n{table}"
+                ),
+            ),
+        ] {
+            let (text, done) = after(before, |path| add_server(path, "git", &git()));
+            assert_eq!((text, done), (expected, Ok(())));
+        }
+    }
+
+    #[test]
+    fn what_is_there_stays_as_it_is() {
+        let before = "[mcp.servers.a]\ncommand = \"a\" # mine\n\n[limits]\nmax_retries = 3\n";
+        let (text, done) = after(Some(before), |path| add_server(path, "far", &far()));
+        assert_eq!(done, Ok(()));
+        assert!(
+            text.starts_with(
+                "[mcp.servers.a]\ncommand = \"a\" # mine\n\n[mcp.servers.far]\nurl = "
+            )
+        );
+        assert!(text.ends_with("\n[limits]\nmax_retries = 3\n"), "{text}");
+
+        let (text, _) = after(Some(&text), |path| {
+            remove_servers(path, &["far".to_owned()])
+        });
+        assert_eq!(text, before);
+
+        let inline = "mcp = { servers = { a = { command = \"a\" } } } # short\n";
+        let (text, done) = after(Some(inline), |path| add_server(path, "far", &far()));
+        assert_eq!(done, Ok(()));
+        assert!(
+            text.starts_with("mcp = { servers = { a = { command = \"a\" }"),
+            "{text}"
+        );
+        assert!(text.ends_with("} # short\n"), "{text}");
+    }
+
+    #[test]
+    fn comments_outlive_what_they_are_not_about() {
+        let before = "[mcp.servers.a]\ncommand = \"a\"\n# a note at the end of a\n\n# about b\n\
+                      [mcp.servers.b]\ncommand = \"b\"\n[mcp.servers.b.env]\nX = \"1\"\n\n# about c\n\
+                      [mcp.servers.c]\ncommand = \"c\"\n# the end\n";
+        let remove = |name: &str| {
+            let (text, done) = after(Some(before), |path| {
+                remove_servers(path, &[name.to_owned()])
+            });
+            assert_eq!(done, Ok(()));
+            text
+        };
+        assert_eq!(
+            remove("b"),
+            "[mcp.servers.a]\ncommand = \"a\"\n# a note at the end of a\n\n# about c\n\
+             [mcp.servers.c]\ncommand = \"c\"\n# the end\n"
+        );
+        assert!(
+            remove("c").ends_with("X = \"1\"\n# the end\n"),
+            "{}",
+            remove("c")
+        );
+        assert!(remove("a").contains("# a note at the end of a\n"));
+        assert_eq!(remove("none"), before);
+    }
+
+    #[test]
+    fn what_would_be_wrong_is_not_written() {
+        let check = |text: Option<&str>, name: &str, server: &ServerEntry, said: &str| {
+            let (after, done) = after(text, |path| add_server(path, name, server));
+            assert_eq!(done.unwrap_err(), said);
+            assert_eq!(after, text.unwrap_or_default());
+        };
+        let a = "\n[mcp.servers.a]\ncommand = \"a\"\n";
+        check(
+            Some(a),
+            "a",
+            &far(),
+            "there is an MCP server \"a\" already, at /dunlin/config.toml:2",
+        );
+        check(
+            Some("a = "),
+            "b",
+            &far(),
+            "/dunlin/config.toml:1: string values must be quoted, expected literal string",
+        );
+        check(
+            Some("mcp = 3"),
+            "b",
+            &far(),
+            "/dunlin/config.toml:1: invalid type: integer `3`, expected struct Mcp",
+        );
+        check(
+            None,
+            "a b",
+            &far(),
+            "the name of a server is 1 to 24 of a-z A-Z 0-9 - _",
+        );
+        let keyed = ServerEntry {
+            api_key: Some("k".to_owned()),
+            ..far()
+        };
+        check(
+            None,
+            "b",
+            &keyed,
+            "/dunlin/config.toml:1: [mcp.servers.b]: api_key names no [keys.k]",
+        );
+        check(
+            None,
+            "b",
+            &ServerEntry::default(),
+            "/dunlin/config.toml:1: [mcp.servers.b]: needs one of command and url",
+        );
+    }
+
+    #[test]
+    fn links_and_permission_bits_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (
+            folder.path().join("real.toml"),
+            folder.path().join("config.toml"),
+        );
+        std::fs::write(&real, "").unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        add_server(&link, "far", &far()).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(
+            std::fs::read_to_string(&real)
+                .unwrap()
+                .contains("[mcp.servers.far]")
+        );
+    }
+}

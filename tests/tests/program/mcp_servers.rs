@@ -1,0 +1,98 @@
+//! `dunlin mcp list`, `add` and `remove`: the servers in the configuration.
+
+use dunlin_tests::{Environment, program};
+
+/// Runs a command with these words, and asserts how it ends.
+fn run(environment: &Environment, line: &str, status: i32) -> String {
+    let output = environment.run(line.split(' '));
+    assert_eq!(output.status, Some(status), "{line}: {output}");
+    format!("{}{}", output.stdout, output.stderr)
+}
+
+fn file(environment: &Environment) -> String {
+    std::fs::read_to_string(environment.config_file()).unwrap_or_default()
+}
+
+#[test]
+fn servers_come_and_go_and_the_rest_stays() {
+    let environment = Environment::new(program!());
+    assert!(run(&environment, "mcp list", 0).starts_with("No MCP server is configured"));
+    let mine = "# mine\non_denial = \"stop\"  # really\n";
+    environment.configure(mine);
+    let add = "mcp add git --env TOKEN=secret --description Repositories -- uvx mcp-server-git --repository .";
+    assert_eq!(
+        run(&environment, add, 0),
+        "git is added to ~/config/dunlin/config.toml.\n"
+    );
+    run(&environment, "mcp add far --url https://mcp.example/mcp", 0);
+    let list = run(&environment, "mcp list", 0);
+    let expected = "far              https://mcp.example/mcp\n\
+                    git              TOKEN=… uvx mcp-server-git --repository .  Repositories\n";
+    assert_eq!(list, expected);
+    assert!(
+        file(&environment).starts_with(mine),
+        "{}",
+        file(&environment)
+    );
+    assert!(run(&environment, "config check", 2).contains("no agent is configured"));
+
+    let said = run(&environment, "mcp add git -- other", 2);
+    assert!(
+        said.contains("there is an MCP server \"git\" already"),
+        "{said}"
+    );
+    assert!(
+        said.contains("hint: dunlin mcp remove git makes room"),
+        "{said}"
+    );
+    let said = run(&environment, "mcp remove gitt --yes", 2);
+    assert!(said.contains("hint: the nearest is \"git\""), "{said}");
+    // All or nothing, and nothing without a word.
+    run(&environment, "mcp remove git none --yes", 2);
+    assert!(run(&environment, "mcp remove git", 3).contains("hint: --yes removes without asking"));
+    assert_eq!(run(&environment, "mcp list", 0), expected);
+    run(&environment, "mcp remove git far --yes", 0);
+    assert_eq!(file(&environment), mine);
+}
+
+#[test]
+fn a_removal_is_asked_about() {
+    let environment = Environment::new(program!());
+    run(&environment, "mcp add far --url https://mcp.example/mcp", 0);
+    for (answer, left) in [("n", 1), ("y", 0)] {
+        let mut terminal = environment.terminal(["mcp", "remove", "far"]);
+        let screen = terminal.wait_for("Remove from the configuration? y/n");
+        assert!(
+            screen.text.contains("https://mcp.example/mcp"),
+            "{screen:?}"
+        );
+        terminal.type_line(answer);
+        assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+        assert_eq!(
+            file(&environment).matches("[mcp.servers.far]").count(),
+            left
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_is_not_written() {
+    let environment = Environment::new(program!());
+    for line in [
+        "mcp add far",
+        "mcp add far --url nonsense",
+        "mcp add far --url ftp://host/",
+        "mcp add far --url https://host/ -- command",
+        "mcp add far --url https://host/ --api-key none",
+        "mcp add far --env novalue -- command",
+        "mcp add a__b -- command",
+    ] {
+        run(&environment, line, 2);
+        assert_eq!(file(&environment), "", "{line}");
+    }
+    let broken = "[agents.a\n";
+    environment.configure(broken);
+    let said = run(&environment, "mcp add far -- command", 2);
+    assert!(said.contains("config.toml:1: "), "{said}");
+    assert_eq!(file(&environment), broken);
+}
