@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use dunlin_guest_build::script;
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 5] = [
+const GUESTS: [&str; 6] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
     "dunlin-read-file",
     "dunlin-run-terminal-command",
     "dunlin-web-fetch",
+    "dunlin-web-search",
 ];
 
 /// The component that is no tool. Compiled apart, so that what its libraries want of common ones changes no tool.

@@ -21,6 +21,7 @@ use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Load
 use crate::config::mcp::ServerEntry;
 use crate::config::paths::{Folders, NoHome, find_project};
 use crate::config::project::{self, ProjectFile};
+use crate::config::search::WebSearch;
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
 use crate::keyring::{self, KeyringError};
@@ -87,6 +88,8 @@ pub struct Settings {
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// The MCP servers of the user's file, and of the project's as far as that is trusted.
     pub mcp_servers: BTreeMap<String, Sourced<ServerEntry>>,
+    /// The search engine that the user has chosen.
+    pub web_search: Option<Sourced<WebSearch>>,
     /// Where keys are found.
     pub keys: BTreeMap<String, Sourced<KeyEntry>>,
     /// Settings of agents that come from elsewhere than the agent, by their whole names.
@@ -141,6 +144,61 @@ impl<T> Sourced<T> {
         Sourced {
             value,
             origin: Origin::Default,
+        }
+    }
+}
+
+/// Where a key is. `Debug` does not show it.
+#[derive(Debug)]
+pub struct KeyPlace {
+    name: String,
+    entry: Option<KeyEntry>,
+    /// What the variable holds, if it is one.
+    value: Option<Secret>,
+    folders: Folders,
+}
+
+impl KeyPlace {
+    /// Reads it, with a warning about it, if there is one. May wait for the user to unlock the keyring.
+    pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
+        let name = self.name.as_str();
+        let entry = self.entry.as_ref();
+        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
+            let path = self.folders.resolve(file, &self.folders.config);
+            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
+                key: name.to_owned(),
+                path: path.clone(),
+                source,
+            })?;
+            let short = self.folders.short(&path);
+            let warning = open.then(|| {
+                format!("others may read the key file {short}; chmod 600 {short} closes it")
+            });
+            return Ok((Secret::new(name, value), warning));
+        }
+        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
+            return match keyring::get(account) {
+                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
+                Err(source) => Err(SettingsError::Keyring {
+                    key: name.to_owned(),
+                    source,
+                }),
+            };
+        }
+        let variable = entry
+            .and_then(|entry| entry.env.as_deref())
+            .unwrap_or_default();
+        match self
+            .value
+            .as_ref()
+            .map(|value| value.reveal().trim())
+            .filter(|value| !value.is_empty())
+        {
+            Some(value) => Ok((Secret::new(variable, value), None)),
+            None => Err(SettingsError::KeyVariable {
+                key: name.to_owned(),
+                variable: variable.to_owned(),
+            }),
         }
     }
 }
@@ -269,6 +327,7 @@ impl Settings {
             command_write: Sourced::default(Vec::new()),
             agents: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
+            web_search: None,
             keys: BTreeMap::new(),
             origins: BTreeMap::new(),
             endpoints_of_keys: Vec::new(),
@@ -429,16 +488,19 @@ impl Settings {
     /// Reads a key of the configuration, with a warning about it, if there is one. May wait for the user to unlock
     /// the keyring.
     pub fn read_key(&self, name: &str) -> Result<(Secret, Option<String>), SettingsError> {
-        self.key_source(name).read()
+        self.key_place(name).read()
     }
 
-    /// What reading a key takes, to be done elsewhere or later.
-    pub fn key_source(&self, name: &str) -> KeySource {
-        KeySource {
+    /// Where a key of the configuration is, to be read later.
+    pub fn key_place(&self, name: &str) -> KeyPlace {
+        let entry = self.keys.get(name).map(|key| key.value.clone());
+        let variable = entry.as_ref().and_then(|entry| entry.env.as_deref());
+        let value = variable.and_then(|variable| self.environment.text(variable));
+        KeyPlace {
             name: name.to_owned(),
-            entry: self.keys.get(name).map(|key| key.value.clone()),
+            value: value.map(|value| Secret::new(name, value)),
+            entry,
             folders: self.folders.clone(),
-            environment: self.environment.clone(),
         }
     }
 
@@ -501,6 +563,10 @@ impl Settings {
                 Some((name.clone(), Sourced { value, origin }))
             })
             .collect();
+        self.web_search = file
+            .web_search
+            .as_ref()
+            .map(|search| loaded.source(search));
         self.mcp_servers = file
             .mcp
             .servers
@@ -550,60 +616,6 @@ impl Settings {
         };
         set(&mut self.default_agent, flag(&global.agent, "--agent"));
         self.model = flag(&global.model, "--model").or(self.model.take());
-    }
-}
-
-/// Where one key is found.
-#[derive(Debug, Clone)]
-pub struct KeySource {
-    name: String,
-    entry: Option<KeyEntry>,
-    folders: Folders,
-    environment: Environment,
-}
-
-impl KeySource {
-    /// Reads the key, with a warning about it, if there is one. May wait for the user to unlock the keyring.
-    pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
-        let name = self.name.as_str();
-        let entry = self.entry.as_ref();
-        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
-            let path = self.folders.resolve(file, &self.folders.config);
-            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
-                key: name.to_owned(),
-                path: path.clone(),
-                source,
-            })?;
-            let short = self.folders.short(&path);
-            let warning = open.then(|| {
-                format!("others may read the key file {short}; chmod 600 {short} closes it")
-            });
-            return Ok((Secret::new(name, value), warning));
-        }
-        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
-            return match keyring::get(account) {
-                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
-                Err(source) => Err(SettingsError::Keyring {
-                    key: name.to_owned(),
-                    source,
-                }),
-            };
-        }
-        let variable = entry
-            .and_then(|entry| entry.env.as_deref())
-            .unwrap_or_default();
-        match self
-            .environment
-            .text(variable)
-            .map(str::trim)
-            .filter(|value| !value.is_empty())
-        {
-            Some(value) => Ok((Secret::new(variable, value), None)),
-            None => Err(SettingsError::KeyVariable {
-                key: name.to_owned(),
-                variable: variable.to_owned(),
-            }),
-        }
     }
 }
 

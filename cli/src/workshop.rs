@@ -11,7 +11,7 @@ use dunlin_host::permission::ToolMode;
 use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin, WebOptions};
 use tokio::runtime::Runtime;
 
-use crate::config::{commands, paths};
+use crate::config::{commands, paths, search};
 use crate::error::CliError;
 use crate::provider::http;
 use crate::session::Store;
@@ -190,6 +190,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         commands: commands::options(settings),
         web: WebOptions {
             sites: Arc::clone(&settings.sites),
+            search: search::options(settings),
             ..WebOptions::system(http::USER_AGENT)
         },
         mcp: crate::mcp::options(settings),

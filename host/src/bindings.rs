@@ -8,6 +8,7 @@ wasmtime::component::bindgen!({
     imports: {
         "dunlin:tool/log": trappable,
         "dunlin:tool/chat.progress": trappable,
+        "dunlin:tool/search.address": trappable,
         default: async | trappable,
     },
     exports: { default: async },

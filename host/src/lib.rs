@@ -39,6 +39,7 @@ mod plugin;
 pub mod process;
 mod resolve;
 mod schema;
+pub mod search;
 pub mod target;
 pub mod undo;
 
@@ -54,6 +55,7 @@ pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{LoadError, Plugin, Tool};
 pub use process::CommandOptions;
 pub use resolve::ResolveError;
+pub use search::SearchOptions;
 
 /// Everything the host needs to know; nothing is read from the environment.
 #[derive(Debug, Clone)]
@@ -96,15 +98,18 @@ pub struct WebOptions {
     pub egress: egress::Egress,
     /// Headers that the user gave for certain sites: no tool sees them.
     pub sites: std::sync::Arc<egress::SiteHeaders>,
+    /// The search engine.
+    pub search: SearchOptions,
 }
 
 impl WebOptions {
-    /// The network of the system, and no headers.
+    /// The network of the system, no headers, and the search engine that needs nothing.
     pub fn system(user_agent: impl Into<String>) -> WebOptions {
         let options = egress::EgressOptions::system(user_agent);
         WebOptions {
             egress: egress::Egress::new(options),
             sites: std::sync::Arc::default(),
+            search: SearchOptions::default(),
         }
     }
 }

@@ -237,3 +237,10 @@ pub(crate) const MAX_INSTRUCTIONS_CHARS: usize = 4_000;
 
 /// Resources and prompts of one server that are listed.
 pub(crate) const MAX_LISTED: u32 = 1_000;
+
+/// Bytes of the answer to a search, decompressed. Pages of results have some hundred KiB; a guest gets all of it at once.
+/// What the contract says of `search`.
+pub(crate) const MAX_SEARCH_BYTES: u64 = 2 * MIB as u64;
+
+/// Characters of what is searched for; engines take some hundred. What the contract says of `search`.
+pub(crate) const MAX_QUERY_CHARS: usize = 1_000;

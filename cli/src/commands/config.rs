@@ -167,6 +167,20 @@ fn show(ui: &Ui, settings: &Settings) {
         }
         field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
     }
+    if let Some(search) = &settings.web_search {
+        let entry = &search.value;
+        let url = entry.base_url.as_ref().map(url::Url::as_str);
+        for (field, value) in [
+            ("engine", Some(entry.engine.as_str())),
+            ("base_url", url),
+            ("api_key", entry.api_key.as_deref()),
+            ("engine_id", entry.engine_id.as_deref()),
+        ] {
+            if let Some(value) = value {
+                row(&format!("web_search.{field}"), quoted(value), &search.origin);
+            }
+        }
+    }
     for (name, server) in &settings.mcp_servers {
         let value = server.value.without_secrets().values();
         row(&format!("mcp.servers.{name}"), value, &server.origin);

@@ -11,6 +11,7 @@ use url::Url;
 
 use super::mcp::{self, Mcp};
 use super::schema;
+use super::search::WebSearch;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -44,6 +45,8 @@ pub struct File {
     /// The servers whose tools a chat may use.
     #[serde(default)]
     pub mcp: Mcp,
+    /// Which search engine answers.
+    pub web_search: Option<Spanned<WebSearch>>,
 }
 
 /// What follows a denied call.
@@ -453,6 +456,15 @@ impl Loaded {
                 .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
             if let Some(problem) = problem {
                 return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
+            }
+        }
+        if let Some(search) = &self.file.web_search {
+            let entry = search.get_ref();
+            let problem = entry
+                .problem()
+                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+            if let Some(problem) = problem {
+                return Err(self.error_of(search, format!("[web_search]: {problem}")));
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ pub mod mcp;
 pub mod paths;
 pub mod project;
 mod schema;
+pub mod search;
 pub mod sites;
 pub mod trust;
 

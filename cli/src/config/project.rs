@@ -213,6 +213,9 @@ impl Layer<'_> {
                 self.refuse(name, "what commands may reach is yours to say");
             }
         }
+        if file.web_search.is_some() {
+            self.refuse("web_search", "where searches go is yours to say");
+        }
         if !file.keys.is_empty() {
             self.refuse("keys", "where keys are found is yours to say");
         }

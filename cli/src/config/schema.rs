@@ -43,6 +43,7 @@ const FILE: &[Key] = &[
     key("keys", Shape::Named(KEY)),
     key("agents", Shape::Named(AGENT)),
     key("mcp", Shape::Table(MCP)),
+    key("web_search", Shape::Table(WEB_SEARCH)),
 ];
 
 const LIMITS: &[Key] = &[
@@ -83,6 +84,13 @@ const ENDPOINT: &[Key] = &[
     key("max_tokens_field", Shape::Value),
     key("reasoning", Shape::Value),
     key("stream_usage", Shape::Value),
+];
+
+const WEB_SEARCH: &[Key] = &[
+    key("engine", Shape::Value),
+    key("base_url", Shape::Value),
+    key("api_key", Shape::Value),
+    key("engine_id", Shape::Value),
 ];
 
 const MCP: &[Key] = &[key("servers", Shape::Named(SERVER))];

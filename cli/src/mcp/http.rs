@@ -33,7 +33,7 @@ use url::{Origin, Url};
 
 use super::oauth::{self, TokenFile};
 use crate::commands::tools::with_causes;
-use crate::settings::KeySource;
+use crate::settings::KeyPlace;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;
@@ -58,7 +58,7 @@ pub struct Address {
     /// Headers of the user's.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Where the bearer token is found.
-    pub key: Option<KeySource>,
+    pub key: Option<KeyPlace>,
     /// The tokens of a login, used where there is neither a key nor an `Authorization` header.
     pub tokens: TokenFile,
     /// The way out.

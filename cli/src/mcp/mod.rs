@@ -76,7 +76,7 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
         url: url.clone(),
         headers: headers.collect(),
         tokens: TokenFile::new(&settings.folders.data, name),
-        key: entry.api_key.as_deref().map(|key| settings.key_source(key)),
+        key: entry.api_key.as_deref().map(|key| settings.key_place(key)),
         egress: Egress::new(EgressOptions::system(USER_AGENT)),
     }
 }

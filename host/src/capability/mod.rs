@@ -12,12 +12,13 @@ pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod process;
+pub(crate) mod search;
 pub(crate) mod web;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -38,6 +39,7 @@ use crate::limits;
 use crate::permission::{Caller, Decision, Permissions, PluginId, Rule, Verdict};
 use crate::process::Cage;
 use crate::resolve::ResolveError;
+use crate::search::{SearchOptions, Window};
 use crate::target::{Need, Operation};
 use crate::undo::Journal;
 
@@ -89,6 +91,9 @@ pub(crate) struct Shared {
     pub(crate) egress: Egress,
     /// The user's own headers for certain sites.
     pub(crate) sites: Arc<SiteHeaders>,
+    /// The search engine.
+    pub(crate) search: SearchOptions,
+    pub(crate) searches: Mutex<Window>,
     /// What commands run in, once that was found out.
     pub(crate) cage: OnceCell<Result<Cage, String>>,
 }
@@ -507,6 +512,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::process::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::web::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::search::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::mcp::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;

@@ -14,7 +14,7 @@ mod wording;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -88,6 +88,8 @@ impl Host {
                 commands: options.commands,
                 egress: options.web.egress,
                 sites: options.web.sites,
+                search: options.web.search,
+                searches: Mutex::default(),
                 cage: OnceCell::new(),
             }),
             limits: options.limits,

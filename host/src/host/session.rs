@@ -4,7 +4,8 @@ use super::Host;
 
 impl Host {
     /// Another session begins: the audit log names it from now on, and what was answered until the session ends, what
-    /// was set for its tools and what was seen of files is forgotten. Calls that are running belong to the
+    /// was set for its tools what was seen of files and how
+    /// often was searched is forgotten. Calls that are running belong to the
     /// session in which they began.
     pub fn begin_session(&self, id: &str) {
         let shared = &self.0.shared;
@@ -12,5 +13,6 @@ impl Host {
         shared.permissions.forget_session();
         shared.history.clear();
         self.forget_servers();
+        shared.searches().clear();
     }
 }

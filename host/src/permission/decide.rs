@@ -7,6 +7,7 @@ use super::key::{Decided, Key};
 use super::mode::ToolMode;
 use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, secret};
 use crate::egress::{Place, Url, named_place};
+use crate::search::SEARCH_PLUGIN;
 use crate::target::{Need, Operation, Target};
 
 impl Permissions {
@@ -54,6 +55,9 @@ impl Permissions {
             FromFile::Decided(decision) => return Ok(decision),
             FromFile::Open { changed } => changed,
         };
+        if caller.is_some_and(|caller| self.is_chosen_search(caller, need)) {
+            return Ok(Decision::allow(Rule::SearchEngine));
+        }
         let default = self.default_for(need);
         if default.verdict != Verdict::Ask {
             return Ok(default);
@@ -72,6 +76,15 @@ impl Permissions {
                 None => default,
             },
         })
+    }
+
+    /// Whether this is a search with the engine that the user has chosen. Through the door for searches alone: whoever
+    /// fetches pages might send anything there.
+    fn is_chosen_search(&self, caller: &Caller<'_>, need: &Need) -> bool {
+        caller.plugin.built_in
+            && caller.plugin.name == SEARCH_PLUGIN
+            && need.operation == Operation::Read
+            && self.search.as_ref() == Some(&need.target)
     }
 
     fn default_for(&self, need: &Need) -> Decision {

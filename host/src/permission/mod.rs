@@ -8,7 +8,8 @@
 //! 4. *session*: what was answered until the session ends.
 //! 5. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
 //!    it was given to, as long as its component is the same; what a person set by hand holds for all.
-//! 6. defaults: reading inside the project is allowed, except files that look like secrets.
+//! 6. defaults: reading inside the project is allowed, except files that look like secrets; so is searching with the
+//!    engine that the user has configured.
 //! 7. a tool that was set to *always* for the session: what it declared, secrets excepted.
 //! 8. the user.
 //!
@@ -56,6 +57,8 @@ pub struct Permissions {
     places: Places,
     search_path: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    /// The address of the search engine that the user has chosen.
+    search: Option<Target>,
     files: Files,
     state: Mutex<State>,
 }
@@ -96,7 +99,10 @@ impl Permissions {
         protected.push(PathBuf::from(format!("/proc/{}", std::process::id())));
         protected.sort();
         protected.dedup();
+        let search = &options.web.search;
+        let address = search.address().filter(|_| search.is_chosen);
         Ok(Permissions {
+            search: address.and_then(|url| resolve::url(url.as_str()).ok()),
             places: Places {
                 project,
                 home: options.home.clone(),

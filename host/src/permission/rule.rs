@@ -48,6 +48,8 @@ pub enum Rule {
     PrivateNetwork,
     /// Addresses that lead where no tool has any business; says what they are.
     Unreachable(&'static str),
+    /// The configuration names this search engine.
+    SearchEngine,
     /// The tool was set to `always` for the session.
     ToolAlways(String),
     /// The tool was set to `never` for the session.
@@ -80,6 +82,7 @@ impl fmt::Display for Rule {
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
             Rule::Unreachable(what) => write!(f, "{what} is never granted"),
+            Rule::SearchEngine => f.write_str("the search engine of the configuration"),
             Rule::ToolAlways(tool) => write!(f, "{tool} is set to always for this session"),
             Rule::ToolNever(tool) => write!(
                 f,

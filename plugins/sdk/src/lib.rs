@@ -26,6 +26,7 @@ pub mod files;
 pub mod log;
 mod plugin;
 pub mod process;
+pub mod search;
 mod tool;
 pub mod web;
 

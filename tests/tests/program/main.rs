@@ -36,3 +36,4 @@ mod steps;
 mod terminal_commands;
 mod type_ahead;
 mod web;
+mod web_search;
