@@ -149,7 +149,7 @@ impl<T> Sourced<T> {
 }
 
 /// Where a key is. `Debug` does not show it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KeyPlace {
     name: String,
     entry: Option<KeyEntry>,
