@@ -76,7 +76,8 @@ impl BuiltIn {
         );
         if let Some(tools) = self.entry.and_then(|entry| entry.tools) {
             let tools: Vec<String> = tools.iter().map(|tool| quote(tool)).collect();
-            text += &format!("tools = [{}]\n", tools.join(", "));
+            // The likeliest word is the only one that such a model can be trusted with.
+            text += &format!("temperature = 0.0\ntools = [{}]\n", tools.join(", "));
         }
         text
     }

@@ -106,7 +106,7 @@ fn what_is_here_is_offered_at_the_first_run() {
     assert!(chat.turn("When?").contains("Sandpipers nest in June."));
     chat.leave();
     let written = fs::read_to_string(environment.config_file()).unwrap();
-    assert!(written.contains("api = \"local\"\nmodel = \"smollm2-135m\"\ntools = [\"read_file\"]\n"), "{written}");
+    assert!(written.contains("api = \"local\"\nmodel = \"smollm2-135m\"\ntemperature = 0.0\ntools = [\"read_file\"]\n"), "{written}");
 }
 
 #[test]
