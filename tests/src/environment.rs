@@ -1,8 +1,12 @@
 //! A home, a project and a configuration for one test, apart from everything on the machine.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -70,11 +74,29 @@ impl Environment {
         environment
     }
 
-    /// Folders with a configuration whose only agent talks to `provider`.
+    /// Folders with a configuration whose only agent talks to `provider`, and a cache in which the built-in tools are
+    /// compiled already: that takes seconds, and is what few tests are about.
     pub fn with_provider(program: impl Into<PathBuf>, provider: &Provider) -> Self {
         let environment = Environment::new(program);
         environment.configure(&configuration(&provider.base_url()));
+        if let Some(warm) = warm_cache(&environment.program) {
+            // Without it the program compiles them itself.
+            let _ = copy_private(warm, &environment.cache());
+        }
         environment
+    }
+
+    /// The same without a cache, as after an installation.
+    ///
+    /// # Panics
+    ///
+    /// When the cache cannot be removed.
+    #[must_use]
+    pub fn cold(self) -> Self {
+        if self.cache().exists() {
+            fs::remove_dir_all(self.cache()).expect("the cache goes");
+        }
+        self
     }
 
     /// Writes a configuration whose only agent talks to `provider`, with more tables behind it.
@@ -194,6 +216,48 @@ impl Environment {
             ("DUNLIN_DISCOVER", String::new()),
         ]
     }
+}
+
+/// The cache of a run that listed the tools of this program; kept beside it until it is built anew.
+fn warm_cache(program: &Path) -> Option<&'static Path> {
+    static WARM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let make = || {
+        let built = fs::metadata(program).ok()?;
+        let time = built.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let all = program.parent()?.join("warm-caches");
+        let warm = all.join(format!("{}-{}", built.len(), time.as_nanos()));
+        if warm.exists() {
+            return Some(warm);
+        }
+        let environment = Environment::new(program);
+        let listed = environment.run(["tools", "list"]);
+        let others = fs::read_dir(&all).into_iter().flatten().flatten();
+        for other in others {
+            // Of a program that is not there any more.
+            let _ = fs::remove_dir_all(other.path());
+        }
+        let half = all.join(format!("half-{}", std::process::id()));
+        copy_private(&environment.cache(), &half).ok()?;
+        // Somebody else may have been faster, with the same.
+        let _ = fs::rename(&half, &warm);
+        (listed.status == Some(0) && warm.exists()).then_some(warm)
+    };
+    WARM.get_or_init(make).as_deref()
+}
+
+/// Copies a folder with all that is below it. Nobody else may look into the copy: Dunlin would not believe it.
+fn copy_private(from: &Path, to: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let there = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_private(&entry.path(), &there)?;
+        } else {
+            fs::copy(entry.path(), there)?;
+        }
+    }
+    Ok(())
 }
 
 fn configuration(base_url: &str) -> String {

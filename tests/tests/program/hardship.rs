@@ -75,7 +75,7 @@ fn a_closed_output_is_no_panic() {
 fn folders_that_cannot_be_made_are_named() {
     let provider = Provider::play([]);
     for folder in ["data", "cache"] {
-        let environment = environment(&provider);
+        let environment = environment(&provider).cold();
         // A file where a folder should be: nobody can write there, whoever runs the test.
         let path = environment.home().join(folder);
         fs::remove_dir(&path).unwrap();

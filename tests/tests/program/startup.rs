@@ -64,7 +64,7 @@ fn cache(environment: &Environment) -> Vec<(PathBuf, SystemTime, SystemTime)> {
 #[test]
 fn the_first_prompt_touches_nothing() {
     let provider = Provider::play([read("a.txt"), Response::reply("Read.")]);
-    let environment = environment(&provider);
+    let environment = environment(&provider).cold();
     environment.project_file("a.txt", "text");
     let mut chat = Chat::open(&environment);
     assert_idle(&chat.terminal);
@@ -84,7 +84,7 @@ fn the_first_prompt_touches_nothing() {
 #[test]
 fn a_second_session_compiles_nothing() {
     let provider = Provider::always(Response::reply("Yes."));
-    let environment = environment(&provider);
+    let environment = environment(&provider).cold();
     environment.project_file("a.txt", "text");
     assert_eq!(environment.run(["ask", "hello"]).status, Some(0));
     let written = |environment: &Environment| -> Vec<(PathBuf, SystemTime)> {

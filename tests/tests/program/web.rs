@@ -179,11 +179,20 @@ fn addresses_are_explained() {
     let environment = environment(&provider);
     let explain = |url: &str| environment.run(["permissions", "explain", url]).stdout;
     let never = explain("http://169.254.169.254/latest");
-    assert!(never.contains("deny   an address at which a cloud gives out credentials"), "{never}");
+    assert!(
+        never.contains("deny   an address at which a cloud gives out credentials"),
+        "{never}"
+    );
     assert!(!never.contains("permissions set"), "{never}");
     let near = explain("http://localhost:3000/");
-    assert!(near.contains("ask    default: servers on this machine are asked"), "{near}");
-    assert!(near.contains("dunlin permissions set https://localhost:3000/"), "{near}");
+    assert!(
+        near.contains("ask    default: servers on this machine are asked"),
+        "{near}"
+    );
+    assert!(
+        near.contains("dunlin permissions set https://localhost:3000/"),
+        "{near}"
+    );
 }
 
 /// Headers of the user's own are sent, and stand nowhere but in their file.
