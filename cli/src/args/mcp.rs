@@ -17,6 +17,9 @@ pub enum McpCommand {
     Login {
         /// The server
         name: String,
+        /// What for, where the server wants more than it proposes
+        #[arg(long)]
+        scope: Option<String>,
     },
     /// Forget a login
     Logout {

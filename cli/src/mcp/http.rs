@@ -144,10 +144,12 @@ async fn carry<T: Transport<RoleClient>>(
             Some(()) = leaving.next(), if !leaving.is_empty() => {}
             arrived = arriving => match arrived {
                 Some((room, message)) => room.send(message),
-                None => return,
+                None => break,
             },
         }
     }
+    // Why it ended is told to whoever was sending.
+    while leaving.next().await.is_some() {}
 }
 
 /// Ends with whoever holds it.
@@ -193,6 +195,14 @@ impl Sender for Outgoing {
 
 /// The SDK's words for what went wrong, for people.
 fn said(why: &str, name: &str) -> String {
+    if why.contains("Insufficient scope")
+        && let Some(scope) = scope_of(why)
+    {
+        let scope = shorten(&escape(&scope), MAX_REFUSAL_CHARS).into_owned();
+        return format!(
+            "wants more than the login allows: run `dunlin mcp login {name} --scope '{scope}'`"
+        );
+    }
     let why = shorten(&escape(why), MAX_REFUSAL_CHARS).into_owned();
     if why.contains("Auth required") || why.contains("HTTP 401") {
         return format!(

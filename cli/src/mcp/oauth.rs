@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dunlin_host::egress::{Egress, Gate, Hop, Place, Request, RequestLimits};
+use dunlin_host::egress::{
+    Egress, Gate, HeaderValue, Hop, Method, Place, Request, RequestLimits, header,
+};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy,
@@ -190,19 +192,50 @@ pub enum LoginError {
     Io(#[from] io::Error),
 }
 
-/// Logs in. `show` gets the address that the user has to open; everything else happens by itself. Waits until the browser
-/// brings the answer: dropping the future gives up.
-pub async fn login(address: &Address, show: impl FnOnce(&str)) -> Result<(), LoginError> {
+/// What the server says to somebody whom it does not know: where to log in, and for what.
+async fn challenge(address: &Address) -> Option<String> {
+    let mut request = Request::new(Method::POST, address.url.clone());
+    request.headers.extend(address.headers.iter().cloned());
+    for (name, value) in [
+        (header::ACCEPT, "application/json, text/event-stream"),
+        (header::CONTENT_TYPE, "application/json"),
+    ] {
+        request
+            .headers
+            .insert(name, HeaderValue::from_static(value));
+    }
+    request.body = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let mut gate = Anywhere {
+        is_near: is_this_machine(&address.url),
+    };
+    // Without one there are places where such things stand as a rule.
+    let answer = address.egress.send(request, &mut gate).await.ok()?;
+    let challenge = answer.headers.get(header::WWW_AUTHENTICATE)?;
+    Some(challenge.to_str().ok()?.to_owned())
+}
+
+/// Logs in, for certain rights or for what the server proposes. `show` gets the address that the user has to open;
+/// everything else happens by itself. Waits until the browser brings the answer: dropping the future gives up.
+pub async fn login(
+    address: &Address,
+    scope: Option<&str>,
+    show: impl FnOnce(&str),
+) -> Result<(), LoginError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let port = listener.local_addr()?.port();
     let redirect = format!("http://127.0.0.1:{port}/callback");
     address.tokens.remove()?;
     let mut manager = manager(address).await?;
-    let metadata = manager.resolve_metadata().await?.metadata;
+    let challenge = challenge(address).await;
+    let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref());
+    let metadata = resolved.await?.metadata;
     manager.set_metadata(metadata);
-    let request = AuthorizationRequest::new(redirect.clone())
+    let mut request = AuthorizationRequest::new(redirect)
         .with_client_name(CLIENT_NAME)
         .with_initial_scope_selection();
+    if let Some(scope) = scope {
+        request = request.with_scopes(scope.split_whitespace());
+    }
     let session = AuthorizationSession::new(manager, request)
         .await
         .map_err(|(_, error)| error)?;

@@ -82,14 +82,26 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
         .as_ref()
         .is_err_and(|why| why.contains("dunlin mcp login"))
     {
-        log_in(&address).await?;
+        log_in(&address, None).await?;
         call(&host, "mcp_loader", json!({})).await?;
     } else {
         connected?;
     }
     for tool in host.joined() {
         let arguments = fitting(&tool.parameters);
-        call(&host, &tool.name, arguments).await?;
+        let called = call(&host, &tool.name, arguments.clone()).await;
+        let scope = called.as_ref().err().and_then(|why| {
+            let (_, scope) = why.split_once("--scope '")?;
+            Some(scope.split_once('\'')?.0.to_owned())
+        });
+        match scope {
+            // Once: who is sent away again does not ask for ever.
+            Some(scope) => {
+                log_in(&address, Some(&scope)).await?;
+                call(&host, &tool.name, arguments).await?;
+            }
+            None => called?,
+        }
     }
     // The end of the session is part of the protocol.
     host.begin_session("over");
@@ -98,7 +110,7 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
 }
 
 /// Logs in; the suite's own server plays both the browser's page and the person who agrees at once.
-async fn log_in(address: &Address) -> Result<(), String> {
+async fn log_in(address: &Address, scope: Option<&str>) -> Result<(), String> {
     let (shown, opened) = tokio::sync::oneshot::channel();
     let egress = address.egress.clone();
     let browser = async move {
@@ -110,7 +122,7 @@ async fn log_in(address: &Address) -> Result<(), String> {
         // Follows the redirect to the port that listens.
         let _ = egress.send(request, &mut Open).await;
     };
-    let login = oauth::login(address, |url| {
+    let login = oauth::login(address, scope, |url| {
         let _ = shown.send(url.to_owned());
     });
     let (done, ()) = tokio::join!(login, browser);

@@ -20,7 +20,7 @@ enum NoLogin {
 }
 
 /// Logs in; waits for the browser.
-pub fn run(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
+pub fn run(workshop: &Workshop, name: &str, scope: Option<&str>) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
     let address = place(workshop, name)?;
     let show = |url: &str| {
@@ -33,7 +33,7 @@ pub fn run(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
         tokio::select! {
             biased;
             () = interrupt => None,
-            done = oauth::login(&address, show) => Some(done),
+            done = oauth::login(&address, scope, show) => Some(done),
         }
     });
     match done {

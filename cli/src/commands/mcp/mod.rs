@@ -17,7 +17,7 @@ pub fn run(workshop: &mut Workshop, command: McpCommand) -> Result<Exit, CliErro
         McpCommand::Remove { names, yes } => servers::remove(workshop, &names, yes),
         McpCommand::Serve(args) => serve::run(workshop, &args),
         McpCommand::Test { name } => test::run(workshop, &name),
-        McpCommand::Login { name } => login::run(workshop, &name),
+        McpCommand::Login { name, scope } => login::run(workshop, &name, scope.as_deref()),
         McpCommand::Logout { name } => login::forget(workshop, &name),
     }
 }
