@@ -268,7 +268,23 @@ impl Worker {
             })
             .await;
         let server = self.settled(store, connected)?;
-        let facts = facts(server);
+        let mut facts = facts(server);
+        if facts.has_resources {
+            // Many say that they have some and have none: the model is not to be told of that.
+            let listed = self
+                .call(store, &clock, async |store| {
+                    bridge
+                        .dunlin_tool_mcp_client()
+                        .call_list_resources(store, 1)
+                        .await
+                })
+                .await;
+            facts.has_resources = match self.settled(store, listed) {
+                Ok(things) => !things.is_empty(),
+                Err(BridgeError::Refused(_)) => false,
+                Err(error) => return Err(error),
+            };
+        }
         if facts.has_tools {
             self.list(&bridge, store).await?;
         }
