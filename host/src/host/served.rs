@@ -245,6 +245,11 @@ impl Host {
                     state.allowed.insert(key);
                 }
             }
+            if tool.is_some() && !answer.allow && answer.scope != Scope::Once {
+                // There is no target to keep a lasting no under: it is one to the tool, until the session ends.
+                self.permissions()
+                    .set_tool_mode(&call.tool, ToolMode::Never);
+            }
             if tool.is_none() && !loader {
                 continue;
             }

@@ -430,6 +430,26 @@ async fn asking_is_a_matter_of_configuration() {
     assert_eq!(plan.standing, Standing::Allowed);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lasting_no_lasts() {
+    let sandbox = Sandbox::new();
+    let host = host_with(&sandbox, &["destructive"], |server| server.ask = true);
+    load(&host, json!({})).await.expect("a connection");
+    let wanted = call("destructive__wipe", json!({}));
+    let never = Answer {
+        allow: false,
+        scope: Scope::Always,
+    };
+    let no = play(&host, &wanted, Arc::new(Asker::new(never))).await;
+    assert!(matches!(no, Err(Failure::Denied { .. })), "{no:?}");
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    assert!(
+        matches!(plan.standing, Standing::Denied { .. }),
+        "{:?}",
+        plan.standing
+    );
+}
+
 /// Answers questions for a text.
 struct Birder;
 
