@@ -1,6 +1,6 @@
 //! `web_search`: whom it asks, with what, and how often.
 
-use dunlin_tests::{Environment, Page, Pages, Provider, Response, program};
+use dunlin_tests::{Environment, Page, Provider, Response, Site, program};
 use serde_json::json;
 
 use crate::stage::{Chat, assert_in_no_file, environment};
@@ -14,8 +14,14 @@ const SEARXNG: &str = include_str!("../../../plugins/web_search/pages/searxng.js
 /// A key that may show up in the address of one request and nowhere else.
 const KEY: &str = "AIza-test-key-9f3c";
 
-fn html(body: &'static str) -> Pages {
-    Pages::serve(move |_| Page::new(200, "text/html; charset=UTF-8", body))
+fn html(body: &str) -> Site {
+    Site::of(Page::html(body))
+}
+
+/// What was asked for, request by request.
+fn paths(site: &Site) -> Vec<String> {
+    let first = |request: &String| request.lines().next().unwrap_or_default().to_owned();
+    site.requests().iter().map(first).collect()
 }
 
 fn search(words: &str) -> Response {
@@ -29,7 +35,7 @@ fn configured(table: &str) -> Environment {
     environment
 }
 
-fn duckduckgo(pages: &Pages) -> Environment {
+fn duckduckgo(pages: &Site) -> Environment {
     configured(&format!("base_url = \"{}\"", pages.url("/html/")))
 }
 
@@ -62,10 +68,7 @@ fn an_engine_of_the_configuration_is_asked_without_a_question() {
         "{said}"
     );
     assert!(!said.contains("Shoes") && !said.contains("Hats"), "{said}");
-    let requests = pages.requests();
-    assert_eq!(requests.len(), 1);
-    assert_eq!(requests[0].method, "GET");
-    assert_eq!(requests[0].path, "/html/?q=sandpiper+nests");
+    assert_eq!(paths(&pages), ["GET /html/?q=sandpiper+nests HTTP/1.1"]);
     let audit = environment.run(["audit"]).stdout;
     assert!(
         audit.contains("the search engine of the configuration"),
@@ -80,12 +83,12 @@ fn what_is_in_the_way_is_said() {
         (html(BLOCKED), 1, "takes this for a robot"),
         (html("<html>hello</html>"), 1, "its page has changed"),
         (
-            Pages::serve(|_| Page::new(302, "text/html", "").header("location", "/elsewhere")),
+            Site::of(Page::redirect("/elsewhere")),
             1,
             "DuckDuckGo answered 302",
         ),
         (
-            Pages::serve(|_| Page::new(200, "text/html", vec![b' '; 3 * 1024 * 1024])),
+            Site::of(Page::html(" ".repeat(3 * 1024 * 1024))),
             1,
             "bytes",
         ),
@@ -96,7 +99,10 @@ fn what_is_in_the_way_is_said() {
         assert!(said.contains(expected), "{said}");
         assert_eq!(pages.requests().len(), 1, "{said}");
     }
-    let gone = html("").url("/");
+    // A port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = format!("http://{}/", free.local_addr().unwrap());
+    drop(free);
     let (status, said) = by_hand(&configured(&format!("base_url = \"{gone}\"")));
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("nothing listens there"), "{said}");
@@ -104,12 +110,12 @@ fn what_is_in_the_way_is_said() {
 
 #[test]
 fn the_key_goes_into_one_address_and_nowhere_else() {
-    let pages = Pages::serve(|request| match request.path.contains("sandpiper") {
-        true => Page::new(200, "application/json", GOOGLE),
+    let pages = Site::start(|request| match request.contains("q=sandpiper") {
+        true => Page::of("application/json", GOOGLE),
         // Servers like to quote what they refuse.
         false => {
             let refusal = json!({"error": {"message": format!("key={KEY} is not valid.")}});
-            Page::new(400, "application/json", refusal.to_string())
+            Page::of("application/json", refusal.to_string()).with_status(400)
         }
     });
     let provider = Provider::play([
@@ -133,8 +139,8 @@ fn the_key_goes_into_one_address_and_nowhere_else() {
     };
     let output = ask().run();
     assert_eq!(output.status, Some(0), "{output}");
-    let path = format!("/customsearch/v1?key={KEY}&cx=id1&num=10&q=sandpiper");
-    assert_eq!(pages.requests()[0].path, path);
+    let path = format!("GET /customsearch/v1?key={KEY}&cx=id1&num=10&q=sandpiper HTTP/1.1");
+    assert_eq!(paths(&pages)[0], path);
     let expected = [
         "https://en.wikipedia.org/wiki/Sandpiper",
         "Google answered 400: key=**** is not valid; look at api_key and engine_id",
@@ -158,7 +164,7 @@ fn the_key_goes_into_one_address_and_nowhere_else() {
 
 #[test]
 fn searxng_is_asked_for_json() {
-    let pages = Pages::serve(|_| Page::new(200, "application/json", SEARXNG));
+    let pages = Site::of(Page::of("application/json", SEARXNG));
     let table = format!(
         "engine = \"searxng\"\nbase_url = \"{}\"",
         pages.url("/searx")
@@ -171,11 +177,11 @@ fn searxng_is_asked_for_json() {
         "{said}"
     );
     assert_eq!(
-        pages.requests()[0].path,
-        "/searx/search?q=sandpiper+nests&format=json"
+        paths(&pages),
+        ["GET /searx/search?q=sandpiper+nests&format=json HTTP/1.1"]
     );
 
-    let pages = Pages::serve(|_| Page::new(403, "text/html", "no"));
+    let pages = Site::of(Page::html("no").with_status(403));
     let table = format!("engine = \"searxng\"\nbase_url = \"{}\"", pages.url("/"));
     let (status, said) = by_hand(&configured(&table));
     assert_eq!(status, Some(1), "{said}");
@@ -198,13 +204,13 @@ fn nobody_is_asked_who_was_not_chosen() {
     let deny = environment.run(["permissions", "set", &pages.url("/"), "-??"]);
     assert_eq!(deny.status, Some(0), "{deny}");
     assert_eq!(by_hand(&environment).0, Some(3));
-    assert_eq!(pages.requests(), []);
+    assert!(pages.requests().is_empty());
     // Only searches go there without a question.
     let environment = duckduckgo(&pages);
     let fetch = json!({"method": "GET", "url": pages.url("/html/")}).to_string();
     let output = environment.run(["tools", "call", "web_fetch", "--args", &fetch]);
     assert_ne!(output.status, Some(0), "{output}");
-    assert_eq!(pages.requests(), []);
+    assert!(pages.requests().is_empty());
 }
 
 #[test]
