@@ -4,9 +4,13 @@ use std::cell::Cell;
 use std::future::Future;
 
 use rmcp::ClientHandler;
+#[expect(
+    deprecated,
+    reason = "servers of the revisions that have it still send it"
+)]
+use rmcp::model::LoggingMessageNotificationParam;
 use rmcp::model::{
-    ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, LoggingMessageNotificationParam,
-    ProgressNotificationParam,
+    ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 

@@ -1,9 +1,8 @@
 //! What a server offers, page by page.
 
 use rmcp::model::{
-    ClientRequest, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, RequestOptionalParam,
-    ServerResult,
+    ClientRequest, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
+    RequestOptionalParam, ServerResult,
 };
 
 use crate::Service;
