@@ -563,10 +563,7 @@ impl Settings {
                 Some((name.clone(), Sourced { value, origin }))
             })
             .collect();
-        self.web_search = file
-            .web_search
-            .as_ref()
-            .map(|search| loaded.source(search));
+        self.web_search = file.web_search.as_ref().map(|search| loaded.source(search));
         self.mcp_servers = file
             .mcp
             .servers

@@ -144,7 +144,10 @@ impl Decoder {
         for (matrix, rows, columns) in expected {
             let found = size(matrix)?;
             if found != (rows, columns) {
-                bail!("a matrix is {found:?} where it should be {:?}", (rows, columns));
+                bail!(
+                    "a matrix is {found:?} where it should be {:?}",
+                    (rows, columns)
+                );
             }
         }
         Ok(())
@@ -211,10 +214,15 @@ impl Decoder {
             .min(self.dimensions.window)
             .max(count);
         // For a moment a layer has both, the old and the new.
-        let more = self.dimensions.bytes_per_token().saturating_mul(capacity as u64);
+        let more = self
+            .dimensions
+            .bytes_per_token()
+            .saturating_mul(capacity as u64);
         if memory::available().is_some_and(|available| available < more) {
             let megabytes = more / 1_000_000;
-            bail!("a conversation of {count} tokens takes {megabytes} MB of memory, which are not free");
+            bail!(
+                "a conversation of {count} tokens takes {megabytes} MB of memory, which are not free"
+            );
         }
         let shape = (
             1,

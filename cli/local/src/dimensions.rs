@@ -45,9 +45,7 @@ impl Dimensions {
             .number(&key("expert_count"))
             .is_some_and(|count| count > 1)
         {
-            return Err(Misfit::Unsupported(
-                "it is a mixture of experts".to_owned(),
-            ));
+            return Err(Misfit::Unsupported("it is a mixture of experts".to_owned()));
         }
         let heads = number("attention.head_count")?;
         let width = number("embedding_length")?;
@@ -103,7 +101,13 @@ impl Dimensions {
 
     /// What is kept for each token, in bytes.
     pub(crate) fn bytes_per_token(&self) -> u64 {
-        let numbers = [2, self.layers, self.kv_heads, self.head_width, size_of::<f32>()];
+        let numbers = [
+            2,
+            self.layers,
+            self.kv_heads,
+            self.head_width,
+            size_of::<f32>(),
+        ];
         numbers
             .into_iter()
             .map(|number| number as u64)

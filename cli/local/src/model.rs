@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::decoder::Decoder;
-use crate::error::{LoadError, ReplyError, one_line};
 use crate::dimensions::Misfit;
+use crate::error::{LoadError, ReplyError, one_line};
 use crate::opened::{Failed, opened};
 use crate::quiet::caught;
 use crate::sample::{Sampler, Sampling};
@@ -109,12 +109,7 @@ impl Model {
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Model, LoadError> {
         opened(path, window, stop, |opened, stop| {
-            let decoder = Decoder::load(
-                &opened.content,
-                opened.reader,
-                opened.dimensions,
-                stop,
-            )?;
+            let decoder = Decoder::load(&opened.content, opened.reader, opened.dimensions, stop)?;
             let decoder = decoder.ok_or(Failed::Stopped)?;
             if decoder.vocabulary()? < opened.tokens.count() {
                 let problem = "it has fewer embeddings than tokens".to_owned();

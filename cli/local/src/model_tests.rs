@@ -90,7 +90,11 @@ fn a_conversation_that_goes_on_is_read_from_where_it_goes_on() {
     let (fresh, unknown) = said(&mut loaded(&Tiny::default()), &second.into(), None);
     assert_eq!((again, unknown.known_tokens), (fresh, 0));
     // Another conversation shares nothing but its first tokens.
-    let (_, other) = said(&mut model, &json!([{"role": "system", "content": "x"}]), None);
+    let (_, other) = said(
+        &mut model,
+        &json!([{"role": "system", "content": "x"}]),
+        None,
+    );
     assert!(other.known_tokens <= 1, "{other:?}");
 }
 
@@ -106,8 +110,14 @@ fn reading_in_pieces_is_reading() {
         let mut model = Model::load(&path, tiny::WINDOW, &mut || false).unwrap();
         if forgotten > 0 {
             let strangers = vec![99; forgotten];
-            model.decoder.read(&tokens[..10], false, &mut || false).unwrap();
-            model.decoder.read(&strangers, false, &mut || false).unwrap();
+            model
+                .decoder
+                .read(&tokens[..10], false, &mut || false)
+                .unwrap();
+            model
+                .decoder
+                .read(&strangers, false, &mut || false)
+                .unwrap();
             model.decoder.cut_back(10);
         }
         let mut from = if forgotten > 0 { 10 } else { 0 };
@@ -165,7 +175,10 @@ fn a_reply_ends_where_it_must() {
     let reply = model
         .reply(&prompt, None, GREEDY, &mut two_words, &mut || false)
         .unwrap();
-    assert_eq!((heard.as_str(), reply.end), ("Sandpipers nest", End::Stopped));
+    assert_eq!(
+        (heard.as_str(), reply.end),
+        ("Sandpipers nest", End::Stopped)
+    );
 
     // Stopped while it reads, it has read nothing, and can be asked again.
     let long = model
@@ -240,7 +253,10 @@ fn files_that_are_no_models_are_named() {
         architecture: "mamba",
         ..Tiny::default()
     });
-    check(&mamba, "its architecture is \"mamba\"; known are llama, qwen2, qwen3");
+    check(
+        &mamba,
+        "its architecture is \"mamba\"; known are llama, qwen2, qwen3",
+    );
     let base = write(&Tiny {
         template: None,
         ..Tiny::default()
@@ -310,7 +326,14 @@ fn promises_are_not_believed() {
     let tensor = |sizes: &[u64], kind: u32, offset: u64| {
         let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
         let dimensions = u32::try_from(sizes.len() / 8).unwrap();
-        [text("t"), short(dimensions), sizes, short(kind), number(offset)].concat()
+        [
+            text("t"),
+            short(dimensions),
+            sizes,
+            short(kind),
+            number(offset),
+        ]
+        .concat()
     };
     let architecture = [text("general.architecture"), short(8), text("llama")].concat();
     let value = |name: &str, size: u32| [text(name), short(4), short(size)].concat();
@@ -332,7 +355,12 @@ fn promises_are_not_believed() {
         [head(0, 1), text("a"), short(9), short(0), number(1 << 62)].concat(),
         [head(0, 1), text("a"), short(9), short(0), number(1 << 30)].concat(),
         // Arrays of arrays of arrays.
-        [head(0, 1), text("a"), [short(9), short(9), number(1)].concat().repeat(5000)].concat(),
+        [
+            head(0, 1),
+            text("a"),
+            [short(9), short(9), number(1)].concat().repeat(5000),
+        ]
+        .concat(),
         // A matrix of 2^80 numbers, one of 2^40, and one that lies behind the end.
         [head(1, 5), sizes.clone(), tensor(&[1 << 40, 1 << 40], 0, 0)].concat(),
         [head(1, 5), sizes.clone(), tensor(&[1 << 20, 1 << 20], 0, 0)].concat(),
@@ -344,7 +372,10 @@ fn promises_are_not_believed() {
     for (number, bytes) in cases.iter().enumerate() {
         std::fs::write(&path, bytes).unwrap();
         let refused = Model::load(&path, usize::MAX, &mut || false).unwrap_err();
-        assert!(matches!(refused, LoadError::Damaged { .. }), "{number}: {refused}");
+        assert!(
+            matches!(refused, LoadError::Damaged { .. }),
+            "{number}: {refused}"
+        );
     }
     // A file of a terabyte, nearly all of it a hole.
     let (_kept, whole) = made(&Tiny::default());

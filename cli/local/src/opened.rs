@@ -139,7 +139,9 @@ pub(crate) fn opened<T>(
     let failed = match done {
         Some(Ok(done)) => return Ok(done),
         Some(Err(failed)) => failed,
-        None => Failed::Misfit(Misfit::Damaged("its numbers do not fit together".to_owned())),
+        None => Failed::Misfit(Misfit::Damaged(
+            "its numbers do not fit together".to_owned(),
+        )),
     };
     Err(failed.of(path.to_owned()))
 }

@@ -60,7 +60,11 @@ impl Sampler {
             let recent: BTreeSet<usize> = recent.map(|token| *token as usize).collect();
             for token in recent {
                 if let Some(score) = scores.get_mut(token) {
-                    *score = if *score > 0.0 { *score / PENALTY } else { *score * PENALTY };
+                    *score = if *score > 0.0 {
+                        *score / PENALTY
+                    } else {
+                        *score * PENALTY
+                    };
                 }
             }
         }
@@ -77,7 +81,10 @@ impl Sampler {
         // Among equals the first, so that nothing depends on the order of sorting.
         let by_score = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         if self.sampling.temperature <= 0.0 {
-            return candidates.into_iter().min_by(by_score).map(|(token, _)| token);
+            return candidates
+                .into_iter()
+                .min_by(by_score)
+                .map(|(token, _)| token);
         }
         if candidates.len() > CONSIDERED {
             candidates.select_nth_unstable_by(CONSIDERED, by_score);
@@ -179,7 +186,9 @@ mod tests {
                 seed,
             });
             let scores = [0.0; 64];
-            (0..40).filter_map(|_| sampler.draw(&scores)).collect::<Vec<u32>>()
+            (0..40)
+                .filter_map(|_| sampler.draw(&scores))
+                .collect::<Vec<u32>>()
         };
         assert_eq!(draw(Some(1)), draw(Some(1)));
         assert_ne!(draw(Some(1)), draw(Some(2)));

@@ -96,9 +96,12 @@ fn environment(source: &str) -> Result<Environment<'static>, String> {
     environment.set_syntax(syntax);
     environment.set_fuel(Some(MAX_STEPS));
     environment.add_filter("tojson", to_json);
-    environment.add_function("raise_exception", |message: String| -> Result<Jinja, Error> {
-        Err(Error::new(ErrorKind::InvalidOperation, message))
-    });
+    environment.add_function(
+        "raise_exception",
+        |message: String| -> Result<Jinja, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        },
+    );
     // Templates print today's date into the prompt, which would have it read anew every day; none is as
     // true, and the same.
     environment.add_function("strftime_now", |_: String| String::new());
@@ -135,14 +138,21 @@ fn disarmed(value: &Value, control: &[String]) -> Value {
             let mut text = text.clone();
             for token in control {
                 // They all start with a character that is no letter, such as `<`.
-                if let Some(first) = token.chars().next().filter(|_| text.contains(token.as_str())) {
+                if let Some(first) = token
+                    .chars()
+                    .next()
+                    .filter(|_| text.contains(token.as_str()))
+                {
                     let (head, rest) = token.split_at(first.len_utf8());
                     text = text.replace(token.as_str(), &format!("{head} {rest}"));
                 }
             }
             text.into()
         }
-        Value::Array(values) => values.iter().map(|value| disarmed(value, control)).collect(),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| disarmed(value, control))
+            .collect(),
         Value::Object(object) => object
             .iter()
             .map(|(key, value)| (key.clone(), disarmed(value, control)))
@@ -200,7 +210,10 @@ impl Formatter for Spaced {
         }
     }
 
-    fn begin_object_value<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+    fn begin_object_value<W: ?Sized + std::io::Write>(
+        &mut self,
+        writer: &mut W,
+    ) -> std::io::Result<()> {
         writer.write_all(b": ")
     }
 }
@@ -224,11 +237,7 @@ mod tests {
         rendered_by(&Template::new(source, true)?, messages, tools)
     }
 
-    fn rendered_by(
-        template: &Template,
-        messages: &Value,
-        tools: &Value,
-    ) -> Result<String, String> {
+    fn rendered_by(template: &Template, messages: &Value, tools: &Value) -> Result<String, String> {
         let control = ["<|im_start|>".to_owned(), "<|im_end|>".to_owned()];
         template.render(
             messages.as_array().unwrap(),
@@ -304,8 +313,14 @@ mod tests {
         };
         check("{{ messages[0].content.strip() }}", Ok("Hi"));
         check("{{ messages[0]['role'].startswith('us') }}", Ok("True"));
-        check("{% if true %}\n  {{- bos_token }}\n{% endif %}\nx", Ok("<s>\nx"));
-        check("{{ tools[0] | tojson }}", Ok(r#"{"a": "<b>", "c": [1, 2]}"#));
+        check(
+            "{% if true %}\n  {{- bos_token }}\n{% endif %}\nx",
+            Ok("<s>\nx"),
+        );
+        check(
+            "{{ tools[0] | tojson }}",
+            Ok(r#"{"a": "<b>", "c": [1, 2]}"#),
+        );
         check(
             "{{ tools[0] | tojson(indent=2) }}",
             Ok("{\n  \"a\": \"<b>\",\n  \"c\": [\n    1,\n    2\n  ]\n}"),

@@ -68,9 +68,7 @@ impl Tiny<'_> {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut vocabulary: Vec<String> = (0..=u8::MAX)
-            .map(|byte| written(&[byte]))
-            .collect();
+        let mut vocabulary: Vec<String> = (0..=u8::MAX).map(|byte| written(&[byte])).collect();
         let (start, end) = (vocabulary.len(), vocabulary.len() + 1);
         let control = match self.chat_ml {
             true => ["<|im_start|>", "<|im_end|>"],
@@ -118,7 +116,9 @@ impl Tiny<'_> {
             ),
             (
                 "output.weight".to_owned(),
-                stored(&one_hot((0..tokens).map(|token| (after(token), token)).collect())?)?,
+                stored(&one_hot(
+                    (0..tokens).map(|token| (after(token), token)).collect(),
+                )?)?,
             ),
             ("output_norm.weight".to_owned(), whole(&ones()?)?),
         ];
@@ -154,7 +154,10 @@ impl Tiny<'_> {
                 "tokenizer.ggml.tokens".to_owned(),
                 Value::Array(vocabulary.into_iter().map(Value::String).collect()),
             ),
-            ("tokenizer.ggml.token_type".to_owned(), Value::Array(kinds.collect())),
+            (
+                "tokenizer.ggml.token_type".to_owned(),
+                Value::Array(kinds.collect()),
+            ),
             // There are none, but an empty array has no type of its own.
             ("tokenizer.ggml.merges".to_owned(), Value::Array(Vec::new())),
             ("tokenizer.ggml.bos_token_id".to_owned(), number(start)),

@@ -72,7 +72,8 @@ impl Tokens {
                 Some((left.to_owned(), right.to_owned()))
             })
             .collect();
-        let merges = merges.ok_or_else(|| Misfit::Damaged("a merge has one side only".to_owned()))?;
+        let merges =
+            merges.ok_or_else(|| Misfit::Damaged("a merge has one side only".to_owned()))?;
         let cut = header.text("tokenizer.ggml.pre").unwrap_or("default");
         let model = BPE::builder()
             .vocab_and_merges(vocabulary, merges)
@@ -100,11 +101,14 @@ impl Tokens {
         tokenizer.add_tokens(added).map_err(damaged)?;
 
         let alphabet = alphabet();
-        let bytes = names.iter().enumerate().map(|(place, name)| match kind_of(place) {
-            CONTROL => None,
-            USER_DEFINED => Some(name.as_bytes().into()),
-            _ => Some(bytes_of(name, &alphabet)),
-        });
+        let bytes = names
+            .iter()
+            .enumerate()
+            .map(|(place, name)| match kind_of(place) {
+                CONTROL => None,
+                USER_DEFINED => Some(name.as_bytes().into()),
+                _ => Some(bytes_of(name, &alphabet)),
+            });
         let id_of = |key: &str| {
             let id = header.number(key).filter(|id| *id < names.len())?;
             u32::try_from(id).ok()
@@ -226,10 +230,7 @@ pub(crate) fn written(bytes: &[u8]) -> String {
         .into_iter()
         .map(|(character, byte)| (byte, character))
         .collect();
-    bytes
-        .iter()
-        .filter_map(|byte| alphabet.get(byte))
-        .collect()
+    bytes.iter().filter_map(|byte| alphabet.get(byte)).collect()
 }
 
 /// Puts characters together from tokens that may end in the middle of one.
@@ -251,8 +252,9 @@ impl Characters {
             text.push_str(chunk.valid());
             whole = end;
             // At the very end it may still become one.
-            let open = std::str::from_utf8(invalid)
-                .is_err_and(|error| error.error_len().is_none() && end + invalid.len() == self.held.len());
+            let open = std::str::from_utf8(invalid).is_err_and(|error| {
+                error.error_len().is_none() && end + invalid.len() == self.held.len()
+            });
             if !invalid.is_empty() && !open {
                 text.push(char::REPLACEMENT_CHARACTER);
                 whole += invalid.len();
@@ -324,8 +326,16 @@ mod tests {
                 .collect();
             assert_eq!(pieces, expected, "{name}: {text:?}");
         };
-        check("smollm", "It's 42 eggs", &["It", "'s", "Ġ", "4", "2", "Ġeggs"]);
-        check("qwen2", "It's 42\n\neggs", &["It", "'s", "Ġ", "4", "2", "ĊĊ", "eggs"]);
+        check(
+            "smollm",
+            "It's 42 eggs",
+            &["It", "'s", "Ġ", "4", "2", "Ġeggs"],
+        );
+        check(
+            "qwen2",
+            "It's 42\n\neggs",
+            &["It", "'s", "Ġ", "4", "2", "ĊĊ", "eggs"],
+        );
         check("llama-bpe", "1234 eggs", &["123", "4", "Ġeggs"]);
         check("something", "1234 eggs", &["1234", "Ġeggs"]);
     }

@@ -24,8 +24,10 @@ pub(crate) fn memory(content: &Content, file_bytes: u64) -> std::result::Result<
         let (numbers, bytes) = extent(info)
             .ok_or_else(|| Misfit::Damaged(format!("the size of {name:?} is impossible")))?;
         let quick = match is_slow(info.ggml_dtype) {
-            true => numbers.saturating_mul(GgmlDType::Q8_0.type_size() as u64)
-                / GgmlDType::Q8_0.block_size() as u64,
+            true => {
+                numbers.saturating_mul(GgmlDType::Q8_0.type_size() as u64)
+                    / GgmlDType::Q8_0.block_size() as u64
+            }
             false => bytes,
         };
         stored = stored.saturating_add(bytes);

@@ -120,7 +120,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folders = folders(home.path());
         let offered = || BuiltIn::to_offer(&folders);
-        assert_eq!((offered().name(), offered().is_here()), ("smollm2-135m", false));
+        assert_eq!(
+            (offered().name(), offered().is_here()),
+            ("smollm2-135m", false)
+        );
         assert_eq!(offered().question(), "Fetch 98 MB and write it? y/n ");
         std::fs::create_dir_all(folders.models()).unwrap();
         for (name, first) in [

@@ -177,7 +177,11 @@ fn show(ui: &Ui, settings: &Settings) {
             ("engine_id", entry.engine_id.as_deref()),
         ] {
             if let Some(value) = value {
-                row(&format!("web_search.{field}"), quoted(value), &search.origin);
+                row(
+                    &format!("web_search.{field}"),
+                    quoted(value),
+                    &search.origin,
+                );
             }
         }
     }

@@ -116,11 +116,16 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
         };
         return Err(CliError::usage(NameError::Unknown(name)).with_hint(hint));
     };
-    if installed(workshop)?.iter().any(|model| model.name == entry.name) {
+    if installed(workshop)?
+        .iter()
+        .any(|model| model.name == entry.name)
+    {
         let path = models::file_of(entry.name, &workshop.settings.folders);
         let whole = is_whole(&path, entry.bytes, entry.sha256);
         if whole.map_err(|source| CliError::failed(CannotUse { path, source }))? {
-            workshop.ui.status(&format!("{} is here already", entry.name));
+            workshop
+                .ui
+                .status(&format!("{} is here already", entry.name));
             return Ok(());
         }
         workshop.ui.status(&format!(
@@ -172,7 +177,10 @@ fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         freed += model.bytes;
     }
     let (ui, bytes) = (&workshop.ui, size(freed));
-    ui.status(&format!("{} is removed, {bytes} are free again", escape(name)));
+    ui.status(&format!(
+        "{} is removed, {bytes} are free again",
+        escape(name)
+    ));
     Ok(())
 }
 
@@ -225,7 +233,10 @@ pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
     ui.end_progress();
     let path = fetched?;
     let mark = ui.status_styles().paint(Label::Good, "✓");
-    ui.status(&format!("{mark} {} is complete", escape(&folders.short(&path))));
+    ui.status(&format!(
+        "{mark} {} is complete",
+        escape(&folders.short(&path))
+    ));
     Ok(())
 }
 
@@ -356,7 +367,10 @@ mod tests {
     fn the_meter_says_how_far_and_how_fast() {
         let check = |received, since, millis, expected: &str| {
             let time = Duration::from_millis(millis);
-            assert_eq!(meter_line(&models::SMALLEST, received, since, time), expected);
+            assert_eq!(
+                meter_line(&models::SMALLEST, received, since, time),
+                expected
+            );
         };
         check(0, 0, 10, "smollm2-135m: 0 % · 0 B of 98 MB · Ctrl-C stops");
         check(

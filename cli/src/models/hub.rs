@@ -203,7 +203,10 @@ fn checked(
         )));
     }
     let sum = sum.ok_or_else(|| another("nobody says what its SHA-256 is".to_owned()))?;
-    if let Some(expected) = entry.sha256.filter(|known| !known.eq_ignore_ascii_case(&sum)) {
+    if let Some(expected) = entry
+        .sha256
+        .filter(|known| !known.eq_ignore_ascii_case(&sum))
+    {
         return Err(another(format!("its SHA-256 is {sum}, not {expected}")));
     }
     Ok(Found {
@@ -223,7 +226,11 @@ async fn receive(
     let mut response = None;
     for _ in 0..=MAX_REDIRECTS {
         let from = receiver.received();
-        let answer = get(&url, Some(from..=receiver.expected_bytes().saturating_sub(1))).await?;
+        let answer = get(
+            &url,
+            Some(from..=receiver.expected_bytes().saturating_sub(1)),
+        )
+        .await?;
         if answer.status().is_redirection() {
             url = redirect(&url, answer.headers())?;
             continue;

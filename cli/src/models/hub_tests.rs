@@ -85,10 +85,15 @@ impl Hub {
 
     async fn fetch(&self, entry: &Entry, target: &Path) -> Result<PathBuf, HubError> {
         let mut last = 0;
-        fetch(entry, &self.url, target.to_owned(), &mut |received, whole| {
-            assert!(received <= whole);
-            last = received;
-        })
+        fetch(
+            entry,
+            &self.url,
+            target.to_owned(),
+            &mut |received, whole| {
+                assert!(received <= whole);
+                last = received;
+            },
+        )
         .await
     }
 }
@@ -104,9 +109,11 @@ async fn read_head(stream: &mut TcpStream) -> String {
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    let range = head
-        .lines()
-        .find_map(|line| line.to_ascii_lowercase().strip_prefix("range: ").map(str::to_owned));
+    let range = head.lines().find_map(|line| {
+        line.to_ascii_lowercase()
+            .strip_prefix("range: ")
+            .map(str::to_owned)
+    });
     format!("{path} {}", range.unwrap_or_default())
 }
 
@@ -136,7 +143,8 @@ fn part(file: &[u8], first: usize, sent: usize) -> Answer {
 
 const ALL: usize = usize::MAX;
 
-const FILE: &str = "/birds/sandpiper-GGUF/resolve/0123456789abcdef0123456789abcdef01234567/bird.gguf";
+const FILE: &str =
+    "/birds/sandpiper-GGUF/resolve/0123456789abcdef0123456789abcdef01234567/bird.gguf";
 
 fn target() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -179,7 +187,10 @@ async fn a_download_that_breaks_off_goes_on() {
     hub.fetch(&entry(None), &target).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), file);
     let last = file.len() - 1;
-    assert_eq!(hub.asked()[3], format!("/storage?signed=1 bytes=300000-{last}"));
+    assert_eq!(
+        hub.asked()[3],
+        format!("/storage?signed=1 bytes=300000-{last}")
+    );
 }
 
 #[tokio::test]
@@ -195,7 +206,16 @@ async fn what_came_is_kept_for_the_next_time() {
     ])
     .await;
     let error = first.fetch(&entry(None), &target).await.unwrap_err();
-    assert!(matches!(error, HubError::BrokeOff { received: 300_000, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            HubError::BrokeOff {
+                received: 300_000,
+                ..
+            }
+        ),
+        "{error}"
+    );
     assert!(!target.exists());
     let second = Hub::start(vec![linked(&sum, file.len()), part(&file, 300_000, ALL)]).await;
     second.fetch(&entry(None), &target).await.unwrap();
@@ -250,7 +270,11 @@ async fn what_is_not_the_file_is_refused() {
             entry(Some(known)),
             "has another file: its SHA-256 is 000000",
         ),
-        (vec![linked(&sum, 7)], entry(None), "has another file: it has 7 bytes"),
+        (
+            vec![linked(&sum, 7)],
+            entry(None),
+            "has another file: it has 7 bytes",
+        ),
         // It was damaged on the way.
         (
             vec![linked(&sum, size), part(&damaged, 0, ALL)],
@@ -268,7 +292,10 @@ async fn what_is_not_the_file_is_refused() {
             "answered 404",
         ),
         (
-            vec![linked(&sum, size), answer("403 Forbidden\r\ncontent-length: 0\r\n", b"")],
+            vec![
+                linked(&sum, size),
+                answer("403 Forbidden\r\ncontent-length: 0\r\n", b""),
+            ],
             entry(None),
             "answered 403",
         ),
@@ -295,7 +322,10 @@ async fn what_is_not_the_file_is_refused() {
         let hub = Hub::start(answers).await;
         let (folder, target) = target();
         let error = hub.fetch(&entry, &target).await.unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}, not {expected}");
+        assert!(
+            error.to_string().contains(expected),
+            "{error}, not {expected}"
+        );
         assert!(!target.exists());
         drop(folder);
     }
@@ -303,7 +333,12 @@ async fn what_is_not_the_file_is_refused() {
 
 #[tokio::test]
 async fn redirects_end() {
-    let round = || answer("302 Found\r\nlocation: HERE/round\r\ncontent-length: 0\r\n", b"");
+    let round = || {
+        answer(
+            "302 Found\r\nlocation: HERE/round\r\ncontent-length: 0\r\n",
+            b"",
+        )
+    };
     let hub = Hub::start((0..20).map(|_| round()).collect()).await;
     let (_folder, target) = target();
     let error = hub.fetch(&entry(None), &target).await.unwrap_err();
@@ -318,7 +353,9 @@ async fn nobody_there_is_said() {
         format!("http://{}", listener.local_addr().unwrap())
     };
     let (_folder, target) = target();
-    let error = fetch(&entry(None), &gone, target, &mut |_, _| {}).await.unwrap_err();
+    let error = fetch(&entry(None), &gone, target, &mut |_, _| {})
+        .await
+        .unwrap_err();
     assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
     assert!(error.is_out_of_reach());
 }
@@ -326,12 +363,17 @@ async fn nobody_there_is_said() {
 #[test]
 fn addresses_are_put_together() {
     let check = |endpoint: &str, expected: Option<&str>| {
-        let found = address(&entry(None), endpoint).ok().map(|url| url.to_string());
+        let found = address(&entry(None), endpoint)
+            .ok()
+            .map(|url| url.to_string());
         let expected = expected.map(|base| format!("{base}{FILE}"));
         assert_eq!(found, expected, "{endpoint}");
     };
     check("https://huggingface.co", Some("https://huggingface.co"));
-    check("http://127.0.0.1:1/mirror/", Some("http://127.0.0.1:1/mirror"));
+    check(
+        "http://127.0.0.1:1/mirror/",
+        Some("http://127.0.0.1:1/mirror"),
+    );
     check("huggingface.co", None);
     check("ftp://huggingface.co", None);
 }

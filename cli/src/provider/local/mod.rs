@@ -29,9 +29,7 @@ use super::overflow::Overflow;
 use super::profile::Profile;
 use super::text_calls::TextCalls;
 use super::window::{KnownWindow, Window};
-use super::{
-    Dialect, EventStream, Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage,
-};
+use super::{Dialect, EventStream, Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
 use crate::agent::Agent;
 use crate::models;
 use crate::request::Request;

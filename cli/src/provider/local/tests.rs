@@ -47,7 +47,8 @@ fn with_tool(mut body: Value) -> Request {
         "properties": {"file_path": {"type": "string"}},
         "required": ["file_path"],
     });
-    body["tools"] = json!([{"type": "function", "function": {"name": "read_file", "parameters": schema}}]);
+    body["tools"] =
+        json!([{"type": "function", "function": {"name": "read_file", "parameters": schema}}]);
     Request::new(body).with_tools([Tool {
         name: "read_file".to_owned(),
         plugin: "read_file".to_owned(),
@@ -94,7 +95,10 @@ async fn a_model_answers_and_remembers_what_it_read() {
         .unwrap();
     assert_eq!(first.text, "Sandpipers nest in June.");
     assert_eq!(first.finish, Some(Finish::Complete));
-    assert_eq!((first.usage.cached_tokens, first.usage.output_tokens), (0, 5));
+    assert_eq!(
+        (first.usage.cached_tokens, first.usage.output_tokens),
+        (0, 5)
+    );
     let mut longer = asks("When do they nest?");
     let more = [
         json!({"role": "assistant", "content": first.text}),
@@ -102,7 +106,10 @@ async fn a_model_answers_and_remembers_what_it_read() {
     ];
     longer["messages"].as_array_mut().unwrap().extend(more);
     let second = told(&rig.local, &Request::new(longer)).await.unwrap();
-    assert!(second.usage.cached_tokens >= first.usage.input_tokens, "{second:?}");
+    assert!(
+        second.usage.cached_tokens >= first.usage.input_tokens,
+        "{second:?}"
+    );
 }
 
 #[tokio::test]
@@ -117,7 +124,9 @@ async fn what_stands_between_marks_is_a_call() {
         ],
         ..Tiny::default()
     });
-    let reply = told(&rig.local, &with_tool(asks("Read a.txt"))).await.unwrap();
+    let reply = told(&rig.local, &with_tool(asks("Read a.txt")))
+        .await
+        .unwrap();
     assert_eq!((reply.text.as_str(), reply.started), ("I look.\n", 1));
     let arguments = json!({"file_path": "a.txt"}).as_object().unwrap().clone();
     assert_eq!(
@@ -130,7 +139,9 @@ async fn what_stands_between_marks_is_a_call() {
     // It is how this model calls, and not worth a word.
     assert!(reply.notices.is_empty(), "{reply:?}");
     // Without tools the same words are words.
-    let reply = told(&rig.local, &Request::new(asks("Read a.txt"))).await.unwrap();
+    let reply = told(&rig.local, &Request::new(asks("Read a.txt")))
+        .await
+        .unwrap();
     assert!(reply.text.contains("<tool_call>"), "{reply:?}");
     assert!(reply.calls.is_empty(), "{reply:?}");
 }
@@ -143,8 +154,13 @@ async fn a_model_without_a_place_for_tools_is_said_so_and_offered_none() {
     });
     assert_eq!(rig.local.takes_tools(), None);
     assert!(rig.local.dialect().offers_tools());
-    let reply = told(&rig.local, &with_tool(asks("Read a.txt"))).await.unwrap();
-    assert_eq!(reply.notices, ["tiny cannot be told of tools; it only talks"]);
+    let reply = told(&rig.local, &with_tool(asks("Read a.txt")))
+        .await
+        .unwrap();
+    assert_eq!(
+        reply.notices,
+        ["tiny cannot be told of tools; it only talks"]
+    );
     assert_eq!(rig.local.takes_tools(), Some(false));
     assert!(!rig.local.dialect().offers_tools());
 }
@@ -155,7 +171,10 @@ async fn a_reply_that_is_cut_runs_nothing() {
     let mut body = asks("When?");
     body["max_tokens"] = 2.into();
     let reply = told(&rig.local, &Request::new(body)).await.unwrap();
-    assert_eq!((reply.text.as_str(), reply.finish), ("Sandpipers nest", Some(Finish::Cut)));
+    assert_eq!(
+        (reply.text.as_str(), reply.finish),
+        ("Sandpipers nest", Some(Finish::Cut))
+    );
 }
 
 #[tokio::test]
@@ -199,13 +218,25 @@ async fn what_cannot_be_used_is_named_with_a_way_out() {
         assert!(error.hint().unwrap_or_default().contains(hint), "{error:?}");
     };
     let missing = folder.path().join("none.gguf");
-    check(&missing, asks("a"), "tiny cannot answer", "dunlin model list").await;
+    check(
+        &missing,
+        asks("a"),
+        "tiny cannot answer",
+        "dunlin model list",
+    )
+    .await;
     let page = folder.path().join("page.gguf");
     std::fs::write(&page, "<html>").unwrap();
     check(&page, asks("a"), "is no GGUF model", "copy the file anew").await;
     let rig = rig(&Tiny::default());
     let long = asks(&"x".repeat(9000));
-    check(&rig.local.0.path, long, "the model's window is 8192", "/clear").await;
+    check(
+        &rig.local.0.path,
+        long,
+        "the model's window is 8192",
+        "/clear",
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -20,7 +20,10 @@ pub fn leave_room(environment: &Environment) {
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = (processors / 2).clamp(1, MOST).to_string();
-    #[expect(unsafe_code, reason = "nobody else reads the environment while there is one thread")]
+    #[expect(
+        unsafe_code,
+        reason = "nobody else reads the environment while there is one thread"
+    )]
     // SAFETY: called at the start of the program, before the first thread.
     unsafe {
         std::env::set_var(OF_ENGINE, threads);
