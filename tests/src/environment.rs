@@ -77,8 +77,18 @@ impl Environment {
     /// Folders with a configuration whose only agent talks to `provider`, and a cache in which the built-in tools are
     /// compiled already: that takes seconds, and is what few tests are about.
     pub fn with_provider(program: impl Into<PathBuf>, provider: &Provider) -> Self {
-        let environment = Environment::new(program);
+        let environment = Environment::warm(program);
         environment.configure(&configuration(&provider.base_url()));
+        environment
+    }
+
+    /// Folders without a configuration on a machine on which Dunlin has run before: its tools are compiled.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Environment::new`].
+    pub fn warm(program: impl Into<PathBuf>) -> Self {
+        let environment = Environment::new(program);
         if let Some(warm) = warm_cache(&environment.program) {
             // Without it the program compiles them itself.
             let _ = copy_private(warm, &environment.cache());

@@ -11,7 +11,7 @@ use crate::stage::files_below;
 const MAX_CANCELLATION: Duration = Duration::from_secs(1);
 
 fn environment() -> Environment {
-    let environment = Environment::new(program!());
+    let environment = Environment::warm(program!());
     environment.project_file("a.txt", "text of a\n");
     environment.outside_file("b.txt", "text of b\n");
     environment
@@ -327,7 +327,8 @@ fn nonsense_is_answered_and_survived() {
 
 #[test]
 fn calls_run_side_by_side() {
-    let environment = environment();
+    // All of them need what is not compiled yet; that must not happen once for each.
+    let environment = environment().cold();
     let mut client = with_guests(&environment, &["loop_forever", "trap", "echo"]);
     let forever = client.begin_call("loop_forever", json!({}));
     let ids: Vec<u64> = (0..40)

@@ -30,7 +30,7 @@ fn search(words: &str) -> Response {
 
 /// Folders in which this is configured.
 fn configured(table: &str) -> Environment {
-    let environment = Environment::new(program!());
+    let environment = Environment::warm(program!());
     environment.configure(&format!("[web_search]\n{table}\n"));
     environment
 }
@@ -191,7 +191,7 @@ fn searxng_is_asked_for_json() {
 #[test]
 fn nobody_is_asked_who_was_not_chosen() {
     // Without a configuration the engine that needs no key is asked like any other address: not without the user.
-    let environment = Environment::new(program!());
+    let environment = Environment::warm(program!());
     let (status, said) = by_hand(&environment);
     assert_eq!(status, Some(3), "{said}");
     assert!(

@@ -39,6 +39,7 @@ fn host(sandbox: &Sandbox, sites: SiteHeaders) -> Host {
             roots: Roots::System,
         }),
         sites: Arc::new(sites),
+        ..WebOptions::system("dunlin-tests")
     };
     Host::new(options, vec![plugin("fetch_otherwise"), plugin("echo")]).expect("a host")
 }
