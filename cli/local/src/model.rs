@@ -16,7 +16,7 @@ use crate::tokens::{Characters, Tokens};
 
 /// How many tokens of a prompt are read at once. More is a little faster and a good deal longer until
 /// somebody is told, and can stop it.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 128;
 
 /// The most room that is left for a reply whose length nobody limits, and the least that must be left.
 const USUAL_REPLY: usize = 1024;
