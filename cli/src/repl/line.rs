@@ -357,7 +357,7 @@ mod tests {
         check("/", None);
         check("/x", None);
         check("he", None);
-        check("/p", Some("ermissions"));
+        check("/pe", Some("rmissions"));
         check("/hi", Some("story"));
     }
 

@@ -195,7 +195,8 @@ fn inside_the_project_nobody_is_asked() {
             "edit_file",
             "read_file",
             "run_terminal_command",
-            "web_fetch"
+            "web_fetch",
+            "web_search"
         ]
     );
 }

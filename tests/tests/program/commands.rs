@@ -212,7 +212,7 @@ fn doctor() {
     );
     assert!(
         output.stdout.contains(
-            "✓ tools         ask_user, edit_file, read_file, run_terminal_command, web_fetch\n"
+            "✓ tools         ask_user, edit_file, read_file, run_terminal_command, web_fetch, web_search\n"
         ),
         "{output}"
     );
