@@ -240,7 +240,7 @@ fn last_words(log: &str) -> String {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines()
         .rfind(|line| line.starts_with("ERROR:"))
-        .or_else(|| lines().last())
+        .or_else(|| lines().next_back())
         .unwrap_or("it said nothing");
     line.trim_start_matches("ERROR:")
         .trim()
