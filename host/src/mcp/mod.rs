@@ -6,7 +6,7 @@
 //! whatever else [`transport::Connect`] is implemented for.
 //!
 //! The user configured the servers, so what they offer needs no further permission unless the configuration says so. Still
-//! all that they say is foreign: see [`offered`].
+//! all that they say is foreign: see `offered`.
 
 pub(crate) mod bridge;
 pub(crate) mod offered;

@@ -228,6 +228,10 @@ impl Server {
             }
             "dies" => {
                 let _ = writeln!(io::stderr(), "out of memory");
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a server of a test that breaks off in the middle"
+                )]
                 std::process::exit(1);
             }
             "failing" => answer(
@@ -260,6 +264,10 @@ impl Server {
                 }))
             }
             "environment" => {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "not the program: it tells what it was given"
+                )]
                 let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
                 names.sort();
                 text(id, &names.join(" "))

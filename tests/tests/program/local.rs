@@ -12,8 +12,8 @@ use crate::stage::Chat;
 fn with_model(name: &str, tiny: &Tiny<'_>) -> Environment {
     let environment = Environment::new(program!());
     let path = model_file(&environment, name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    tiny.write(&path).unwrap();
+    fs::create_dir_all(path.parent().expect("a folder")).expect("room for a folder");
+    tiny.write(&path).expect("room for a model");
     environment
 }
 

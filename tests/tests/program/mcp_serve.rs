@@ -28,14 +28,16 @@ fn with_guests(environment: &Environment, guests: &[&str]) -> McpClient {
 /// The text of a result, which is an error or not.
 fn text(answer: &Value, is_error: bool) -> &str {
     assert_eq!(answer["result"]["isError"], is_error, "{answer}");
-    answer["result"]["content"][0]["text"].as_str().unwrap()
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text")
 }
 
 fn names(client: &mut McpClient) -> Vec<String> {
     let id = client.request("tools/list", json!({}));
     let answer = client.answer(id);
-    let tools = answer["result"]["tools"].as_array().unwrap();
-    let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+    let tools = answer["result"]["tools"].as_array().expect("tools");
+    let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
     tools.iter().map(name).collect()
 }
 
@@ -48,7 +50,7 @@ fn tools_are_offered_and_called() {
     assert_eq!(answer["result"]["capabilities"], json!({"tools": {}}));
     let id = client.request("tools/list", json!({}));
     let answer = client.answer(id);
-    let tools = answer["result"]["tools"].as_array().unwrap();
+    let tools = answer["result"]["tools"].as_array().expect("tools");
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     assert_eq!(tool("read_file")["annotations"]["readOnlyHint"], true);
     assert_eq!(tool("edit_file")["annotations"]["destructiveHint"], true);

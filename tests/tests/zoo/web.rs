@@ -1,6 +1,6 @@
 //! A guest that reaches for the web: undeclared, in `prepare`, with headers of its own, too often.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,8 +23,8 @@ struct Home;
 impl Network for Home {
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError> {
         Ok(match name {
-            "home.example" => vec!["127.0.0.1".parse().unwrap()],
-            "metadata.example" => vec!["169.254.169.254".parse().unwrap()],
+            "home.example" => vec![Ipv4Addr::LOCALHOST.into()],
+            "metadata.example" => vec![Ipv4Addr::new(169, 254, 169, 254).into()],
             _ => Vec::new(),
         })
     }

@@ -7,7 +7,7 @@
 //! milliseconds for the small ones.
 //!
 //! Models have one channel, their text, and call within it, as their templates tell them to. It is the same
-//! reader as for text from elsewhere that finds the calls ([`TextCalls`]); here they are nothing odd.
+//! reader as for text from elsewhere that finds the calls (`TextCalls`); here they are nothing odd.
 
 mod asked;
 pub mod threads;

@@ -1,6 +1,6 @@
 //! A page of HTML becomes Markdown.
 //!
-//! In two steps. The [`reducer`] reads the page as a stream of tags and text and writes a much smaller one: only what
+//! In two steps. The `reducer` reads the page as a stream of tags and text and writes a much smaller one: only what
 //! Markdown has words for, well nested, of bounded size, number and depth, links absolute. What is not content is
 //! marked meanwhile, and left out at the end if enough is left then. The small page goes through `htmd`. So neither the
 //! memory of the tool nor its stack depends on what somebody put into a page.
