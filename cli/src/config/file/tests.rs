@@ -1,0 +1,140 @@
+use super::*;
+
+/// The error of a file as the user sees it, hint included.
+fn error_of(text: &str) -> String {
+    match Loaded::parse(Path::new("config.toml"), text, Author::User) {
+        Ok(_) => "valid".to_owned(),
+        Err(FileError::Invalid {
+            hint: Some(hint),
+            path,
+            line,
+            problem,
+        }) => {
+            format!("{}:{line}: {problem} | {hint}", path.display())
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+const AGENT: &str = "[agents.a]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
+
+#[test]
+fn errors_name_the_line_and_the_way_out() {
+    let check = |text: &str, expected: &str| assert_eq!(error_of(text), expected, "{text}");
+    check("", "valid");
+    check(AGENT, "valid");
+    check(
+        "default_agent = \"a\"\n[limits]\nmax_tool_round = 3",
+        "config.toml:3: unknown key \"max_tool_round\" in [limits] | the nearest known key is \"max_tool_rounds\"",
+    );
+    check(
+        "[agents.a]\nzzz = 1",
+        "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
+         model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, endpoint",
+    );
+    check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
+    check(
+        "[mcp.servers.x]\ncommand = \"npx\"\narg = []",
+        "config.toml:3: unknown key \"arg\" in [mcp.servers.x] | the nearest known key is \"args\"",
+    );
+    check(
+        "[mcp.servers.x__y]\ncommand = \"npx\"",
+        "config.toml:1: [mcp.servers.x__y]: the name of a server has no __ in it and no _ at its ends: \
+         its tools are called NAME__TOOL",
+    );
+    check(
+        "[mcp.servers.x]\nurl = \"https://h/mcp\"\napi_key = \"k\"",
+        "config.toml:1: [mcp.servers.x]: api_key names no [keys.k]",
+    );
+    check("[keys.k]\nkeyring = \"x\"", "valid");
+    check(
+        "[keys.k]\nkeyring = \"x\"\nenv = \"X\"",
+        "config.toml:1: [keys.k] needs one of env, file and keyring",
+    );
+    check(
+        "[agents.a]\nkind = \"app\"",
+        "config.toml:2: agents.a.kind = \"app\" is not supported by this version",
+    );
+    check(
+        "[limits]\nmax_tool_rounds = 0",
+        "config.toml:2: max_tool_rounds must be at least 1",
+    );
+    check(
+        "[limits]\nmax_history_tokens = 0",
+        "config.toml:2: max_history_tokens must be at least 1",
+    );
+    check(
+        "[limits]\nmax_history_lines = 0",
+        "config.toml:2: max_history_lines must be at least 1",
+    );
+    check(
+        "[limits]\ncondense_at = 80.0",
+        "config.toml:2: condense_at must be from 0 to 1",
+    );
+    check(
+        "[keys.k]\n",
+        "config.toml:1: [keys.k] needs one of env, file and keyring",
+    );
+    check(
+        "on_denial = \"go\"",
+        "config.toml:1: unknown variant `go`, expected `stop` or `continue`",
+    );
+    check(
+        "[agents.a]\nmodel = \"m\"",
+        "config.toml:1: missing field `base_url`",
+    );
+}
+
+#[test]
+fn agents_are_checked() {
+    let check = |line: &str, expected: &str| {
+        let error = error_of(&format!("[keys.openai]\nenv = \"K\"\n{AGENT}{line}\n"));
+        assert_eq!(
+            error,
+            format!("config.toml:3: [agents.a]: {expected}"),
+            "{line}"
+        );
+    };
+    check("temperature = 2.5", "temperature must be from 0 to 2");
+    check("top_p = -1.0", "top_p must be from 0 to 1");
+    check("max_tokens = 0", "max_tokens must be at least 1");
+    check(
+        "api_key = \"openia\"",
+        "api_key names no [keys.openia]; the nearest is [keys.openai]",
+    );
+    check("api_key = \"zz\"", "api_key names no [keys.zz]");
+}
+
+#[test]
+fn the_base_url_is_checked() {
+    let check = |url: &str, expected: &str| {
+        let error = error_of(&format!("[agents.a]\nmodel = \"m\"\nbase_url = {url:?}"));
+        assert_eq!(
+            error,
+            format!("config.toml:1: [agents.a]: {expected}"),
+            "{url}"
+        );
+    };
+    check(
+        "ftp://host/v1",
+        "base_url must start with http:// or https://, not \"ftp\"",
+    );
+    check(
+        "http://me:pw@host/v1",
+        "base_url must hold no user name and no password; use api_key",
+    );
+    check(
+        "http://host/v1?key=1",
+        "base_url must end with its path, without ? and #",
+    );
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+
+    #[test]
+    fn no_text_makes_it_panic(text in "[\\[\\]a-z_.=\"'0-9{}, \n]{0,80}") {
+        let first = error_of(&text);
+        proptest::prop_assert!(!first.is_empty());
+    }
+}
