@@ -21,9 +21,9 @@ const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
 fn main() -> ExitCode {
     script::main(|| {
         let built = script::build(Path::new(".."), &GUESTS)?;
-        script::embed(&built, "embedded.rs", plugin_name)?;
+        script::embed_described(&built, "embedded.rs", plugin_name)?;
         let built = script::build(Path::new(".."), &BRIDGE)?;
-        script::embed(&built, "bridge.rs", plugin_name)
+        script::embed_described(&built, "bridge.rs", plugin_name)
     })
 }
 

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
-use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin, WebOptions};
+use dunlin_host::{
+    Description, Host, HostOptions, Limits, ParameterText, Permissions, Plugin, ToolTexts,
+    WebOptions,
+};
 use tokio::runtime::Runtime;
 
 use crate::config::{commands, paths, search};
@@ -204,8 +207,29 @@ pub fn built_in_plugins() -> Vec<Plugin> {
         bytes: embedded.bytes.into(),
         digest: embedded.digest.to_owned(),
         built_in: true,
+        description: embedded.description.as_ref().map(description),
     };
     dunlin_plugins::ALL.iter().map(plugin).collect()
+}
+
+fn description(embedded: &dunlin_plugins::Description) -> Description {
+    let tools = embedded.tools.iter().map(|tool| ToolTexts {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        parameters: match tool.notation {
+            "lines" => ParameterText::Lines(tool.parameters.to_owned()),
+            _ => ParameterText::JsonSchema(tool.parameters.to_owned()),
+        },
+    });
+    Description {
+        contract: embedded.contract.to_owned(),
+        imports: embedded
+            .imports
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect(),
+        tools: tools.collect(),
+    }
 }
 
 /// A folder of Dunlin's own cannot be made.

@@ -169,6 +169,7 @@ fn main() -> Result<()> {
             bytes: embedded.bytes.into(),
             digest: embedded.digest.into(),
             built_in: true,
+            description: None,
         }],
     )
     .expect("a host");

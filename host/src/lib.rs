@@ -52,7 +52,7 @@ pub(crate) use history::HistoryBook;
 pub use host::{Host, HostError, ServerPrompt};
 pub use limits::Limits;
 pub use permission::{Explained, PermissionError, Permissions, Stored};
-pub use plugin::{LoadError, Plugin, Tool};
+pub use plugin::{Description, LoadError, ParameterText, Plugin, Tool, ToolTexts};
 pub use process::CommandOptions;
 pub use resolve::ResolveError;
 pub use search::SearchOptions;

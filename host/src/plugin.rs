@@ -33,6 +33,41 @@ pub struct Plugin {
     pub digest: String,
     /// Whether it came with Dunlin: then grants follow it when it changes.
     pub built_in: bool,
+    /// What it says of itself, if that was found out when it was built: then it is loaded at its first call only.
+    ///
+    /// Believed as its `describe` would be, so it has to come from whoever vouches for the component.
+    pub description: Option<Description>,
+}
+
+/// What a plugin says of itself.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The version of the contract it was built for.
+    pub contract: String,
+    /// What the component imports, as it names it: `dunlin:tool/files@0.1.0`.
+    pub imports: Vec<String>,
+    /// Its tools.
+    pub tools: Vec<ToolTexts>,
+}
+
+/// The texts of one tool.
+#[derive(Debug, Clone)]
+pub struct ToolTexts {
+    /// What the model calls it.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// What it takes.
+    pub parameters: ParameterText,
+}
+
+/// The parameters of a tool, in one of the two notations of the contract.
+#[derive(Debug, Clone)]
+pub enum ParameterText {
+    /// `@param` lines.
+    Lines(String),
+    /// A JSON Schema of an object.
+    JsonSchema(String),
 }
 
 /// One tool, as the model is told.
@@ -176,15 +211,11 @@ impl Loaded {
             .map(|(name, _)| name.to_owned())
             .collect();
         check_contract(name, &exports)?;
-        let mut imports: Vec<String> = ty
+        let imports = ty
             .imports(engine)
             .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)))
-            .map(|(name, _)| short_import(name))
-            // `types` holds words, not abilities.
-            .filter(|name| name != "types")
-            .collect();
-        imports.sort();
-        imports.dedup();
+            .map(|(name, _)| name);
+        let imports = abilities(imports);
         let problem = |e: wasmtime::Error| LoadError::Imports {
             plugin: name.to_owned(),
             problem: one_line(&e),
@@ -210,6 +241,27 @@ impl Loaded {
 }
 
 impl Described {
+    /// Checks what was known of a plugin beforehand.
+    pub(crate) fn check_known(plugin: &str, known: &Description) -> Result<Described, LoadError> {
+        let tools = known.tools.iter().cloned().map(|tool| wire::ToolInfo {
+            name: tool.name,
+            description: tool.description,
+            parameters: match tool.parameters {
+                ParameterText::Lines(text) => wire::Parameters::Lines(text),
+                ParameterText::JsonSchema(text) => wire::Parameters::JsonSchema(text),
+            },
+            annotations: Vec::new(),
+        });
+        let info = wire::PluginInfo {
+            contract: known.contract.clone(),
+            life: wire::Life::Call,
+            tools: tools.collect(),
+            annotations: Vec::new(),
+        };
+        let imports = abilities(known.imports.iter().map(String::as_str));
+        Described::check(plugin, &imports, info)
+    }
+
     /// Checks what `describe` answered.
     pub(crate) fn check(
         plugin: &str,
@@ -390,6 +442,18 @@ fn is_tool_name(name: &str) -> bool {
 }
 
 /// `dunlin:tool/files@0.1.0` → `files`; others keep their whole name.
+/// Imports as they are shown, sorted, each once.
+fn abilities<'a>(imports: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut imports: Vec<String> = imports
+        .map(short_import)
+        // `types` holds words, not abilities.
+        .filter(|name| name != "types")
+        .collect();
+    imports.sort();
+    imports.dedup();
+    imports
+}
+
 fn short_import(name: &str) -> String {
     let own = name
         .strip_prefix("dunlin:tool/")

@@ -9,6 +9,32 @@ pub struct Embedded {
     pub bytes: &'static [u8],
     /// SHA-256 of the component, lower-case hexadecimal, computed when it was built.
     pub digest: &'static str,
+    /// What its tools say of themselves, so that they are known before anything of it was loaded.
+    pub description: Option<Description>,
+}
+
+/// What the tools of a component say of themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Description {
+    /// The version of the contract it was built for.
+    pub contract: &'static str,
+    /// What the component imports, as it names it.
+    pub imports: &'static [&'static str],
+    /// Its tools.
+    pub tools: &'static [ToolTexts],
+}
+
+/// The texts of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolTexts {
+    /// What the model calls it.
+    pub name: &'static str,
+    /// What it does, for the model.
+    pub description: &'static str,
+    /// How the parameters are written: `lines` or `json-schema`.
+    pub notation: &'static str,
+    /// What it takes.
+    pub parameters: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

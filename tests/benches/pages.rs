@@ -34,6 +34,7 @@ fn main() {
             bytes: embedded.bytes.into(),
             digest: embedded.digest.into(),
             built_in: true,
+            description: None,
         }],
     )
     .expect("a host");

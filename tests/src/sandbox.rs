@@ -168,6 +168,7 @@ pub fn plugin(name: &str) -> Plugin {
         bytes: guest.bytes.into(),
         digest: guest.digest.to_owned(),
         built_in: false,
+        description: None,
     }
 }
 
@@ -178,6 +179,7 @@ pub fn plugin_of(name: &str, bytes: Vec<u8>) -> Plugin {
         digest: dunlin_host::sha256_hex(&bytes),
         bytes: bytes.into(),
         built_in: false,
+        description: None,
     }
 }
 

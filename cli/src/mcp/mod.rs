@@ -40,6 +40,7 @@ pub fn bridge() -> Option<Plugin> {
         bytes: embedded.bytes.into(),
         digest: embedded.digest.to_owned(),
         built_in: true,
+        description: None,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::engine::clock::Clock;
 use crate::plugin::{Described, DescribedTool, LoadError, Registered, Tool};
 
 impl Host {
-    /// All tools, sorted by name: from the cache, or described by their plugins, side by side.
+    /// All tools, sorted by name: known beforehand, from the cache, or described by their plugins, side by side.
     ///
     /// A plugin that cannot be used is left out and stands in the second list. Of two tools with one
     /// name the one of the plugin that was given first counts.
@@ -97,6 +97,9 @@ impl Host {
     async fn describe(&self, plugin: &Arc<Registered>) -> Result<Arc<Described>, LoadError> {
         let describe = async || {
             let name = &plugin.id.name;
+            if let Some(known) = &plugin.plugin.description {
+                return Described::check_known(name, known).map(Arc::new);
+            }
             let cached = self.0.cache.tools(&plugin.id.digest, |bytes| {
                 Described::from_bytes(name, bytes)
             });

@@ -53,6 +53,14 @@ pub enum BuildError {
         /// What the compiler said.
         output: String,
     },
+    /// What the tools say of themselves cannot be read.
+    #[error("{package}: what its tools say of themselves cannot be read: {problem}")]
+    Describe {
+        /// The package.
+        package: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The package compiles, and no module comes out of it.
     #[error("{package} gives no WebAssembly module {}: has its library crate-type = [\"cdylib\"]?", path.display())]
     NoModule {

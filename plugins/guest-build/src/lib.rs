@@ -13,6 +13,7 @@
 //! A build script calls [`script::main`] and [`script::build`]; anything else calls [`build`].
 
 mod cargo;
+mod described;
 mod error;
 mod inputs;
 pub mod script;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use wit_component::ComponentEncoder;
 
+pub use described::{Description, ToolTexts};
 pub use error::BuildError;
 pub use way::Way;
 
@@ -66,6 +68,8 @@ pub struct Component {
     pub path: PathBuf,
     /// SHA-256 of the file, lower-case hexadecimal.
     pub digest: String,
+    /// What its tools say of themselves; nothing for a guest that writes its exports by hand.
+    pub description: Option<Description>,
 }
 
 /// Builds the guests. Blocks until the nested cargo has ended.
@@ -99,12 +103,17 @@ fn encode(package: &str, module: &Path, out: &Path) -> Result<Component, BuildEr
             package: package.to_owned(),
             source: source.into(),
         })?;
+    let description = described::read(&module, &bytes).map_err(|problem| BuildError::Describe {
+        package: package.to_owned(),
+        problem,
+    })?;
     let path = out.join(format!("{package}.wasm"));
     write_if_different(&path, &bytes)?;
     Ok(Component {
         package: package.to_owned(),
         path,
         digest: hex(&Sha256::digest(&bytes)),
+        description,
     })
 }
 

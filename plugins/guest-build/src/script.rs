@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::{BuildError, Built, Request, Way};
+use crate::{BuildError, Built, Component, Description, Request, ToolTexts, Way};
 
 /// The variable that forces a [`Way`]: `installed` or `build-std`.
 pub const WAY_VARIABLE: &str = "DUNLIN_WASM";
@@ -71,11 +71,63 @@ pub fn build(workspace: &Path, packages: &[&str]) -> Result<Built, BuildError> {
 /// Writes a Rust file into `OUT_DIR` that embeds the components, for `include!`.
 ///
 /// It holds `ALL: &[Embedded]`, sorted by name, and `WAY: &str`. `Embedded { name, bytes, digest }`
-/// is the including module's own struct; `name_of` makes a name of a package.
+/// is the including module's own struct; `name_of` makes a name of a package. What the tools say of themselves is
+/// left out.
 pub fn embed(
     built: &Built,
     file: &str,
     name_of: impl Fn(&str) -> String,
+) -> Result<(), BuildError> {
+    write(built, file, name_of, |_| String::new())
+}
+
+/// Like [`embed`], with a field `description: Option<Description>` more, so that the tools are known before a component
+/// was loaded. `Description { contract, imports, tools }` and `ToolTexts { name, description, notation, parameters }` are
+/// the including module's own, of `&'static str`s.
+pub fn embed_described(
+    built: &Built,
+    file: &str,
+    name_of: impl Fn(&str) -> String,
+) -> Result<(), BuildError> {
+    write(built, file, name_of, |component| {
+        format!(", description: {}", literal(component.description.as_ref()))
+    })
+}
+
+/// A description as a Rust expression.
+fn literal(description: Option<&Description>) -> String {
+    let Some(Description {
+        contract,
+        imports,
+        tools,
+    }) = description
+    else {
+        return "None".to_owned();
+    };
+    let mut list = String::new();
+    for tool in tools {
+        let ToolTexts {
+            name,
+            description,
+            notation,
+            parameters,
+        } = tool;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            list,
+            "ToolTexts {{ name: {name:?}, description: {description:?}, notation: {notation:?}, parameters: {parameters:?} }}, "
+        );
+    }
+    format!(
+        "Some(Description {{ contract: {contract:?}, imports: &{imports:?}, tools: &[{list}] }})"
+    )
+}
+
+fn write(
+    built: &Built,
+    file: &str,
+    name_of: impl Fn(&str) -> String,
+    more: impl Fn(&Component) -> String,
 ) -> Result<(), BuildError> {
     let mut entries: Vec<_> = built
         .components
@@ -90,8 +142,10 @@ pub fn embed(
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "    Embedded {{ name: {name:?}, bytes: include_bytes!({:?}), digest: {:?} }},",
-            component.path, component.digest
+            "    Embedded {{ name: {name:?}, bytes: include_bytes!({:?}), digest: {:?}{} }},",
+            component.path,
+            component.digest,
+            more(component)
         );
     }
     let _ = write!(

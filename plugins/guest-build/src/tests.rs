@@ -1,7 +1,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::{Way, cargo, inputs, script, way};
+use crate::{Way, cargo, described, inputs, script, way};
 
 #[test]
 fn nothing_of_the_outer_build_reaches_the_nested_one() {
@@ -105,4 +105,54 @@ fn ways_have_names() {
 fn guests_are_built_beside_the_profiles() {
     let out = Path::new("/p/target/release/build/dunlin-plugins-0123/out");
     assert_eq!(script::target_folder(out), Path::new("/p/target"));
+}
+
+/// A module with this custom section and nothing else.
+fn module(section: &[u8]) -> Vec<u8> {
+    const NAME: &[u8] = b"dunlin:tools";
+    let mut content = vec![u8::try_from(NAME.len()).unwrap()];
+    content.extend(NAME);
+    content.extend(section);
+    let mut module = b"\0asm\x01\0\0\0\0".to_vec();
+    module.push(u8::try_from(content.len()).unwrap());
+    module.extend(content);
+    module
+}
+
+#[test]
+fn what_tools_say_of_themselves_is_read_from_the_module() {
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+    let text = |text: &str| {
+        let mut bytes = u32::try_from(text.len()).unwrap().to_le_bytes().to_vec();
+        bytes.extend(text.as_bytes());
+        bytes
+    };
+    let texts: Vec<u8> = ["0.1.0", "one", "does", "lines", ""]
+        .into_iter()
+        .flat_map(text)
+        .collect();
+    let description = described::read(&module(&texts), COMPONENT)
+        .unwrap()
+        .unwrap();
+    assert_eq!(description.contract, "0.1.0");
+    assert_eq!(description.tools.len(), 1);
+    assert_eq!(description.tools[0].name, "one");
+    assert_eq!(description.tools[0].parameters, "");
+
+    assert_eq!(
+        described::read(b"\0asm\x01\0\0\0", COMPONENT).unwrap(),
+        None
+    );
+    for broken in [
+        &b""[..],
+        b"\x01\0\0",
+        b"\xff\xff\xff\xff",
+        b"\x01\0\0\0\xff",
+        &texts[..texts.len() - 4],
+    ] {
+        assert!(
+            described::read(&module(broken), COMPONENT).is_err(),
+            "{broken:?}"
+        );
+    }
 }

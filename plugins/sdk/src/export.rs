@@ -43,6 +43,15 @@ macro_rules! export {
                 }
             }
 
+            #[cfg(target_arch = "wasm32")]
+            const _: () = {
+                const SIZE: usize = $crate::__private::size(&[$($crate::__private::texts::<$tool>()),+]);
+                // A custom section: it is never loaded into memory.
+                #[used]
+                #[unsafe(link_section = "dunlin:tools")]
+                static SECTION: [u8; SIZE] = $crate::__private::write(&[$($crate::__private::texts::<$tool>()),+]);
+            };
+
             $crate::export_plugin!(Tools);
         };
     };

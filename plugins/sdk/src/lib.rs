@@ -27,6 +27,7 @@ pub mod log;
 mod plugin;
 pub mod process;
 pub mod search;
+mod section;
 mod tool;
 pub mod web;
 
@@ -44,6 +45,7 @@ pub mod __private {
         pub use crate::bindings::*;
     }
     pub use crate::export::Bridge;
+    pub use crate::section::{size, texts, write};
     pub use crate::tool::{info, prepare, run, unknown};
 }
 

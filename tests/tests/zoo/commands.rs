@@ -67,6 +67,7 @@ impl Yard {
             bytes: embedded.bytes.into(),
             digest: embedded.digest.to_owned(),
             built_in: true,
+            description: None,
         });
         let guests = ["command_otherwise", "command_many", "echo"].map(plugin);
         let host = Host::new(options, built_in.chain(guests).collect()).expect("a host");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use dunlin::workshop::built_in_plugins;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Limits, Plugin, Tool};
 use dunlin_tests::sandbox::{
@@ -101,6 +102,23 @@ async fn a_failed_plugin_costs_its_time_once() {
     assert!(spent < limits.describe_time, "a call took {spent:?}");
 }
 
+/// What was written beside the code when a tool was built is what it says when it is asked.
+#[tokio::test]
+async fn built_in_tools_are_known_as_they_describe_themselves() {
+    let sandbox = Sandbox::new();
+    let known = built_in_plugins();
+    assert!(known.iter().all(|plugin| plugin.description.is_some()));
+    let asked = known.iter().cloned().map(|plugin| Plugin {
+        description: None,
+        ..plugin
+    });
+    let (asked, errors) = sandbox.host_of(asked.collect(), PATIENT).tools().await;
+    assert!(errors.is_empty(), "{errors:?}");
+    let (known, errors) = sandbox.host_of(known, PATIENT).tools().await;
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(known, asked);
+}
+
 /// The built-in tool stays what it is, and the user is told who wanted its name.
 #[tokio::test]
 async fn a_name_cannot_be_taken_over() {
@@ -114,6 +132,7 @@ async fn a_name_cannot_be_taken_over() {
         bytes: built_in.bytes.into(),
         digest: built_in.digest.to_owned(),
         built_in: true,
+        description: None,
     };
     let host = sandbox.host_of(vec![built_in, plugin("shadow"), plugin("echo")], PATIENT);
     let (tools, errors) = host.tools().await;

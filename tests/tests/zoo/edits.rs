@@ -34,6 +34,7 @@ impl Desk {
             bytes: embedded.bytes.into(),
             digest: embedded.digest.to_owned(),
             built_in: true,
+            description: None,
         });
         let guests = ["edit_undeclared", "edit_otherwise", "echo"].map(plugin);
         let host = sandbox.host_of(built_in.chain(guests).collect(), LIMITS);

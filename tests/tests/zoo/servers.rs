@@ -54,6 +54,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
             bytes: bridge.bytes.into(),
             digest: bridge.digest.to_owned(),
             built_in: true,
+            description: None,
         }),
         version: "1".to_owned(),
         servers: servers.collect(),

@@ -244,6 +244,7 @@ async fn a_tool_that_is_always_allowed_asks_about_this_machine() {
         bytes: built_in("web_fetch").bytes.into(),
         digest: built_in("web_fetch").digest.to_owned(),
         built_in: true,
+        description: None,
     };
     let host = Host::new(sandbox.options(PATIENT), vec![web_fetch]).unwrap();
     let always = dunlin_host::permission::ToolMode::Always;

@@ -1,0 +1,105 @@
+//! Reads what the tools of a guest say of themselves out of its module, where `dunlin_sdk::export!` wrote it.
+
+use wasmparser::{Parser, Payload};
+
+/// The custom section of a module; `plugins/sdk/src/section.rs` says what is in it.
+const SECTION: &str = "dunlin:tools";
+
+/// What the tools of a guest say of themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// The version of the contract it was built for.
+    pub contract: String,
+    /// What the component imports, as it names it, sorted.
+    pub imports: Vec<String>,
+    /// Its tools.
+    pub tools: Vec<ToolTexts>,
+}
+
+/// The texts of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolTexts {
+    /// What the model calls it.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// How the parameters are written: `lines` or `json-schema`.
+    pub notation: String,
+    /// What it takes.
+    pub parameters: String,
+}
+
+/// Reads the section of a module and the imports of the component that was made of it. `None` where there is no section.
+pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description>, String> {
+    let Some(section) = section(module)? else {
+        return Ok(None);
+    };
+    let mut texts = texts(section)?.into_iter();
+    let contract = texts.next().ok_or("the section is empty")?;
+    let rest: Vec<String> = texts.collect();
+    let (tools, torn) = rest.as_chunks::<4>();
+    if !torn.is_empty() {
+        return Err("the texts of a tool are not whole".to_owned());
+    }
+    let tools = tools.iter().cloned();
+    let tools = tools.map(|[name, description, notation, parameters]| ToolTexts {
+        name,
+        description,
+        notation,
+        parameters,
+    });
+    Ok(Some(Description {
+        contract,
+        imports: imports(component)?,
+        tools: tools.collect(),
+    }))
+}
+
+fn section(module: &[u8]) -> Result<Option<&[u8]>, String> {
+    for payload in Parser::new(0).parse_all(module) {
+        if let Payload::CustomSection(section) = payload.map_err(|e| e.to_string())?
+            && section.name() == SECTION
+        {
+            return Ok(Some(section.data()));
+        }
+    }
+    Ok(None)
+}
+
+/// The texts of a section, each behind its length.
+fn texts(mut section: &[u8]) -> Result<Vec<String>, String> {
+    let mut texts = Vec::new();
+    while let Some((length, rest)) = section.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let (text, rest) = rest
+            .split_at_checked(length)
+            .ok_or("a text is longer than the section")?;
+        texts.push(String::from_utf8(text.to_owned()).map_err(|e| e.to_string())?);
+        section = rest;
+    }
+    if section.is_empty() {
+        Ok(texts)
+    } else {
+        Err("the section ends within a length".to_owned())
+    }
+}
+
+/// The imports of the component itself, not those of what it is made of.
+fn imports(component: &[u8]) -> Result<Vec<String>, String> {
+    let mut imports = Vec::new();
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(component) {
+        match payload.map_err(|e| e.to_string())? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    imports.push(import.map_err(|e| e.to_string())?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    imports.sort();
+    Ok(imports)
+}

@@ -1,0 +1,76 @@
+//! What the tools of a plugin say of themselves, as bytes that stand in its module beside the code.
+//!
+//! A build that embeds a plugin reads them there, so that a list of tools can be shown before anything was compiled
+//! or run. `describe` says the same, and is what counts for a plugin that comes from elsewhere.
+
+use std::borrow::Cow;
+
+use crate::plugin::{CONTRACT, Parameters};
+use crate::tool::Tool;
+
+/// The texts of one tool, in the order in which they are written: name, description, notation of the parameters, parameters.
+pub type Texts = [&'static str; 4];
+
+/// The texts of `T`.
+pub const fn texts<T: Tool>() -> Texts {
+    let parameters: &'static Parameters = const { &T::PARAMETERS };
+    let (notation, text) = match parameters {
+        Parameters::Lines(Cow::Borrowed(text)) => ("lines", *text),
+        Parameters::JsonSchema(Cow::Borrowed(text)) => ("json-schema", *text),
+        Parameters::Lines(Cow::Owned(_)) | Parameters::JsonSchema(Cow::Owned(_)) => {
+            panic!("the parameters of a tool are a constant text")
+        }
+    };
+    [T::NAME, T::DESCRIPTION, notation, text]
+}
+
+/// Bytes that [`write`] makes of these tools.
+pub const fn size(tools: &[Texts]) -> usize {
+    let mut size = LENGTH + CONTRACT.len();
+    let mut tool = 0;
+    while tool < tools.len() {
+        let mut text = 0;
+        while text < tools[tool].len() {
+            size += LENGTH + tools[tool][text].len();
+            text += 1;
+        }
+        tool += 1;
+    }
+    size
+}
+
+/// The contract, then the texts of each tool: each its length in four bytes, the lowest first, and its UTF-8.
+pub const fn write<const SIZE: usize>(tools: &[Texts]) -> [u8; SIZE] {
+    let mut bytes = [0; SIZE];
+    let mut at = put(&mut bytes, 0, CONTRACT);
+    let mut tool = 0;
+    while tool < tools.len() {
+        let mut text = 0;
+        while text < tools[tool].len() {
+            at = put(&mut bytes, at, tools[tool][text]);
+            text += 1;
+        }
+        tool += 1;
+    }
+    bytes
+}
+
+/// Bytes of a length.
+const LENGTH: usize = 4;
+
+const fn put(bytes: &mut [u8], at: usize, text: &str) -> usize {
+    let length = (text.len() as u32).to_le_bytes();
+    let mut i = 0;
+    while i < LENGTH {
+        bytes[at + i] = length[i];
+        i += 1;
+    }
+    let text = text.as_bytes();
+    let at = at + LENGTH;
+    let mut i = 0;
+    while i < text.len() {
+        bytes[at + i] = text[i];
+        i += 1;
+    }
+    at + text.len()
+}
