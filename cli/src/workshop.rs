@@ -179,6 +179,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         log_file: folders.plugin_log_file(),
         cache_dir: folders.cache.clone(),
         undo_dir: folders.undo(),
+        stores_dir: folders.stores(),
         protected: [
             folders.config.clone(),
             folders.data.clone(),

@@ -157,6 +157,7 @@ fn main() -> Result<()> {
             log_file: root.join("data/plugins.jsonl"),
             cache_dir: root.join("cache"),
             undo_dir: root.join("undo"),
+            stores_dir: root.join("stores"),
             protected: Vec::new(),
             session: "bench".into(),
             limits: Limits::standard(),

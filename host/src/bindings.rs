@@ -9,6 +9,7 @@ wasmtime::component::bindgen!({
         "dunlin:tool/log": trappable,
         "dunlin:tool/chat.progress": trappable,
         "dunlin:tool/search.address": trappable,
+        "dunlin:tool/background": trappable,
         default: async | trappable,
     },
     exports: { default: async },
@@ -19,6 +20,7 @@ wasmtime::component::bindgen!({
         "dunlin:tool/files.file": crate::capability::files::OpenFile,
         "dunlin:tool/process.command": crate::capability::process::StartedCommand,
         "dunlin:tool/web.response": crate::capability::web::OpenResponse,
+        "dunlin:tool/tree.folder": crate::capability::tree::OpenFolder,
         "dunlin:tool/mcp.line": crate::capability::mcp::TakenLine,
     },
 });

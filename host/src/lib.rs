@@ -76,6 +76,8 @@ pub struct HostOptions {
     pub cache_dir: PathBuf,
     /// Where the content of edited files is kept, to take edits back; need not exist.
     pub undo_dir: PathBuf,
+    /// Where plugins keep what is theirs, a folder for each; need not exist.
+    pub stores_dir: PathBuf,
     /// Folders and files that are never granted to a tool: Dunlin's own. The files and the folders
     /// above are added by themselves.
     pub protected: Vec<PathBuf>,

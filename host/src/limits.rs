@@ -65,7 +65,23 @@ pub(crate) const MAX_HANDLES: usize = 256;
 /// Bytes that one host call may copy out of a guest, and one result. Against arguments that are made
 /// to fill the host's memory. Above the result limit, so that a result that is too large gets its
 /// own clear error.
-pub(crate) const MAX_COPY_BYTES: usize = 8 * MIB;
+pub(crate) const MAX_COPY_BYTES: usize = MAX_BLOB_BYTES + MIB;
+
+/// Bytes that a plugin may keep under one name; what the contract says of `store`.
+pub(crate) const MAX_BLOB_BYTES: usize = 8 * MIB;
+
+/// Bytes that a plugin may keep in one project: an index of a large tree takes a few hundred megabytes. What the contract
+/// says of `store`.
+pub(crate) const MAX_STORE_BYTES: u64 = 512 * MIB as u64;
+
+/// Names under which a plugin may keep something in one project; what the contract says of `store`.
+pub(crate) const MAX_STORE_ENTRIES: usize = 4_096;
+
+/// Files of a project that one listing gives to a guest; what the contract says of `tree`.
+pub(crate) const MAX_TREE_FILES: usize = 200_000;
+
+/// Times that a call may ask to be run once more behind itself: against work without an end.
+pub(crate) const MAX_GOING_ON: usize = 1_000;
 
 /// Bytes that one read gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_READ_BYTES: usize = MIB;

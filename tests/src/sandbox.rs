@@ -135,6 +135,7 @@ impl Sandbox {
             log_file: root.join("data/plugins.jsonl"),
             cache_dir: root.join("cache"),
             undo_dir: root.join("data/undo"),
+            stores_dir: root.join("data/stores"),
             protected: vec![root.join("config"), root.join("data")],
             session: "a session".to_owned(),
             limits,

@@ -93,6 +93,11 @@ impl Folders {
         self.data.join("undo")
     }
 
+    /// What plugins keep for themselves.
+    pub fn stores(&self) -> PathBuf {
+        self.data.join("stores")
+    }
+
     /// Models that run in this process.
     pub fn models(&self) -> PathBuf {
         self.data.join("models")

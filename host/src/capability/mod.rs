@@ -4,6 +4,7 @@
 //! something outside the sandbox resolves its target, calls [`CallState::authorise`], and only then
 //! acts, on exactly what was authorised: there is no other way to a file, an address or a program.
 
+pub(crate) mod background;
 pub(crate) mod chat;
 pub(crate) mod edit;
 pub(crate) mod files;
@@ -13,6 +14,8 @@ pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod process;
 pub(crate) mod search;
+pub(crate) mod store;
+pub(crate) mod tree;
 pub(crate) mod web;
 
 use std::collections::HashMap;
@@ -83,6 +86,8 @@ pub(crate) struct Shared {
     pub(crate) session: RwLock<Arc<str>>,
     pub(crate) history: HistoryBook,
     pub(crate) undo: Journal,
+    /// Where plugins keep what is theirs.
+    pub(crate) stores: std::path::PathBuf,
     /// Which turn it is, counted from the time at which the host was made: a session may be gone on with, and
     /// its turns are not those of the last time.
     pub(crate) turn: AtomicU64,
@@ -150,6 +155,8 @@ pub(crate) struct CallState {
     pub(crate) note: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// With what it wants to be run once more, while nobody waits.
+    pub(crate) go_on: Option<String>,
     /// The line to its server, in a bridge.
     pub(crate) line_to_server: Option<mcp::ServerLine>,
     /// Whether the end stands in the audit log.
@@ -228,6 +235,7 @@ impl CallState {
             line: None,
             note: None,
             refused: None,
+            go_on: None,
             line_to_server: None,
             closed: false,
         }
@@ -345,6 +353,14 @@ impl CallState {
     /// Counts bytes that went through a use.
     pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
         if let Some(entry) = self.uses.get_mut(of.0) {
+            entry.bytes += bytes as u64;
+        }
+    }
+
+    /// Counts something that was done under a use once more.
+    pub(crate) fn count_again(&mut self, of: UseId, bytes: usize) {
+        if let Some(entry) = self.uses.get_mut(of.0) {
+            entry.times += 1;
             entry.bytes += bytes as u64;
         }
     }
@@ -513,6 +529,9 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::process::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::web::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::search::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::tree::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::store::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::background::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::mcp::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;

@@ -1,5 +1,6 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
+mod behind;
 mod bridging;
 mod cage;
 mod describe;
@@ -69,6 +70,7 @@ struct Inner {
     /// Shared with the bridges, which outlive no engine.
     machine: Arc<OnceLock<Result<Machine, String>>>,
     servers: Servers,
+    behind: behind::Behind,
     slots: Semaphore,
 }
 
@@ -84,6 +86,7 @@ impl Host {
                 session: RwLock::new(options.session.into()),
                 history: HistoryBook::default(),
                 undo: Journal::new(&options.undo_dir),
+                stores: options.stores_dir,
                 turn: AtomicU64::new(first_turn()),
                 commands: options.commands,
                 egress: options.web.egress,
@@ -100,6 +103,7 @@ impl Host {
                 .collect(),
             machine: Arc::default(),
             servers: Servers::new(options.mcp),
+            behind: behind::Behind::default(),
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
         })))
     }
@@ -231,6 +235,12 @@ impl Host {
         let clock = Clock::start(self.0.limits.run_time);
         let result = self.run_on(call, plan, ask, progress, &clock).await;
         self.permissions().forget_call(&call.id);
+        let result = result.map(|(success, more)| {
+            if let Some(arguments) = more {
+                self.go_on(call, plan, &arguments);
+            }
+            success
+        });
         Outcome {
             result,
             duration: clock.spent(),
@@ -257,6 +267,7 @@ impl Host {
         Ok(())
     }
 
+    /// The result, and the arguments with which the tool wants to be run once more.
     async fn run_on(
         &self,
         call: &Call,
@@ -264,7 +275,7 @@ impl Host {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
         clock: &Clock,
-    ) -> Result<Success, Failure> {
+    ) -> Result<(Success, Option<String>), Failure> {
         let (plugin, described, index) = self.find(&call.tool).await?;
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
@@ -313,7 +324,8 @@ impl Host {
                 .close(error.as_deref())
                 .map_err(|e| Failure::Host(chain(&e)))?;
         }
-        result
+        let more = state.and_then(|mut state| state.go_on.take());
+        result.map(|success| (success, more))
     }
 }
 

@@ -92,6 +92,7 @@ impl Permissions {
             &options.log_file,
             &options.cache_dir,
             &options.undo_dir,
+            &options.stores_dir,
         ]) {
             protected.push(resolve::real_path(path)?);
         }

@@ -18,6 +18,7 @@
 //! Below the comfort lies [`Plugin`]: three functions with free hands, exported by
 //! [`export_plugin!`].
 
+pub mod background;
 mod bindings;
 pub mod chat;
 mod error;
@@ -28,7 +29,9 @@ mod plugin;
 pub mod process;
 pub mod search;
 mod section;
+pub mod store;
 mod tool;
+pub mod tree;
 pub mod web;
 
 pub use error::{Error, Failure, FailureKind};

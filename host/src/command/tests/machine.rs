@@ -92,6 +92,7 @@ impl Machine {
             log_file: root.join("data/plugins.jsonl"),
             cache_dir: root.join("cache"),
             undo_dir: root.join("undo"),
+            stores_dir: root.join("stores"),
             protected: vec![root.join("data"), root.join("project/.dunlin")],
             session: "s".into(),
             limits: Limits::standard(),

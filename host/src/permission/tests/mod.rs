@@ -47,6 +47,7 @@ impl Fixture {
             log_file: self.root.join("data/plugins.jsonl"),
             cache_dir: self.root.join("cache"),
             undo_dir: self.root.join("undo"),
+            stores_dir: self.root.join("stores"),
             protected: vec![self.root.join("config")],
             session: "s".into(),
             limits: Limits::standard(),

@@ -1,0 +1,159 @@
+//! `store`: what a plugin keeps for itself.
+//!
+//! A folder for each plugin and project, below one that no tool and no command may touch. It needs no permission: what
+//! is there came from the plugin and goes to the plugin.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::{CallState, Refusal, chain};
+use crate::bindings::dunlin::tool::store::{self, Entry};
+use crate::bindings::dunlin::tool::types::Error;
+use crate::limits::{MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
+use crate::permission::PluginId;
+
+/// Characters of a name.
+const MAX_NAME_CHARS: usize = 64;
+
+/// Only the user: what tools remember of a project is as private as the project.
+const FOLDER_MODE: u32 = 0o700;
+
+/// Begins what is being written. No name does.
+const TEMPORARY: &str = ".tmp-";
+
+/// Characters of the project's digest in the name of its folder.
+const PROJECT_DIGITS: usize = 16;
+
+type Answer<T> = Result<T, Refusal>;
+
+impl store::Host for CallState {
+    async fn get(&mut self, name: String) -> Answer<Option<Vec<u8>>> {
+        let path = self.kept_as(&name)?;
+        match fs::read(path) {
+            // Whoever else wrote there: a guest gets no more than it could have put.
+            Ok(bytes) if bytes.len() > MAX_BLOB_BYTES => Ok(None),
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(failed("read", &e)),
+        }
+    }
+
+    async fn put(&mut self, name: String, bytes: Vec<u8>) -> Answer<()> {
+        let path = self.kept_as(&name)?;
+        if bytes.len() > MAX_BLOB_BYTES {
+            let problem = format!(
+                "{} bytes for {name}; at most {MAX_BLOB_BYTES} are kept under one name",
+                bytes.len()
+            );
+            return Err(Error::TooLarge(problem).into());
+        }
+        let folder = self.own_folder();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(FOLDER_MODE)
+            .create(&folder)
+            .map_err(|e| failed("make", &e))?;
+        let others = entries(&folder).map_err(|e| failed("list", &e))?;
+        let others = others.iter().filter(|entry| entry.name != name);
+        let (count, sum) = others.fold((1, bytes.len() as u64), |(count, sum), entry| {
+            (count + 1, sum + entry.size_bytes)
+        });
+        if count > MAX_STORE_ENTRIES || sum > MAX_STORE_BYTES {
+            let problem = format!(
+                "a plugin may keep {MAX_STORE_ENTRIES} names and {} MiB in a project; remove some",
+                MAX_STORE_BYTES >> 20
+            );
+            return Err(Error::TooLarge(problem).into());
+        }
+        write(&folder, &path, &bytes).map_err(|e| failed("write", &e))
+    }
+
+    async fn remove(&mut self, name: String) -> Answer<()> {
+        match fs::remove_file(self.kept_as(&name)?) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove from", &e)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn entries(&mut self) -> Answer<Vec<Entry>> {
+        self.only_in_run()?;
+        match entries(&self.own_folder()) {
+            Ok(entries) => Ok(entries),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(failed("list", &e)),
+        }
+    }
+}
+
+impl CallState {
+    /// Where something of this name is kept.
+    fn kept_as(&self, name: &str) -> Answer<PathBuf> {
+        self.only_in_run()?;
+        if !is_name(name) {
+            let problem = format!(
+                "\"{}\" is no name: 1 to {MAX_NAME_CHARS} of a-z 0-9 - . that do not begin with a dot",
+                crate::display::shorten(&crate::display::escape(name), MAX_NAME_CHARS)
+            );
+            return Err(Error::Invalid(problem).into());
+        }
+        Ok(self.own_folder().join(name))
+    }
+
+    fn own_folder(&self) -> PathBuf {
+        let PluginId { name, .. } = &*self.plugin;
+        let project = self.shared.permissions.project();
+        let project = crate::sha256_hex(project.as_os_str().as_encoded_bytes());
+        let project = project.get(..PROJECT_DIGITS).unwrap_or_default();
+        self.shared.stores.join(name).join(project)
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME_CHARS).contains(&name.len())
+        && !name.starts_with('.')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.'))
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        // It may be gone by now: another session has the same store.
+        if is_name(&name)
+            && let Ok(meta) = entry.metadata()
+            && meta.is_file()
+        {
+            entries.push(Entry {
+                name,
+                size_bytes: meta.len(),
+            });
+        }
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Writes aside and renames. Not flushed to the disk: what a power failure takes, a plugin has to make again.
+fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn failed(what: &str, error: &io::Error) -> Refusal {
+    Error::Failed(format!(
+        "cannot {what} the plugin's own store: {}",
+        chain(error)
+    ))
+    .into()
+}

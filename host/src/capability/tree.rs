@@ -1,0 +1,217 @@
+//! `tree`: all files of the project at once.
+//!
+//! One decision opens the folder. What lies below is decided file by file, without anybody being asked: a question for
+//! each of a thousand files would be answered by nobody. In the audit log the folder stands once, with how many files
+//! were read and how many bytes.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use wasmtime::component::Resource;
+
+use super::{CallState, Refusal, UseId, chain, open, shown};
+use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
+use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES};
+use crate::permission::Verdict;
+use crate::target::{Need, Operation, Target};
+
+/// Threads that look for files: the disk's answers are waited for, and more than a few only push each other.
+const WALKERS: usize = 4;
+
+/// What stands behind the contract's `folder`.
+#[derive(Debug)]
+pub struct OpenFolder {
+    root: PathBuf,
+    under: UseId,
+}
+
+type Answer<T> = Result<T, Refusal>;
+
+impl tree::Host for CallState {
+    async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
+        self.only_in_run()?;
+        let root = self.shared.permissions.project().to_owned();
+        let need = Need {
+            target: Target::Path(root.clone()),
+            operation: Operation::Read,
+        };
+        let under = self.authorise(need, Written::Path(".".into())).await?;
+        let folder = self.table.push(OpenFolder { root, under });
+        Ok(folder.map_err(|_| Error::TooLarge("too many handles are open; close some".into()))?)
+    }
+}
+
+impl tree::HostFolder for CallState {
+    async fn list_files(&mut self, folder: Resource<OpenFolder>) -> Answer<Listing> {
+        let root = self
+            .table
+            .get(&folder)
+            .map_err(wasmtime::Error::from)?
+            .root
+            .clone();
+        let stop = StopOnDrop::default();
+        let flag = Arc::clone(&stop.0);
+        let walked = {
+            let root = root.clone();
+            tokio::task::spawn_blocking(move || walk(&root, &flag)).await
+        };
+        let (mut files, is_cut) = walked
+            .map_err(|_| Error::Failed("looking for the files of the project broke off".into()))?;
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let before = files.len();
+        let mut kept = Vec::with_capacity(before);
+        for (i, facts) in files.into_iter().enumerate() {
+            if self.is_open(root.join(&facts.path))? {
+                kept.push(facts);
+            }
+            // A large tree must not hold up what else this thread has to do.
+            if i % 1024 == 1023 {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(Listing {
+            withheld: (before - kept.len()) as u64,
+            files: kept,
+            is_cut,
+        })
+    }
+
+    async fn read_file(
+        &mut self,
+        folder: Resource<OpenFolder>,
+        path: String,
+    ) -> Answer<Option<Vec<u8>>> {
+        let &OpenFolder { ref root, under } =
+            self.table.get(&folder).map_err(wasmtime::Error::from)?;
+        let relative = Path::new(&path);
+        let is_plain = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        if path.is_empty() || !is_plain {
+            let problem = format!("{} is no path below the folder", shown(relative));
+            return Err(Error::Invalid(problem).into());
+        }
+        let path = root.join(relative);
+        if !self.is_open(path.clone())? {
+            return Ok(None);
+        }
+        let bytes = match read(&path) {
+            Ok(bytes) => bytes,
+            // It went away, or a link stands in its place: as if it had not been listed.
+            Err(e) if e.kind() == ErrorKind::NotFound || is_link(&e) => return Ok(None),
+            Err(e) => {
+                let problem = format!("cannot read {}: {}", shown(&path), chain(&e));
+                return Err(Error::Failed(problem).into());
+            }
+        };
+        self.count_again(under, bytes.as_ref().map_or(0, Vec::len));
+        Ok(bytes)
+    }
+
+    async fn drop(&mut self, folder: Resource<OpenFolder>) -> wasmtime::Result<()> {
+        self.table.delete(folder)?;
+        Ok(())
+    }
+}
+
+impl CallState {
+    /// Whether a file may be read without a question.
+    fn is_open(&self, path: PathBuf) -> Answer<bool> {
+        let need = Need {
+            target: Target::Path(path),
+            operation: Operation::Read,
+        };
+        Ok(self.decide(&need)?.verdict == Verdict::Allow)
+    }
+}
+
+/// Stops looking for files when the call is dropped.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The files below a folder, in no order, and whether there are more.
+fn walk(root: &Path, stop: &AtomicBool) -> (Vec<FileFacts>, bool) {
+    let found = Mutex::new(Vec::new());
+    let is_cut = AtomicBool::new(false);
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .threads(WALKERS)
+        .follow_links(false)
+        // What was meant for git is meant here, whether or not somebody has run `git init` yet.
+        .require_git(false);
+    builder.build_parallel().run(|| {
+        Box::new(|entry| {
+            if stop.load(Ordering::Relaxed) {
+                return WalkState::Quit;
+            }
+            // A folder that cannot be read has no files that could be.
+            let Some(facts) = entry.ok().and_then(|entry| facts_of(root, &entry)) else {
+                return WalkState::Continue;
+            };
+            // Pushing is all that is done under the lock.
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            if found.len() == MAX_TREE_FILES {
+                is_cut.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            found.push(facts);
+            WalkState::Continue
+        })
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (found, is_cut.into_inner())
+}
+
+fn facts_of(root: &Path, entry: &DirEntry) -> Option<FileFacts> {
+    if !entry.file_type()?.is_file() {
+        return None;
+    }
+    let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+    let meta = entry.metadata().ok()?;
+    // A file that was replaced by an older one has another time of change, or another number.
+    let parts = [
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec(),
+    ];
+    let mut version = meta.ino();
+    for part in parts {
+        version =
+            version.rotate_left(13) ^ part.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    Some(FileFacts {
+        path: path.to_owned(),
+        size_bytes: meta.len(),
+        version,
+    })
+}
+
+/// A regular file whole; nothing for anything else, and for what is larger than a read gives.
+fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let mut file = open::for_reading(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > MAX_READ_BYTES as u64 {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.by_ref()
+        .take(MAX_READ_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= MAX_READ_BYTES).then_some(bytes))
+}
+
+fn is_link(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}

@@ -1,0 +1,84 @@
+//! Goes on with calls that have ended, while nobody waits for them.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Host;
+use crate::NoProgress;
+use crate::ask::DenyAll;
+use crate::call::{Call, Plan};
+use crate::engine::clock::Clock;
+use crate::limits::MAX_GOING_ON;
+
+/// The tools that work behind calls.
+#[derive(Debug, Default)]
+pub(super) struct Behind(Mutex<HashSet<String>>);
+
+impl Behind {
+    /// `false` when the tool is at it already.
+    fn begin(&self, tool: &str) -> bool {
+        self.names().insert(tool.to_owned())
+    }
+
+    fn names(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        // Each change is a single insertion or removal: nothing is half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The tool is at it as long as this lives.
+struct Working {
+    host: Host,
+    tool: String,
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.host.0.behind.names().remove(&self.tool);
+    }
+}
+
+impl Host {
+    /// Runs a tool again and again as it wishes, with the rights of a call that has ended. Ends with the runtime.
+    pub(super) fn go_on(&self, call: &Call, plan: &Plan, arguments: &str) {
+        let Ok(arguments) = serde_json::from_str(arguments) else {
+            return;
+        };
+        if !self.0.behind.begin(&call.tool) {
+            return;
+        }
+        let working = Working {
+            host: self.clone(),
+            tool: call.tool.clone(),
+        };
+        let mut call = Call {
+            // Another call: what was answered once to the first is over.
+            id: format!("{}+", call.id),
+            arguments,
+            ..call.clone()
+        };
+        let plan = plan.clone();
+        tokio::spawn(async move {
+            let host = &working.host;
+            for _ in 0..MAX_GOING_ON {
+                let clock = Clock::start(host.0.limits.run_time);
+                let ran = host.run_on(
+                    &call,
+                    &plan,
+                    Arc::new(DenyAll),
+                    Arc::new(NoProgress),
+                    &clock,
+                );
+                // Boxed: this future and that of a run would hold each other.
+                let ran: std::pin::Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(ran);
+                let Ok((_, Some(more))) = ran.await else {
+                    return;
+                };
+                let Ok(arguments) = serde_json::from_str(&more) else {
+                    return;
+                };
+                call.arguments = arguments;
+            }
+        });
+    }
+}

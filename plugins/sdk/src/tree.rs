@@ -1,0 +1,76 @@
+//! All files of the project, for tools that look through the whole of it.
+//!
+//! A tool sees what it may read without anybody being asked, and nothing else. Declare
+//! [`Plan::reads`](crate::Plan::reads) of `"."`.
+//!
+//! ```no_run
+//! # fn run() -> Result<(), dunlin_sdk::Error> {
+//! let project = dunlin_sdk::tree::open_project()?;
+//! for file in project.list_files()?.files {
+//!     let Some(bytes) = project.read_file(&file.path)? else { continue };
+//!     dunlin_sdk::log::debug(&format!("{}: {} bytes", file.path, bytes.len()));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::bindings::dunlin::tool::tree as host;
+use crate::error::Error;
+
+/// What is known of a file without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Below the folder, with `/` between the parts.
+    pub path: String,
+    /// In bytes.
+    pub size_bytes: u64,
+    /// Changes with the content, as far as the file system knows; says nothing else.
+    pub version: u64,
+}
+
+/// The files of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// In the order of their paths.
+    pub files: Vec<FileFacts>,
+    /// How many were left out because they would have to be asked about, or were refused.
+    pub withheld: u64,
+    /// Whether there are more than a host lists.
+    pub is_cut: bool,
+}
+
+/// A folder that may be read, with everything below it. Dropping it closes it.
+#[derive(Debug)]
+pub struct Folder(host::Folder);
+
+/// Opens the project's folder. Needs `read` on it.
+pub fn open_project() -> Result<Folder, Error> {
+    crate::files::on_host()?;
+    Ok(Folder(host::open_project()?))
+}
+
+impl Folder {
+    /// Looks for the files. What `.gitignore` and `.ignore` exclude is left out, hidden files as well.
+    pub fn list_files(&self) -> Result<Listing, Error> {
+        let host::Listing {
+            files,
+            withheld,
+            is_cut,
+        } = self.0.list_files()?;
+        let facts = |facts: host::FileFacts| FileFacts {
+            path: facts.path,
+            size_bytes: facts.size_bytes,
+            version: facts.version,
+        };
+        Ok(Listing {
+            files: files.into_iter().map(facts).collect(),
+            withheld,
+            is_cut,
+        })
+    }
+
+    /// Reads a whole file. `None`: it is not there any more, larger than 1 MiB, no regular file, or withheld.
+    pub fn read_file(&self, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.0.read_file(path)?)
+    }
+}
