@@ -21,14 +21,14 @@ mod client;
 mod error;
 mod headers;
 mod network;
+mod redirect;
+mod request;
 mod sites;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 pub use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use url::Url;
@@ -41,95 +41,16 @@ pub use self::client::Roots;
 use self::client::Tls;
 pub use self::error::{EgressError, Waiting};
 pub use self::network::{Network, SystemNetwork};
+use self::redirect::{Next, location, redirected};
+pub use self::request::{CONNECT_TIME, MAX_REDIRECTS, Request, RequestLimits, Response};
 pub use self::sites::{SiteError, SiteHeaders};
 use crate::display::shorten;
-
-/// How many redirects are followed; what browsers and curl stop at is more, and no site needs as many.
-pub const MAX_REDIRECTS: usize = 10;
-
-/// How long connecting may take, encryption included. Three attempts of TCP take 7 s; a server that needs longer
-/// is not there.
-pub const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// What is compression; servers write other words into that header, too, and mean nothing by them.
 const COMPRESSIONS: [&str; 5] = ["gzip", "deflate", "br", "zstd", "compress"];
 
 /// Characters of an address that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
-
-/// What leaves.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Any method; redirects may turn it into `GET`.
-    pub method: Method,
-    /// Where to; `http` or `https`. See [`read_url`].
-    pub url: Url,
-    /// What is said beside the body. Framing, `Host` and compression are the host's own and refused here. Of the
-    /// rest only what says nothing about who asks goes along to another host.
-    pub headers: HeaderMap,
-    /// Empty: there is none.
-    pub body: Bytes,
-    /// The user's own headers for certain sites.
-    pub sites: Option<Arc<SiteHeaders>>,
-    /// How long things may take, and how much may come.
-    pub limits: RequestLimits,
-}
-
-impl Request {
-    /// A request without headers and body, within the standard limits.
-    pub fn new(method: Method, url: Url) -> Request {
-        Request {
-            method,
-            url,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            sites: None,
-            limits: RequestLimits::standard(),
-        }
-    }
-}
-
-/// How long an exchange may take, and how much may come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequestLimits {
-    /// All waiting for the network together, to the last byte of the answer. `None`: no limit, for streams that
-    /// stay open.
-    pub whole: Option<Duration>,
-    /// For a connection, at each hop.
-    pub connect: Duration,
-    /// Without a byte: for the head of the answer, and between two pieces of it. `None`: no limit.
-    pub idle: Option<Duration>,
-    /// Bytes of the answer's body, decompressed.
-    pub body_bytes: u64,
-    /// How many redirects are followed; with 0 a redirect is an answer like any other.
-    pub redirects: usize,
-}
-
-impl RequestLimits {
-    /// For a page that somebody waits for.
-    pub const fn standard() -> RequestLimits {
-        RequestLimits {
-            whole: Some(crate::limits::WEB_TIME),
-            connect: CONNECT_TIME,
-            idle: None,
-            body_bytes: crate::limits::MAX_WEB_RESPONSE_BYTES,
-            redirects: MAX_REDIRECTS,
-        }
-    }
-}
-
-/// What comes back.
-#[derive(Debug)]
-pub struct Response {
-    /// Any status; a 404 is an answer.
-    pub status: StatusCode,
-    /// Who answered, after all redirects.
-    pub url: Url,
-    /// As sent, without what belonged to the compression that is undone already.
-    pub headers: HeaderMap,
-    /// What is still to come.
-    pub body: Body,
-}
 
 /// One step of a request, as the gate sees it.
 #[derive(Debug, Clone, Copy)]
@@ -395,63 +316,6 @@ impl Egress {
         let host = name.to_owned();
         Err(EgressError::NameNotFound { host })
     }
-}
-
-/// The next hop.
-struct Next {
-    url: Url,
-    method: Method,
-    headers: HeaderMap,
-    body: Bytes,
-    from: Option<Url>,
-}
-
-impl Next {
-    /// Goes on to where a redirect leads, as browsers do.
-    fn follow(&mut self, status: StatusCode, url: Url) {
-        let becomes_get = match status {
-            StatusCode::SEE_OTHER => self.method != Method::HEAD,
-            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
-            _ => false,
-        };
-        if becomes_get {
-            self.method = Method::GET;
-            self.body = Bytes::new();
-            self.headers.remove(header::CONTENT_TYPE);
-        }
-        if url.origin() != self.url.origin() {
-            self.headers = headers::for_another_host(&self.headers);
-        }
-        self.from = Some(std::mem::replace(&mut self.url, url));
-    }
-}
-
-/// Where an answer wants to lead, if it does.
-fn location(response: &reqwest::Response) -> Option<HeaderValue> {
-    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response.headers().get(header::LOCATION);
-    location.filter(|_| is_redirect).cloned()
-}
-
-/// What a redirect comes to. The error is the end of a sentence.
-fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, String> {
-    // Some servers send UTF-8 where only ASCII is allowed, and all clients take it.
-    let text = std::str::from_utf8(location.as_bytes())
-        .map_err(|_| "its location is not text".to_owned())?;
-    let joined = from
-        .join(text)
-        .map_err(|error| format!("its location is not an address: {error}"))?;
-    let url = read_url(joined.as_str()).map_err(|error| error.to_string())?;
-    if from.scheme() == "https"
-        && url.scheme() == "http"
-        && named_place(&url) != Some(Place::ThisMachine)
-    {
-        return Err(format!(
-            "it leads from https to {}, where anybody can listen",
-            shown_url(&url)
-        ));
-    }
-    Ok(url)
 }
 
 fn answer(

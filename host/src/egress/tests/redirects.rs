@@ -1,5 +1,7 @@
 //! Redirects: each an address of its own.
 
+use bytes::Bytes;
+
 use super::server::{Answer, Names, PUBLIC, Server};
 use super::*;
 

@@ -1,0 +1,65 @@
+//! Where a redirect leads, and what goes along.
+
+use bytes::Bytes;
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Method, StatusCode};
+use url::Url;
+
+use super::{Place, headers, named_place, read_url, shown_url};
+
+/// The next hop.
+pub(super) struct Next {
+    pub(super) url: Url,
+    pub(super) method: Method,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) from: Option<Url>,
+}
+
+impl Next {
+    /// Goes on to where a redirect leads, as browsers do.
+    pub(super) fn follow(&mut self, status: StatusCode, url: Url) {
+        let becomes_get = match status {
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            _ => false,
+        };
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = Bytes::new();
+            self.headers.remove(header::CONTENT_TYPE);
+        }
+        if url.origin() != self.url.origin() {
+            self.headers = headers::for_another_host(&self.headers);
+        }
+        self.from = Some(std::mem::replace(&mut self.url, url));
+    }
+}
+
+/// Where an answer wants to lead, if it does.
+pub(super) fn location(response: &reqwest::Response) -> Option<HeaderValue> {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = response.headers().get(header::LOCATION);
+    location.filter(|_| is_redirect).cloned()
+}
+
+/// What a redirect comes to. The error is the end of a sentence.
+pub(super) fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, String> {
+    // Some servers send UTF-8 where only ASCII is allowed, and all clients take it.
+    let text = std::str::from_utf8(location.as_bytes())
+        .map_err(|_| "its location is not text".to_owned())?;
+    let joined = from
+        .join(text)
+        .map_err(|error| format!("its location is not an address: {error}"))?;
+    let url = read_url(joined.as_str()).map_err(|error| error.to_string())?;
+    if from.scheme() == "https"
+        && url.scheme() == "http"
+        && named_place(&url) != Some(Place::ThisMachine)
+    {
+        return Err(format!(
+            "it leads from https to {}, where anybody can listen",
+            shown_url(&url)
+        ));
+    }
+    Ok(url)
+}
