@@ -570,6 +570,11 @@ impl Settings {
             .iter()
             .map(|(name, server)| (name.clone(), loaded.source(server)))
             .collect();
+        let shown = self.folders.short(&loaded.path);
+        let (mut sites, warning) = sites::configured(&file.web_fetch, &loaded.path, &shown);
+        sites.merge(&self.sites);
+        self.sites = Arc::new(sites);
+        self.notices.extend(warning);
         self.endpoints_of_keys = project::endpoints_of_keys(&self.agents, &self.mcp_servers);
     }
 

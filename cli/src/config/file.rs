@@ -12,6 +12,7 @@ use url::Url;
 use super::mcp::{self, Mcp};
 use super::schema;
 use super::search::WebSearch;
+use super::sites::WebFetch;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -47,6 +48,9 @@ pub struct File {
     pub mcp: Mcp,
     /// Which search engine answers.
     pub web_search: Option<Spanned<WebSearch>>,
+    /// What goes along with requests to certain sites.
+    #[serde(default)]
+    pub web_fetch: WebFetch,
 }
 
 /// What follows a denied call.
@@ -456,6 +460,11 @@ impl Loaded {
                 .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
             if let Some(problem) = problem {
                 return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
+            }
+        }
+        for (name, site) in &self.file.web_fetch.auth {
+            if let Err(error) = site.get_ref().headers(name) {
+                return Err(self.error_of(site, format!("[web_fetch.auth]: {error}")));
             }
         }
         if let Some(search) = &self.file.web_search {

@@ -216,6 +216,9 @@ impl Layer<'_> {
         if file.web_search.is_some() {
             self.refuse("web_search", "where searches go is yours to say");
         }
+        if !file.web_fetch.auth.is_empty() {
+            self.refuse("web_fetch", "what goes along with requests is yours to say");
+        }
         if !file.keys.is_empty() {
             self.refuse("keys", "where keys are found is yours to say");
         }

@@ -44,6 +44,7 @@ const FILE: &[Key] = &[
     key("agents", Shape::Named(AGENT)),
     key("mcp", Shape::Table(MCP)),
     key("web_search", Shape::Table(WEB_SEARCH)),
+    key("web_fetch", Shape::Table(WEB_FETCH)),
 ];
 
 const LIMITS: &[Key] = &[
@@ -92,6 +93,10 @@ const WEB_SEARCH: &[Key] = &[
     key("api_key", Shape::Value),
     key("engine_id", Shape::Value),
 ];
+
+const WEB_FETCH: &[Key] = &[key("auth", Shape::Named(SITE))];
+
+const SITE: &[Key] = &[key("headers", Shape::Value)];
 
 const MCP: &[Key] = &[key("servers", Shape::Named(SERVER))];
 

@@ -1,15 +1,18 @@
 //! `web_fetch.json` beside `config.toml`: headers that go along with requests to certain sites.
 //!
 //! The file holds secrets, so it has its own place, apart from what one shows to others or keeps in a repository. A
-//! project cannot bring one. What is wrong in it is left out and said; the rest holds.
+//! project cannot bring one. What is wrong in it is left out and said; the rest holds. The same table may stand in
+//! `config.toml`, `[web_fetch.auth."example.com"]`, where what is wrong is an error as everywhere in it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use dunlin_host::egress::SiteHeaders;
+use dunlin_host::egress::{SiteError, SiteHeaders};
 use serde::Deserialize;
+use toml::Spanned;
 
 /// The largest file in bytes. Real ones have some hundred.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -25,11 +28,58 @@ struct File {
     auth: BTreeMap<String, Site>,
 }
 
-/// What it says of one site.
-#[derive(Debug, Deserialize)]
+/// What it says of one site. `Debug` shows no values.
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Site {
+pub struct Site {
     headers: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.headers.keys()).finish()
+    }
+}
+
+/// `[web_fetch]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebFetch {
+    /// Headers, by site.
+    #[serde(default)]
+    pub auth: BTreeMap<String, Spanned<Site>>,
+}
+
+impl Site {
+    /// Its headers for the site of this name.
+    ///
+    /// # Errors
+    /// One of them cannot be set, or the name is none of a host.
+    pub fn headers(&self, site: &str) -> Result<SiteHeaders, SiteError> {
+        let mut headers = SiteHeaders::default();
+        for (name, value) in &self.headers {
+            headers.add(site, name, value)?;
+        }
+        Ok(headers)
+    }
+}
+
+/// The headers of `config.toml`, and a warning where others can read them. Checked when the file was read.
+pub fn configured(web_fetch: &WebFetch, path: &Path, shown: &str) -> (SiteHeaders, Option<String>) {
+    let mut sites = SiteHeaders::default();
+    for (name, site) in &web_fetch.auth {
+        if let Ok(headers) = site.get_ref().headers(name) {
+            sites.merge(&headers);
+        }
+    }
+    let is_open = || {
+        let metadata = path.metadata().ok()?;
+        Some(metadata.permissions().mode() & OPEN_TO_OTHERS != 0)
+    };
+    let warning = (!sites.is_empty() && is_open() == Some(true)).then(|| {
+        format!("others may read {shown}, which holds headers; chmod 600 {shown} closes it")
+    });
+    (sites, warning)
 }
 
 /// Reads the file, if there is one; `shown` is its path for people. Beside the headers it gives what the user should
@@ -117,6 +167,51 @@ mod tests {
         assert_eq!(notices, [""; 0]);
         let (sites, notices) = read(Path::new("/nowhere/web_fetch.json"), "web_fetch.json");
         assert!(sites.is_empty() && notices.is_empty());
+    }
+
+    #[test]
+    fn the_configuration_may_hold_them_too() {
+        use crate::config::file::{Author, Loaded};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let parse = |text: &str| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+            Loaded::parse(&path, text, Author::User)
+        };
+        let good = "[web_fetch.auth.\"example.com\"]\nheaders = { Authorization = \"Bearer s3cret\" }\n";
+        let loaded = parse(good).unwrap();
+        assert!(!format!("{:?}", loaded.file).contains("s3cret"));
+        let (sites, warning) = configured(&loaded.file.web_fetch, &path, "config.toml");
+        assert!(!sites.is_empty());
+        assert_eq!(
+            warning.as_deref(),
+            Some("others may read config.toml, which holds headers; chmod 600 config.toml closes it")
+        );
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(configured(&loaded.file.web_fetch, &path, "config.toml").1, None);
+        for (text, expected) in [
+            (
+                "[web_fetch.auth.\"https://example.com/\"]\nheaders = { A = \"s3cret\" }",
+                "config.toml:1: [web_fetch.auth]: \"https://example.com/\" is not a host",
+            ),
+            (
+                "\n[web_fetch.auth.h]\nheaders = { Host = \"s3cret\" }",
+                "config.toml:2: [web_fetch.auth]: h: \"Host\" is not a header",
+            ),
+            (
+                "[web_fetch.auth.h]\nheaders = { A = \"s3cret\\n\" }",
+                "config.toml:1: [web_fetch.auth]: h: the value of A holds characters",
+            ),
+            (
+                "[web_fetch.auth.h]\nheader = { A = \"s3cret\" }",
+                "config.toml:2: unknown key \"header\"",
+            ),
+        ] {
+            let why = parse(text).unwrap_err().to_string();
+            assert!(why.contains(expected), "{text}: {why}");
+            assert!(!why.contains("s3cret"), "{why}");
+        }
     }
 
     #[test]

@@ -71,6 +71,16 @@ impl SiteHeaders {
         Ok(())
     }
 
+    /// Adds all of others; where both name a header for a site, theirs counts.
+    pub fn merge(&mut self, others: &SiteHeaders) {
+        for (site, headers) in &others.0 {
+            let mine = self.0.entry(site.clone()).or_default();
+            for (name, value) in headers {
+                mine.insert(name, value.clone());
+            }
+        }
+    }
+
     /// Whether there is none at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -150,6 +160,24 @@ mod tests {
             assert_eq!(sites.of(&url.parse().unwrap()).is_some(), goes, "{url}");
         }
         assert!(!format!("{sites:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn two_lists_are_one() {
+        let mut sites = SiteHeaders::default();
+        sites.add("a.example", "X-One", "1").unwrap();
+        sites.add("a.example", "X-Two", "1").unwrap();
+        let mut others = SiteHeaders::default();
+        others.add("A.example", "x-two", "2").unwrap();
+        others.add("b.example", "X-One", "2").unwrap();
+        sites.merge(&others);
+        let of = |url: &str, name: &str| {
+            let headers = sites.of(&url.parse().unwrap()).unwrap();
+            headers.get(name).map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(of("https://a.example/", "x-one").as_deref(), Some("1"));
+        assert_eq!(of("https://a.example/", "x-two").as_deref(), Some("2"));
+        assert_eq!(of("https://b.example/", "x-one").as_deref(), Some("2"));
     }
 
     #[test]
