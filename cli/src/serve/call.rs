@@ -11,11 +11,11 @@ use dunlin_host::display::escape;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress};
 use rmcp::model::{
-    CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams, ElicitationAction,
-    ProtocolVersion, ResourceContents, ServerRequest,
+    CallToolResult, CancelledNotificationParam, ClientResult, ContentBlock, ElicitRequest,
+    ElicitRequestParams, ElicitationAction, ElicitationSchema, ProtocolVersion, RequestId,
+    ResourceContents, ServerRequest,
 };
-use rmcp::model::{ClientResult, ElicitationSchema};
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::json;
 
 use crate::commands::permissions::shell_word;
@@ -40,6 +40,8 @@ pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
 pub(super) struct Caller {
     /// Where its user can be asked for a text; `None`: nowhere.
     peer: Option<Peer<RoleServer>>,
+    /// The form that their user is shown at this moment.
+    shown: Mutex<Option<RequestId>>,
     /// What a running call was denied because nobody could be asked.
     unasked: Mutex<Vec<Need>>,
 }
@@ -48,7 +50,22 @@ impl Caller {
     pub(super) fn new(context: &RequestContext<RoleServer>) -> Caller {
         Caller {
             peer: can_ask(context).then(|| context.peer.clone()),
+            shown: Mutex::default(),
             unasked: Mutex::default(),
+        }
+    }
+
+    fn shows(&self, form: Option<RequestId>) -> Option<RequestId> {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut shown, form)
+    }
+
+    /// Tells the client that a form is of no use any more, if it still shows one.
+    pub(super) async fn withdraw(&self) {
+        if let (Some(form), Some(peer)) = (self.shows(None), &self.peer) {
+            let about = CancelledNotificationParam::new(Some(form), None);
+            // A client that does not hear of it asks for an answer that nobody takes.
+            let _ = peer.notify_cancelled(about).await;
         }
     }
 }
@@ -62,9 +79,13 @@ impl Ask for Caller {
     async fn ask_text(&self, question: TextQuestion) -> Option<String> {
         let request = ElicitRequest::new(form(&question)?);
         let request = ServerRequest::ElicitRequest(request);
-        let Ok(ClientResult::ElicitResult(answer)) =
-            self.peer.as_ref()?.send_request(request).await
-        else {
+        let peer = self.peer.as_ref()?;
+        let options = PeerRequestOptions::no_options();
+        let asked = peer.send_cancellable_request(request, options).await.ok()?;
+        self.shows(Some(asked.id.clone()));
+        let answered = asked.await_response().await;
+        self.shows(None);
+        let Ok(ClientResult::ElicitResult(answer)) = answered else {
             return None;
         };
         if answer.action != ElicitationAction::Accept {

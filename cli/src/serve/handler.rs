@@ -115,10 +115,11 @@ impl ServerHandler for Toolbox {
         };
         let token = context.meta.get_progress_token();
         let (progress, pass_on) = progress::channel(token, context.peer.clone());
-        let caller = Caller::new(&context);
+        let caller = Arc::new(Caller::new(&context));
+        let asker = Arc::clone(&caller);
         let running = Running::new(self.served.host.clone(), call);
         let work = async {
-            let (result, ()) = tokio::join!(running.run(Arc::new(caller), progress), pass_on);
+            let (result, ()) = tokio::join!(running.run(asker, progress), pass_on);
             result
         };
         let too_late = async {
@@ -128,10 +129,12 @@ impl ServerHandler for Toolbox {
         tokio::select! {
             biased;
             // The SDK sends no response then; dropping the work ends it.
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
-            () = too_late => Err(ErrorData::internal_error("the client has gone", None)),
-            result = work => Ok(result.into()),
+            () = context.ct.cancelled() => {}
+            () = too_late => return Err(ErrorData::internal_error("the client has gone", None)),
+            result = work => return Ok(result.into()),
         }
+        caller.withdraw().await;
+        Err(ErrorData::internal_error("cancelled", None))
     }
 
     /// What is known by no other name, and what is known and came with something that does not fit.

@@ -412,6 +412,22 @@ fn a_client_that_shows_forms_is_asked_in_words_but_grants_nothing() {
 }
 
 #[test]
+fn a_form_for_a_call_that_is_cancelled_is_withdrawn() {
+    let environment = environment();
+    let mut client = McpClient::start(environment.command(["mcp", "serve"]));
+    client.initialize(json!({"elicitation": {}}));
+    let id = client.begin_call("ask_user", json!({"question": "Well?"}));
+    let form = client.wait(|message| message["method"] == "elicitation/create");
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    let withdrawn = client.wait(|message| message["method"] == "notifications/cancelled");
+    assert_eq!(withdrawn["params"]["requestId"], form["id"], "{withdrawn}");
+    // An answer that comes all the same is nobody's.
+    let late = json!({"action": "accept", "content": {"answer": "x"}});
+    client.line(json!({"jsonrpc": "2.0", "id": form["id"], "result": late}).to_string());
+    assert!(names(&mut client).contains(&"ask_user".to_owned()));
+}
+
+#[test]
 fn a_broken_plugin_is_told_of_on_stderr_and_the_rest_is_there() {
     let environment = environment();
     let mut client = with_guests(&environment, &["bad_schema"]);
