@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dunlin_host::display::escape_multiline;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -131,7 +132,9 @@ impl LineEditor {
     }
 
     /// Remembers a message for this session and the next ones.
+    /// Control characters in it stay visible ones: it comes back to the terminal as it is, and may be a server's.
     pub fn remember(&mut self, line: &str) -> rustyline::Result<()> {
+        let line = &*escape_multiline(line);
         if line.len() > MAX_ENTRY_BYTES || !self.editor.add_history_entry(line)? {
             return Ok(());
         }
@@ -373,12 +376,13 @@ mod tests {
             "one",
             "two\nlines",
             " secret",
+            "a\u{1b}]52;c;eA==\u{7}b",
             &"x".repeat(MAX_ENTRY_BYTES + 1),
         ] {
             editor.remember(line).unwrap();
         }
         let lines: Vec<String> = open().editor.history().iter().cloned().collect();
-        assert_eq!(lines, ["one", "two\nlines"]);
+        assert_eq!(lines, ["one", "two\nlines", "a\\u{1b}]52;c;eA==\\u{7}b"]);
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(
             (mode(&folders.history_file()), mode(&folders.data)),
