@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Host;
-use super::served::{Note, Start};
+use super::served::Start;
+use super::serving::Note;
 use super::wording::checked_arguments;
 use crate::Progress;
 use crate::ask::{Ask, Scope};

@@ -9,6 +9,7 @@ mod judge;
 mod loader;
 mod prompts;
 mod served;
+mod serving;
 mod session;
 mod undo;
 mod wording;
