@@ -123,8 +123,21 @@ impl Workshop {
             return;
         }
         id.clone_into(&mut self.session.borrow_mut());
+        self.take_leave();
         if let Some(host) = self.host.get() {
             host.begin_session(id);
+        }
+    }
+
+    /// Lets connected servers end in good order, for a moment.
+    fn take_leave(&self) {
+        // Somebody who is being waited for by the runtime cannot wait for it.
+        let is_outside = tokio::runtime::Handle::try_current().is_err();
+        if let (Some(host), Some(runtime)) = (self.host.get(), self.runtime.get())
+            && host.has_connections()
+            && is_outside
+        {
+            runtime.block_on(host.close_servers());
         }
     }
 
@@ -150,6 +163,7 @@ impl Workshop {
 
 impl Drop for Workshop {
     fn drop(&mut self) {
+        self.take_leave();
         // A line that is being read on a blocking thread must not keep the program from ending.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();

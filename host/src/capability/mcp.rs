@@ -82,6 +82,15 @@ impl ServerLine {
         }
     }
 
+    /// Takes leave of the server, and waits for it to be gone. Whoever calls bounds the time.
+    pub(crate) async fn close(&mut self) {
+        self.connection.sender.close().await;
+        if self.closed.is_none() {
+            while self.connection.receiver.receive().await.is_ok() {}
+        }
+        self.closed = Some("was closed".to_owned());
+    }
+
     fn keep(&mut self, received: Result<String, String>) {
         match received {
             Ok(message) => {

@@ -15,7 +15,7 @@ use crate::capability::{self, Phase};
 use crate::display;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
-use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
+use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
 use crate::mcp::bridge::{Asked, Bridge, BridgeError};
 use crate::mcp::offered::{Facts, Listed, some_of};
 use crate::mcp::transport::ServerLog;
@@ -362,6 +362,22 @@ impl Host {
     pub fn used_servers(&self) -> Vec<String> {
         let used = self.0.servers.all.iter().filter(|it| it.is_used());
         used.map(|it| it.name().to_owned()).collect()
+    }
+
+    /// Whether any server is connected.
+    pub fn has_connections(&self) -> bool {
+        let mut servers = self.0.servers.all.iter();
+        servers.any(|server| server.bridge().is_some())
+    }
+
+    /// Takes leave of all servers, side by side, and waits until they are gone, within a second. Those that take longer are
+    /// cut off. A server is connected again when a tool of it is called.
+    pub async fn close_servers(&self) {
+        let servers = self.0.servers.all.iter();
+        let bridges: Vec<Arc<Bridge>> = servers.filter_map(|it| it.disconnect()).collect();
+        let closing = futures::future::join_all(bridges.iter().map(|bridge| bridge.close()));
+        // What is not gone by then goes with the bridges.
+        let _ = tokio::time::timeout(CLOSE_TIME, closing).await;
     }
 
     /// Ends all connections: another session begins.

@@ -84,6 +84,10 @@ pub(crate) struct Bridge {
     ended: Arc<OnceLock<BridgeError>>,
     /// What it offers by now.
     pub(crate) tools: watch::Receiver<Arc<Listed>>,
+    /// That the connection is to be closed in good order.
+    closing: Arc<Wish>,
+    /// That its task is over.
+    gone: Arc<Wish>,
 }
 
 impl Drop for Bridge {
@@ -93,9 +97,10 @@ impl Drop for Bridge {
 }
 
 /// Makes the wish when it is dropped.
-struct EndOnDrop(Arc<Wish>);
+#[derive(Debug)]
+struct WishOnDrop(Arc<Wish>);
 
-impl Drop for EndOnDrop {
+impl Drop for WishOnDrop {
     fn drop(&mut self) {
         self.0.make();
     }
@@ -115,11 +120,15 @@ impl Bridge {
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
         let ended = Arc::default();
+        let closing = Arc::new(Wish::default());
+        let gone = Arc::new(Wish::default());
         let worker = Worker {
             engine,
             limit,
             tells,
             ended: Arc::clone(&ended),
+            closing: Arc::clone(&closing),
+            _gone: WishOnDrop(Arc::clone(&gone)),
         };
         let task = tokio::spawn(worker.work(state, begun, wanted));
         // In the same breath: a future that is dropped takes the task with it.
@@ -129,6 +138,8 @@ impl Bridge {
             facts: Facts::default(),
             ended,
             tools,
+            closing,
+            gone,
         };
         let facts = hears.await;
         bridge.facts = facts.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
@@ -140,6 +151,13 @@ impl Bridge {
         !self.commands.is_closed()
     }
 
+    /// Takes leave of the server and waits until it is gone, once it has answered what it was asked before. Whoever
+    /// calls bounds the time; dropping the bridge cuts the connection off.
+    pub(crate) async fn close(&self) {
+        self.closing.make();
+        self.gone.come().await;
+    }
+
     /// Wants something of the server. Dropping the future tells the server so.
     pub(crate) async fn request(
         &self,
@@ -148,7 +166,7 @@ impl Bridge {
     ) -> Result<Reply, BridgeError> {
         let (reply, answer) = oneshot::channel();
         let end = Arc::new(Wish::default());
-        let _given_up = EndOnDrop(Arc::clone(&end));
+        let _given_up = WishOnDrop(Arc::clone(&end));
         let command = Command {
             request,
             asked,
@@ -178,6 +196,9 @@ struct Worker {
     tells: watch::Sender<Arc<Listed>>,
     /// Why it ended, for whoever comes too late.
     ended: Arc<OnceLock<BridgeError>>,
+    /// That leave is to be taken.
+    closing: Arc<Wish>,
+    _gone: WishOnDrop,
 }
 
 impl Worker {
@@ -231,6 +252,12 @@ impl Worker {
                     relisted = Instant::now();
                     let listed = self.list(&bridge, &mut store).await;
                     listed.is_err_and(|why| self.ended.set(why).is_ok())
+                }
+                () = self.closing.come() => {
+                    if let Some(line) = store.data_mut().line_to_server.as_mut() {
+                        line.close().await;
+                    }
+                    true
                 }
                 () = said => false,
             };

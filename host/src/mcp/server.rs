@@ -123,6 +123,11 @@ impl Server {
         state.is_used = true;
     }
 
+    /// Lets go of its connection, if there is one; the session goes on using it.
+    pub(crate) fn disconnect(&self) -> Option<Arc<Bridge>> {
+        self.lock().bridge.take()
+    }
+
     /// Counts a start; how many there were before.
     pub(crate) fn start(&self) -> u32 {
         let mut state = self.lock();

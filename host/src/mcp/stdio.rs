@@ -112,7 +112,7 @@ impl Connect for Program {
         let last_line = Arc::new(Mutex::new(String::new()));
         let reader = tokio::spawn(read_errors(errors, log.keep(), Arc::clone(&last_line)));
         Ok(Connection {
-            sender: Box::new(Lines { input }),
+            sender: Box::new(Lines { input: Some(input) }),
             receiver: Box::new(Output {
                 output,
                 buffer: Vec::new(),
@@ -137,27 +137,34 @@ impl Drop for Reader {
 
 #[derive(Debug)]
 struct Lines {
-    input: pipe::Sender,
+    /// `None`: it was closed.
+    input: Option<pipe::Sender>,
 }
 
 #[async_trait]
 impl Sender for Lines {
     async fn send(&mut self, message: &str) -> Result<(), SendError> {
         let line = [message.as_bytes(), b"\n"].concat();
+        let gone = || SendError {
+            why: "does not listen any more".to_owned(),
+            is_over: true,
+        };
+        let input = self.input.as_ref().ok_or_else(gone)?;
         let mut rest = line.as_slice();
         while !rest.is_empty() {
-            let gone = |_| SendError {
-                why: "does not listen any more".to_owned(),
-                is_over: true,
-            };
-            self.input.writable().await.map_err(gone)?;
-            match self.input.try_write(rest) {
+            input.writable().await.map_err(|_| gone())?;
+            match input.try_write(rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(e) => return Err(gone(e)),
+                Err(_) => return Err(gone()),
             }
         }
         Ok(())
+    }
+
+    /// A server over standard streams ends when its input does.
+    async fn close(&mut self) {
+        self.input = None;
     }
 }
 

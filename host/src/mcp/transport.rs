@@ -35,6 +35,10 @@ impl std::fmt::Debug for Connection {
 pub trait Sender: Send {
     /// Sends one message. Dropping the future may leave half of it sent: the connection is of no use then.
     async fn send(&mut self, message: &str) -> Result<(), SendError>;
+
+    /// Nothing more will be sent: takes leave as this way wants it. The server may go on talking until
+    /// [`Receiver::receive`] fails, which is the end. Whoever closes bounds the time of both.
+    async fn close(&mut self) {}
 }
 
 /// Why a message could not be sent.

@@ -104,8 +104,7 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
         }
     }
     // The end of the session is part of the protocol.
-    host.begin_session("over");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    host.close_servers().await;
     Ok(())
 }
 
