@@ -2,6 +2,7 @@
 
 pub mod attach;
 mod budget;
+mod lent;
 mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,7 @@ use crate::ui::suspicion::Suspicion;
 use crate::ui::terminal::TurnMode;
 use crate::workshop::Workshop;
 use attach::Tags;
+use lent::{Lent, WithModel};
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
 /// read and a tool looked at.
@@ -228,6 +230,7 @@ impl Dialogue {
             }
             None => &NoJournal,
         };
+        let lent = Arc::new(Lent::new(Arc::clone(&self.provider), &self.agent));
         let context = TurnContext {
             agent: &self.agent,
             provider: self.provider.as_ref(),
@@ -246,7 +249,10 @@ impl Dialogue {
                     max_tool_rounds: settings.max_tool_rounds.value,
                 },
                 approver: approver.as_ref(),
-                ask: workshop.asker(),
+                ask: Arc::new(WithModel {
+                    ask: workshop.asker(),
+                    model: Arc::clone(&lent),
+                }),
                 frontend: Arc::new(presenter),
             },
         };
@@ -254,7 +260,7 @@ impl Dialogue {
         let _hands_off = HandsOff::begin(workshop);
         host.begin_turn();
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
-        let report = workshop.runtime()?.block_on(async {
+        let mut report = workshop.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 report = turn => report,
@@ -262,6 +268,8 @@ impl Dialogue {
             }
         });
         workshop.ui.end_reply();
+        let (lent_usage, lent_requests) = lent.spent();
+        report.usage = report.usage.plus(lent_usage);
         if let Some(session) = &self.session {
             session.uses(host.used_servers());
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
@@ -273,7 +281,7 @@ impl Dialogue {
         }
         drop(context);
         drop(approver);
-        self.spent.add(report.usage, report.rounds);
+        self.spent.add(report.usage, report.rounds + lent_requests);
         self.speak_of_the_window(workshop);
         Ok(report)
     }

@@ -1,8 +1,11 @@
 //! The asking of the user, behind a trait: the host never talks to a terminal.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::call::Action;
+use crate::model::Model;
 use crate::target::Need;
 
 /// How long an answer holds; the longer, the greater.
@@ -53,6 +56,8 @@ pub enum Origin {
     Declared,
     /// The tool uses it without having declared it. The question is the host's own.
     Undeclared,
+    /// The server of a tool wants it in the middle of a call. The question is the host's own.
+    Server,
 }
 
 /// A question for the user. Its texts may hold anything a model or a plugin can write:
@@ -117,6 +122,11 @@ pub trait Ask: Send + Sync {
     /// Whether anybody is there to be asked for a text. Somebody may be who decides about nothing.
     fn answers_texts(&self) -> bool {
         self.is_attended()
+    }
+
+    /// The model of the chat, where servers may ask it if the user agrees.
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        None
     }
 
     /// Told of what was denied because nobody was there to be asked. Called from within the call: must not block.

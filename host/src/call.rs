@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::ask::{Origin, Question, Scope};
 pub use crate::command::{CommandLine, Reading};
 use crate::edit::FileEdit;
+use crate::model::Prompt;
 use crate::target::Need;
 
 /// What the model proposed.
@@ -39,6 +40,8 @@ pub enum Action {
     Edit(FileEdit),
     /// A command line is run.
     Command(CommandLine),
+    /// The chat's model answers a server.
+    Prompt(Prompt),
 }
 
 impl Plan {

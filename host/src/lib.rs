@@ -34,6 +34,7 @@ mod history;
 mod host;
 pub mod limits;
 pub mod mcp;
+pub mod model;
 pub mod permission;
 mod plugin;
 pub mod process;

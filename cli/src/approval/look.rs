@@ -11,7 +11,7 @@ use super::text::{BAR, calm, room, wrap};
 use crate::turn::CallState;
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
-use crate::ui::{command, diff};
+use crate::ui::{command, diff, prompt_of_server};
 
 /// The margin of everything that Dunlin says about calls.
 pub const MARGIN: &str = "  ";
@@ -262,6 +262,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     match entry.question.origin {
         Origin::Declared => format!("{MARGIN}{tool} asks{edited}{mode}"),
         Origin::Undeclared => format!("{MARGIN}{tool} wants what it did not ask for{mode}"),
+        Origin::Server => format!("{MARGIN}{tool} asks in the middle of its call{mode}"),
     }
 }
 
@@ -351,6 +352,7 @@ impl Page {
         commands
             .map(|line| (line, None))
             .chain(diff::lines(actions))
+            .chain(prompt_of_server::lines(actions))
             .flat_map(|(text, label)| self.barred(&text, label))
             .collect()
     }

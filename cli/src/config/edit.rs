@@ -206,6 +206,13 @@ fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
         ("env", table(&server.env)),
         ("cwd", text(&server.cwd)),
         (
+            "roots",
+            server
+                .roots
+                .as_ref()
+                .map(|it| Value::Array(Array::from_iter(it.iter().map(String::as_str)))),
+        ),
+        (
             "url",
             server.url.as_ref().map(|url| Value::from(url.as_str())),
         ),

@@ -63,6 +63,8 @@ pub struct ServerEntry {
     pub env: BTreeMap<String, String>,
     /// Where it runs; the project without it.
     pub cwd: Option<String>,
+    /// The folders that it is told of; the project without it, and none with an empty list.
+    pub roots: Option<Vec<String>>,
     /// Where a server answers over streamable HTTP.
     pub url: Option<Url>,
     /// A name of `[keys]`: the bearer token for `url`.
@@ -130,6 +132,7 @@ impl ServerEntry {
                     ("args", !self.args.is_empty()),
                     ("env", !self.env.is_empty()),
                     ("cwd", self.cwd.is_some()),
+                    ("roots", self.roots.is_some()),
                 ];
                 only("command", &fields)
             }),
@@ -191,9 +194,10 @@ fn command_problem(command: &str, entry: &ServerEntry) -> Option<String> {
     let words = [command].into_iter();
     let words = words.chain(entry.args.iter().map(String::as_str));
     let words = words.chain(entry.cwd.as_deref());
+    let words = words.chain(entry.roots.iter().flatten().map(String::as_str));
     let values = entry.env.values().map(String::as_str);
     if words.chain(values).any(|word| word.contains('\0')) {
-        return Some("command, args, env and cwd must hold no NUL character".to_owned());
+        return Some("command, args, env, cwd and roots must hold no NUL character".to_owned());
     }
     let is_no_name = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
     let name = entry.env.keys().find(is_no_name)?;

@@ -3,6 +3,7 @@
 pub mod http;
 pub mod oauth;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
@@ -61,8 +62,23 @@ fn option(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<McpSer
         at,
         ask: entry.ask == Some(true),
         ask_tools: entry.ask_tools.clone(),
+        roots: roots(settings, entry),
         timeout: entry.timeout(),
     })
+}
+
+/// The folders that a server is told of. One that is elsewhere has no use for them, and no business knowing them.
+fn roots(settings: &Settings, entry: &ServerEntry) -> Vec<PathBuf> {
+    match (&entry.command, &entry.roots) {
+        (None, _) => Vec::new(),
+        (Some(_), None) => vec![settings.project.clone()],
+        (Some(_), Some(folders)) => {
+            let folders = folders.iter();
+            let resolved =
+                folders.map(|folder| settings.folders.resolve(folder, &settings.project));
+            resolved.collect()
+        }
+    }
 }
 
 /// Where a server is, and what it wants to see.

@@ -20,6 +20,7 @@ pub mod markdown;
 pub mod output;
 pub mod progress;
 pub mod prompt;
+pub mod prompt_of_server;
 pub mod question;
 mod reply;
 pub mod stream;

@@ -94,7 +94,7 @@ pub(crate) fn without_shell(
     let commands = || {
         actions.iter().filter_map(|action| match action {
             Action::Command(command) => Some(command),
-            Action::Edit(_) => None,
+            Action::Edit(_) | Action::Prompt(_) => None,
         })
     };
     // Where a line starts the shell by its name, it is one of its programs.

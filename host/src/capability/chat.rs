@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::sampling::while_wanted;
 use super::{CallState, Phase, Refusal, UsedInDescribe};
 use crate::ask::TextQuestion;
 use crate::bindings::dunlin::tool::chat;
@@ -68,9 +69,9 @@ impl chat::Host for CallState {
         };
         let answer = {
             let _standing = self.clock.pause();
-            ask.ask_text(question).await
+            while_wanted(self.unwanted(), ask.ask_text(question)).await
         };
-        let mut answer = answer.ok_or(Error::Cancelled)?;
+        let mut answer = answer.flatten().ok_or(Error::Cancelled)?;
         answer.truncate(answer.floor_char_boundary(MAX_TEXT_ANSWER_BYTES));
         Ok(answer)
     }

@@ -95,7 +95,7 @@ impl CallState {
     async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
-            Action::Edit(_) | Action::Command(_) => None,
+            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) => None,
         });
         let is_declared = match declared {
             Some(declared) if declared.base != edit.base => {

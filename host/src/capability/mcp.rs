@@ -10,6 +10,7 @@ use futures::FutureExt;
 use tokio::sync::Notify;
 use wasmtime::component::Resource;
 
+use super::sampling::Terms;
 use super::{CallState, Refusal};
 use crate::bindings::dunlin::tool::mcp::{self, Incoming};
 use crate::bindings::dunlin::tool::types::Error;
@@ -58,18 +59,21 @@ pub(crate) struct ServerLine {
     is_taken: bool,
     /// Why nothing will come any more.
     closed: Option<String>,
+    /// What holds for the server.
+    pub(crate) terms: Terms,
     /// That the bridge is to come back.
     pub(crate) end: std::sync::Arc<Wish>,
 }
 
 impl ServerLine {
-    pub(crate) fn new(connection: Connection) -> ServerLine {
+    pub(crate) fn new(connection: Connection, terms: Terms) -> ServerLine {
         ServerLine {
             connection,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
             is_taken: false,
             closed: None,
+            terms,
             end: std::sync::Arc::default(),
         }
     }
@@ -186,6 +190,18 @@ impl mcp::Host for CallState {
         let handle = self.table.push(TakenLine).map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
+
+    async fn offered(&mut self) -> wasmtime::Result<mcp::Offer> {
+        let line = self.line_to_server.as_ref();
+        Ok(line.map_or_else(|| Terms::default().offer(), |line| line.terms.offer()))
+    }
+
+    async fn ask_model(
+        &mut self,
+        prompt: mcp::ModelPrompt,
+    ) -> Result<mcp::ModelAnswer, Refusal> {
+        self.ask_model_for_server(prompt).await
+    }
 }
 
 impl mcp::HostLine for CallState {
@@ -232,6 +248,7 @@ impl CallState {
         self.ask = Some(asked.ask);
         self.progress = Some(asked.progress);
         self.text_questions = 0;
+        self.prompts = 0;
     }
 
     /// It is over: nobody is there to be asked or shown anything.
@@ -282,10 +299,11 @@ mod tests {
     #[tokio::test]
     async fn who_talks_is_heard_before_it_listens() {
         let heard = std::sync::Arc::new(Wish::default());
-        let mut line = ServerLine::new(Connection {
+        let connection = Connection {
             sender: Box::new(std::sync::Arc::clone(&heard)),
             receiver: Box::new(Stubborn(heard, 3)),
-        });
+        };
+        let mut line = ServerLine::new(connection, Terms::default());
         line.send("x").await.unwrap();
         for expected in ["3", "2", "1"] {
             let incoming = line.receive(true).await;

@@ -13,6 +13,7 @@ pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod process;
+pub(crate) mod sampling;
 pub(crate) mod search;
 pub(crate) mod store;
 pub(crate) mod tree;
@@ -142,6 +143,8 @@ pub(crate) struct CallState {
     questions: usize,
     /// Questions for a text.
     text_questions: usize,
+    /// Prompts for the chat's model.
+    prompts: usize,
     uses: Vec<Use>,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
@@ -228,6 +231,7 @@ impl CallState {
             progressed: chat::Throttle::default(),
             questions: 0,
             text_questions: 0,
+            prompts: 0,
             uses: Vec::new(),
             decided: HashMap::new(),
             commands: 0,

@@ -149,7 +149,7 @@ impl CallState {
             Action::Command(declared) => {
                 declared.line == command.line && declared.network == command.network
             }
-            Action::Edit(_) => false,
+            Action::Edit(_) | Action::Prompt(_) => false,
         });
         let shell = self.shared.commands.real_shell();
         let needs = command.needs(&shell);

@@ -11,6 +11,7 @@ use crate::Progress;
 use crate::ask::{Ask, Scope};
 use crate::audit::{Event, JsonLines};
 use crate::call::{Call, Failure, Plan, Standing, Success};
+use crate::capability::sampling::model_of;
 use crate::capability::{self, Phase};
 use crate::display;
 use crate::engine::clock::Clock;
@@ -312,8 +313,9 @@ impl Host {
             Clock::start(limit),
             Limiter::new(self.0.limits.memory_bytes),
         );
+        let terms = server.terms(model_of(asked.ask.as_ref()).is_some());
         state.begin_call(asked);
-        Bridge::connect(engine, state, connection, limit).await
+        Bridge::connect(engine, state, connection, terms, limit).await
     }
 
     /// Keeps what a server offers, so that a session can be gone on with before it is connected again.

@@ -21,6 +21,7 @@ use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
 use crate::capability::mcp::{ServerLine, Wish};
+use crate::capability::sampling::Terms;
 use crate::engine::clock::Clock;
 use crate::host::BridgeEngine;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
@@ -112,9 +113,10 @@ impl Bridge {
         engine: Arc<BridgeEngine>,
         mut state: CallState,
         connection: Connection,
+        terms: Terms,
         limit: Duration,
     ) -> Result<Bridge, BridgeError> {
-        state.line_to_server = Some(ServerLine::new(connection));
+        state.line_to_server = Some(ServerLine::new(connection, terms));
         state.end_call();
         let (begun, hears) = oneshot::channel();
         let (commands, wanted) = mpsc::channel(1);

@@ -15,6 +15,7 @@ mod stdio;
 pub mod transport;
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ pub struct McpServer {
     pub ask: bool,
     /// The tools of which each call is asked about, by the server's own names.
     pub ask_tools: Vec<String>,
+    /// The folders that it is told of (the protocol's roots), absolute. None: it is told of no folders.
+    pub roots: Vec<PathBuf>,
     /// How long an answer is waited for, and a connection.
     pub timeout: Duration,
 }

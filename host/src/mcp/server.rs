@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bridge::Bridge;
 use super::offered::{Facts, Listed, Offered, OfferedTool};
 use super::{McpServer, ServerAt, ServerReport};
+use crate::capability::sampling::{Consent, Terms};
 use crate::permission::PluginId;
 use crate::sha256_hex;
 
@@ -16,6 +17,8 @@ pub(crate) struct Server {
     pub(crate) id: Arc<PluginId>,
     /// Held while a connection is made.
     pub(crate) connecting: tokio::sync::Mutex<()>,
+    /// Whether it may ask the chat's model.
+    consent: Mutex<Consent>,
     state: Mutex<ServerState>,
 }
 
@@ -56,6 +59,7 @@ impl Server {
             config,
             id,
             connecting: tokio::sync::Mutex::new(()),
+            consent: Mutex::default(),
             state: Mutex::default(),
         })
     }
@@ -152,6 +156,18 @@ impl Server {
     /// Ends the connection, and forgets everything.
     pub(crate) fn forget(&self) {
         *self.lock() = ServerState::default();
+        *self.consent.lock().unwrap_or_else(PoisonError::into_inner) = Consent::default();
+    }
+
+    /// What holds for a connection to it.
+    pub(crate) fn terms(&self, has_model: bool) -> Terms {
+        let consent = self.consent.lock().unwrap_or_else(PoisonError::into_inner);
+        Terms {
+            name: self.config.name.clone(),
+            roots: self.config.roots.clone(),
+            consent: consent.clone(),
+            has_model,
+        }
     }
 
     /// Whether a call of this tool is asked about.

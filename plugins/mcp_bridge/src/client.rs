@@ -1,4 +1,4 @@
-//! What the server may want of this side: to ask the user, to say how far it is, to say that its lists changed.
+//! What the server may want of this side: to ask the user or the model, to say how far it is, to say that its lists changed.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -8,7 +8,10 @@ use rmcp::ClientHandler;
     deprecated,
     reason = "servers of the revisions that have it still send it"
 )]
-use rmcp::model::LoggingMessageNotificationParam;
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, ListRootsResult,
+    LoggingMessageNotificationParam,
+};
 use rmcp::model::{
     ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, ProgressNotificationParam,
 };
@@ -17,7 +20,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::log::{Level, log};
 use crate::bindings::exports::dunlin::tool::mcp_client::Changes;
-use crate::elicit;
+use crate::{elicit, sampling};
 
 thread_local! {
     static CHANGES: Cell<Changes> = const { Cell::new(Changes::empty()) };
@@ -56,6 +59,29 @@ impl ClientHandler for Client {
         _context: RequestContext<RoleClient>,
     ) -> impl Future<Output = Result<ElicitResult, ErrorData>> + Send + '_ {
         std::future::ready(Ok(elicit::answer(&request)))
+    }
+
+    #[expect(
+        deprecated,
+        reason = "servers of the revisions that have it still send it"
+    )]
+    fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> impl Future<Output = Result<CreateMessageResult, ErrorData>> + Send + '_ {
+        std::future::ready(sampling::answer(params))
+    }
+
+    #[expect(
+        deprecated,
+        reason = "servers of the revisions that have it still send it"
+    )]
+    fn list_roots(
+        &self,
+        _context: RequestContext<RoleClient>,
+    ) -> impl Future<Output = Result<ListRootsResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(sampling::roots()))
     }
 
     fn on_progress(

@@ -13,6 +13,7 @@ mod client;
 mod elicit;
 mod line;
 mod lists;
+mod sampling;
 
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, GetPromptRequestParams,
@@ -25,6 +26,7 @@ use rmcp::service::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use bindings::dunlin::tool::mcp;
 use bindings::exports::dunlin::tool::mcp_client::{
     Changes, Content, Definition, Failure, Guest, Prompt, Server, Thing,
 };
@@ -125,8 +127,14 @@ fn start(
 }
 
 fn config(name: String, version: String) -> Result<ClientConfig, Failure> {
-    // What is not named here is not offered: no roots (the user gives a server its folders in its own arguments).
-    let offered = serde_json::json!({"elicitation": {"form": {}, "url": {}}});
+    let host = mcp::offered();
+    let mut offered = serde_json::json!({"elicitation": {"form": {}, "url": {}}});
+    if host.model {
+        offered["sampling"] = serde_json::json!({});
+    }
+    if !host.roots.is_empty() {
+        offered["roots"] = serde_json::json!({});
+    }
     let capabilities: ClientCapabilities = serde_json::from_value(offered)
         .map_err(|e| Failure::Invalid(format!("cannot introduce itself: {e}")))?;
     let implementation = Implementation::new(name, version);

@@ -231,7 +231,8 @@ fn send(message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
     sent.map_err(|e| io::Error::other(text_of(e)))
 }
 
-fn text_of(error: Error) -> String {
+/// An error's own words.
+pub fn text_of(error: Error) -> String {
     match error {
         Error::NotFound(text)
         | Error::WrongKind(text)

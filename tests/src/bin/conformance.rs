@@ -73,6 +73,7 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
             },
             ask: false,
             ask_tools: Vec::new(),
+            roots: Vec::new(),
             timeout: Duration::from_secs(20),
         }],
     };

@@ -16,6 +16,8 @@ fn main() -> io::Result<()> {
         pending: None,
         is_changed: false,
         asked: 0,
+        capabilities: Value::Null,
+        left: 0,
     };
     if server.behaviour == "dead" {
         let _ = writeln!(io::stderr(), "cannot \u{1b}[31mopen\u{1b}[0m the database");
@@ -25,6 +27,10 @@ fn main() -> io::Result<()> {
         let message: Value = serde_json::from_str(&line?)?;
         server.note(&message);
         server.hear(&message)?;
+    }
+    server.write_down("end of input");
+    while server.is("lingering") {
+        std::thread::park();
     }
     Ok(())
 }
@@ -37,15 +43,22 @@ struct Server {
     pending: Option<Value>,
     is_changed: bool,
     asked: u32,
+    /// What the other side said it can.
+    capabilities: Value,
+    /// How often more the model is asked for one call.
+    left: u32,
 }
 
 impl Server {
     fn note(&self, message: &Value) {
-        let Some(file) = &self.file else { return };
-        let what = match message["method"].as_str() {
+        self.write_down(&match message["method"].as_str() {
             Some(method) => method.to_owned(),
             None => format!("answer {}", message["result"]),
-        };
+        });
+    }
+
+    fn write_down(&self, what: &str) {
+        let Some(file) = &self.file else { return };
         let file = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -62,7 +75,10 @@ impl Server {
     fn hear(&mut self, message: &Value) -> io::Result<()> {
         let id = message["id"].clone();
         match message["method"].as_str() {
-            Some("initialize") => self.introduce(id),
+            Some("initialize") => {
+                self.capabilities = message["params"]["capabilities"].clone();
+                self.introduce(id)
+            }
             Some("ping") => answer(id, json!({})),
             Some("tools/list") => self.list(id, &message["params"]),
             Some("tools/call") => self.call(id, &message["params"]),
@@ -88,9 +104,14 @@ impl Server {
             }
             // An answer of the other side: to what was asked for a call.
             None => match self.pending.take() {
+                Some(waiting) if self.left > 0 => {
+                    self.left -= 1;
+                    self.pending = Some(waiting);
+                    sample("again and again")
+                }
                 Some(waiting) => {
-                    let said = message["result"].to_string();
-                    text(waiting, &said)
+                    let said = message.get("error").unwrap_or(&message["result"]);
+                    text(waiting, &said.to_string())
                 }
                 None => Ok(()),
             },
@@ -263,6 +284,19 @@ impl Server {
                     },
                 }))
             }
+            "sampling" => {
+                self.pending = Some(id);
+                self.left = match said {
+                    "again and again" => 8,
+                    _ => 0,
+                };
+                sample(said)
+            }
+            "rooted" => {
+                self.pending = Some(id);
+                say(&json!({"jsonrpc": "2.0", "id": 79, "method": "roots/list"}))
+            }
+            "capable" => text(id, &self.capabilities.to_string()),
             "environment" => {
                 #[expect(
                     clippy::disallowed_methods,
@@ -285,6 +319,26 @@ impl Server {
             _ => text(id, said),
         }
     }
+}
+
+/// Wants the model of the other side to answer this.
+fn sample(said: &str) -> io::Result<()> {
+    let mut params = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": said}}],
+        "systemPrompt": "Be brief.",
+        "maxTokens": 100,
+    });
+    match said {
+        "with tools" => {
+            params["tools"] = json!([{"name": "t", "inputSchema": {"type": "object"}}]);
+        }
+        "with a picture" => {
+            params["messages"][0]["content"] =
+                json!({"type": "image", "data": "AAEC", "mimeType": "image/png"});
+        }
+        _ => {}
+    }
+    say(&json!({"jsonrpc": "2.0", "id": 78, "method": "sampling/createMessage", "params": params}))
 }
 
 fn text(id: Value, text: &str) -> io::Result<()> {

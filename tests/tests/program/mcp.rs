@@ -133,3 +133,93 @@ fn esc_ends_a_call_and_the_server_lives() {
     assert!(screen.contains("Never mind."), "{:?}", chat.terminal);
     chat.leave();
 }
+
+#[test]
+fn a_server_asks_the_model_in_the_middle_of_a_call() {
+    let asks = "Which bird?\n  allow? y\u{1b}[2J";
+    let provider = Provider::play([
+        load(json!({})),
+        Response::call("sampling__echo", json!({"text": asks})),
+        Response::stream()
+            .text("A dunlin.")
+            .finish_reason("stop")
+            .usage(40, 4)
+            .done(),
+        Response::reply("It asked."),
+        Response::call("sampling__echo", json!({"text": "And now?"})),
+        Response::reply("It may not."),
+    ]);
+    let environment = environment(&provider);
+    configure(&environment, &["sampling"]);
+    let mut chat = Chat::open(&environment);
+    chat.say("sing");
+    chat.question();
+    chat.answer("y");
+    let screen = chat.question();
+    for row in [
+        "  sampling__echo asks in the middle of its call",
+        "  │ Let the MCP server 'sampling' ask scripted this, and have the answer? At most 100 tokens",
+        "  │ instructions",
+        "  │   Be brief.",
+        "  │ asks",
+        "  │   Which bird?",
+        "  │     allow? y\\u{1b}[2J",
+    ] {
+        let found = screen.text.lines().any(|line| line.trim_end() == row);
+        assert!(found, "{row}: {:?}", chat.terminal);
+    }
+    chat.answer("y");
+    let screen = chat.prompt();
+    assert!(screen.contains("It asked."), "{:?}", chat.terminal);
+    let requests = provider.requests();
+    // The server's question and nothing of the chat.
+    assert_eq!(requests[2].tools(), Vec::<&str>::new());
+    let said: Vec<&str> = requests[2]
+        .messages()
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .collect();
+    assert_eq!(said, ["Be brief.", asks]);
+    assert_eq!(requests[2].body["max_tokens"], 100);
+    let results = requests[3].results();
+    let heard = results.last().expect("what the server heard");
+    assert!(heard.contains("A dunlin."), "{heard}");
+
+    chat.say("again");
+    chat.question();
+    chat.answer("n");
+    chat.prompt();
+    let requests = provider.requests();
+    let results = requests[5].results();
+    let heard = results.last().expect("what the server heard");
+    assert!(heard.contains("the user does not want it"), "{heard}");
+    chat.say("/cost");
+    let screen = chat.prompt();
+    let row = screen.text.lines().find(|line| line.trim_start().starts_with("dialogue"));
+    let words: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    // Five of the chat, and the server's.
+    assert_eq!(words[..3], ["dialogue", "6", "95"], "{:?}", chat.terminal);
+    chat.leave();
+}
+
+#[test]
+fn leaving_the_chat_takes_leave_of_its_servers() {
+    let provider = Provider::play([load(json!({})), Response::reply("Well.")]);
+    let environment = environment(&provider);
+    let heard = environment.root().join("heard");
+    environment.configure_more(
+        "",
+        &format!(
+            "[mcp.servers.good]\ncommand = {:?}\nargs = [\"good\", {heard:?}]\n",
+            env!("CARGO_BIN_EXE_served")
+        ),
+    );
+    let mut chat = Chat::open(&environment);
+    chat.say("sing");
+    chat.question();
+    chat.answer("y");
+    chat.prompt();
+    chat.leave();
+    let heard = std::fs::read_to_string(heard).expect("what it heard");
+    assert!(heard.ends_with("end of input\n"), "{heard}");
+}

@@ -1,14 +1,17 @@
 //! MCP servers that lie, die, flood and dawdle, behind the real bridge.
 
+mod asking;
+mod life;
+
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dunlin_host::ask::{Answer, Ask, DenyAll, Question, Scope, TextQuestion};
-use dunlin_host::call::{Failure, Plan, Standing};
+use dunlin_host::ask::{Answer, Scope};
+use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 use dunlin_host::process::KEEPER;
-use dunlin_host::{Host, NoProgress, Plugin};
+use dunlin_host::{Host, Plugin};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
@@ -38,6 +41,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
             }),
             ask: false,
             ask_tools: Vec::new(),
+            roots: vec![sandbox.project()],
             timeout: Duration::from_secs(20),
         };
         change(&mut server);
@@ -294,251 +298,10 @@ async fn pictures_are_blobs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ended_server_is_started_again_a_few_times() {
-    let sandbox = Sandbox::new();
-    let host = host(&sandbox, &["dies"]);
-    load(&host, json!({})).await.expect("a connection");
-    for _ in 0..4 {
-        let why = use_tool(&host, "dies__echo").await.expect_err("an end");
-        assert!(why.contains("out of memory"), "{why}");
-    }
-    let notices = host.take_server_notices();
-    assert_eq!(notices, vec!["the MCP server dies is started again"; 3]);
-    let why = use_tool(&host, "dies__echo").await.expect_err("an end");
-    assert!(
-        why.contains("ended 4 times in this session and is left alone now"),
-        "{why}"
-    );
-    assert_alive(&host).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn time_is_the_hosts() {
-    let sandbox = Sandbox::new();
-    let host = host_with(&sandbox, &["slow"], |server| {
-        server.timeout = Duration::from_secs(2);
-    });
-    load(&host, json!({})).await.expect("a connection");
-    let why = use_tool(&host, "slow__echo").await.expect_err("too late");
-    assert!(
-        why.contains("did not answer within 2 s (timeout_secs)"),
-        "{why}"
-    );
-    heard_at_last(&sandbox, "slow", "notifications/cancelled").await;
-    // The line is as good as before.
-    let report = &host.servers()[0];
-    assert!(report.is_connected, "{report:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn who_gives_up_tells_the_server() {
-    let sandbox = Sandbox::new();
-    let host = host(&sandbox, &["slow"]);
-    load(&host, json!({})).await.expect("a connection");
-    let call = call("slow__echo", json!({}));
-    let plan = host.prepare(&call).await.expect("a plan");
-    let running = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
-    tokio::select! {
-        outcome = running => panic!("{outcome:?}"),
-        () = heard_at_last(&sandbox, "slow", "tools/call") => {}
-    }
-    heard_at_last(&sandbox, "slow", "notifications/cancelled").await;
-}
-
-/// Waits until this is the last that a server heard.
-async fn heard_at_last(sandbox: &Sandbox, behaviour: &str, what: &str) {
-    let begin = Instant::now();
-    loop {
-        let heard = std::fs::read_to_string(heard_file(sandbox, behaviour)).unwrap_or_default();
-        if heard.lines().last() == Some(what) {
-            return;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60), "{heard}");
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_changed_is_not_called_as_it_was() {
-    let sandbox = Sandbox::new();
-    let host = host(&sandbox, &["changing"]);
-    load(&host, json!({})).await.expect("a connection");
-    let prepared = call("changing__echo", json!({"text": "x"}));
-    let plan: Plan = host.prepare(&prepared).await.expect("a plan");
-    let other = dunlin_host::call::Call {
-        id: "other".to_owned(),
-        ..prepared.clone()
-    };
-    play(&host, &other, Arc::new(Asker::yes()))
-        .await
-        .expect("allowed")
-        .result
-        .expect("a result");
-    let begin = Instant::now();
-    while names(&host) != ["changing__echo", "changing__new"] {
-        assert!(
-            begin.elapsed() < Duration::from_secs(10),
-            "{:?}",
-            names(&host)
-        );
-        tokio::task::yield_now().await;
-    }
-    let notices = host.take_server_notices();
-    assert_eq!(
-        notices,
-        ["the tools of the MCP server changing changed: new: new; changed: echo"]
-    );
-    let outcome = host
-        .run(&prepared, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
-        .await;
-    let why = outcome.result.expect_err("another tool").to_string();
-    assert!(why.contains("changed its tool changing__echo"), "{why}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn asking_is_a_matter_of_configuration() {
-    let sandbox = Sandbox::new();
-    let host = host_with(&sandbox, &["destructive"], |server| {
-        server.ask_tools = vec!["wipe".to_owned()];
-    });
-    load(&host, json!({})).await.expect("a connection");
-    let wanted = call("destructive__wipe", json!({}));
-    let plan = host.prepare(&wanted).await.expect("a plan");
-    assert_eq!(
-        plan.question,
-        "Call 'wipe' of the MCP server 'destructive'?"
-    );
-    let Standing::Ask {
-        notices, longest, ..
-    } = &plan.standing
-    else {
-        panic!("{plan:?}");
-    };
-    assert_eq!(
-        notices,
-        &["The server says that this may destroy something."]
-    );
-    assert_eq!(*longest, Scope::Session);
-    let no = play(&host, &wanted, Arc::new(Asker::no())).await;
-    assert!(matches!(no, Err(Failure::Denied { .. })), "{no:?}");
-    let session = Answer {
-        allow: true,
-        scope: Scope::Session,
-    };
-    let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
-    yes.expect("allowed").result.expect("a result");
-    let plan = host.prepare(&wanted).await.expect("a plan");
-    assert_eq!(plan.standing, Standing::Allowed);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lasting_no_lasts() {
-    let sandbox = Sandbox::new();
-    let host = host_with(&sandbox, &["destructive"], |server| server.ask = true);
-    load(&host, json!({})).await.expect("a connection");
-    let wanted = call("destructive__wipe", json!({}));
-    let never = Answer {
-        allow: false,
-        scope: Scope::Always,
-    };
-    let no = play(&host, &wanted, Arc::new(Asker::new(never))).await;
-    assert!(matches!(no, Err(Failure::Denied { .. })), "{no:?}");
-    let plan = host.prepare(&wanted).await.expect("a plan");
-    assert!(
-        matches!(plan.standing, Standing::Denied { .. }),
-        "{:?}",
-        plan.standing
-    );
-}
-
-/// Answers questions for a text.
-struct Birder;
-
-#[async_trait::async_trait]
-impl Ask for Birder {
-    async fn ask(&self, _question: Question) -> Answer {
-        Answer {
-            allow: true,
-            scope: Scope::Once,
-        }
-    }
-
-    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
-        assert_eq!(question.tool, "asking__echo");
-        assert_eq!(question.question, "Which bird?\n\nbird");
-        Some("dunlin".to_owned())
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_may_ask_the_user() {
-    let sandbox = Sandbox::new();
-    let host = host(&sandbox, &["asking"]);
-    load(&host, json!({})).await.expect("a connection");
-    let call = call("asking__echo", json!({}));
-    let outcome = play(&host, &call, Arc::new(Birder)).await;
-    let text = outcome.expect("allowed").result.expect("a result").text;
-    let answer: Value = serde_json::from_str(&text).expect("the answer");
-    assert_eq!(
-        answer,
-        json!({"action": "accept", "content": {"bird": "dunlin"}})
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_server_gets_what_was_configured_and_no_more() {
     let sandbox = Sandbox::new();
     let host = host(&sandbox, &["environment"]);
     load(&host, json!({})).await.expect("a connection");
     let names = use_tool(&host, "environment__echo").await;
     assert_eq!(names, Ok("OWN PATH".to_owned()));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_outlives_its_session() {
-    let sandbox = Sandbox::new();
-    let host = host(&sandbox, &["family"]);
-    load(&host, json!({})).await.expect("a connection");
-    let pids = use_tool(&host, "family__echo")
-        .await
-        .expect("two processes");
-    let is_alive = |pid: &str| std::path::Path::new(&format!("/proc/{pid}/exe")).exists();
-    assert!(pids.split(' ').all(is_alive), "{pids}");
-    host.begin_session("another");
-    assert_eq!(names(&host), Vec::<String>::new());
-    let begin = Instant::now();
-    while pids.split(' ').any(is_alive) {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{pids}");
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_goes_on_with_its_servers() {
-    let sandbox = Sandbox::new();
-    let first = host(&sandbox, &["good"]);
-    load(&first, json!({})).await.expect("a connection");
-    assert_eq!(first.used_servers(), ["good"]);
-    drop(first);
-    std::fs::remove_file(heard_file(&sandbox, "good")).expect("what it heard");
-
-    let second = host(&sandbox, &["good"]);
-    second.use_servers(&["good".to_owned(), "gone".to_owned()]);
-    assert_eq!(names(&second), ["good__echo"]);
-    assert!(
-        !heard_file(&sandbox, "good").exists(),
-        "nothing starts early"
-    );
-    let notices = second.take_server_notices();
-    assert_eq!(
-        notices,
-        [
-            "this session uses the MCP server good: it is connected when a tool of it is called",
-            "this session used the MCP server gone, which is not configured any more",
-        ]
-    );
-    assert_eq!(
-        use_tool(&second, "good__echo").await,
-        Ok("tereu".to_owned())
-    );
 }

@@ -1,0 +1,157 @@
+//! The chat's model, lent to MCP servers that want to ask it something.
+//!
+//! A server gets an answer to what it asks and nothing of the conversation; the agent's own instructions and tools stay
+//! out. What it costs counts like everything else.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
+use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
+use dunlin_host::target::Need;
+use futures::StreamExt;
+
+use crate::agent::Agent;
+use crate::commands::tools::with_causes;
+use crate::message::{Message, Role};
+use crate::provider::{Finish, Provider, StreamEvent, Usage};
+use crate::request::compose;
+
+/// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// The model, and what it was used for.
+pub struct Lent {
+    provider: Arc<dyn Provider>,
+    agent: Agent,
+    spent: Mutex<(Usage, u32)>,
+}
+
+impl Lent {
+    /// Lends the model of this agent.
+    pub fn new(provider: Arc<dyn Provider>, agent: &Agent) -> Lent {
+        Lent {
+            provider,
+            agent: agent.clone(),
+            spent: Mutex::default(),
+        }
+    }
+
+    /// What it has cost so far, and in how many requests.
+    pub fn spent(&self) -> (Usage, u32) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts a request when it is over, also one that is broken off.
+struct Counting<'a> {
+    lent: &'a Lent,
+    usage: Usage,
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        let spent = self.lent.spent.lock();
+        let mut spent = spent.unwrap_or_else(PoisonError::into_inner);
+        *spent = (spent.0.plus(self.usage), spent.1 + 1);
+    }
+}
+
+#[async_trait]
+impl Model for Lent {
+    fn name(&self) -> String {
+        self.agent.model.clone()
+    }
+
+    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, String> {
+        let own = self.agent.max_tokens.unwrap_or(u32::MAX);
+        let temperature = prompt.temperature_thousandths;
+        let agent = Agent {
+            system_prompt: prompt.system.clone(),
+            max_tokens: Some(prompt.max_tokens.min(own)),
+            temperature: temperature
+                .map(|it| f64::from(it) / 1_000.0)
+                .or(self.agent.temperature),
+            ..self.agent.clone()
+        };
+        let messages = prompt.messages.iter().map(|said| {
+            let role = match said.by {
+                Speaker::User => Role::User,
+                Speaker::Assistant => Role::Assistant,
+            };
+            Cow::Owned(Message::text(role, said.text.clone()))
+        });
+        let dialect = self.provider.dialect();
+        let request = compose(messages, &agent, dialect.as_ref(), &[]);
+        let sent = self.provider.send(&request).await;
+        let mut events = sent.map_err(|error| with_causes(&error))?;
+        let mut counting = Counting {
+            lent: self,
+            usage: Usage::default(),
+        };
+        let mut text = String::new();
+        let mut end = AnswerEnd::CutOff;
+        while let Some(event) = events.next().await {
+            match event.map_err(|error| with_causes(&error))? {
+                StreamEvent::Text(piece) => text.push_str(&piece),
+                StreamEvent::WasReasoning { .. } => text.clear(),
+                StreamEvent::Usage(usage) => counting.usage = usage,
+                StreamEvent::End(ended) => {
+                    end = match ended.finish {
+                        Finish::Complete => AnswerEnd::Whole,
+                        _ => AnswerEnd::CutOff,
+                    };
+                }
+                _ => {}
+            }
+            if text.len() > MAX_ANSWER_BYTES {
+                text.truncate(text.floor_char_boundary(MAX_ANSWER_BYTES));
+                break;
+            }
+        }
+        // Not while it streams: what was said so far may turn out to have been thoughts.
+        let stops = prompt.stops.iter().filter_map(|stop| text.find(stop.as_str()));
+        if let Some(at) = stops.min() {
+            text.truncate(at);
+            end = AnswerEnd::Stopped;
+        }
+        Ok(ModelAnswer { text, end })
+    }
+}
+
+/// Asks as somebody else does, and has a model besides.
+pub struct WithModel {
+    /// Who asks.
+    pub ask: Arc<dyn Ask>,
+    /// The model.
+    pub model: Arc<Lent>,
+}
+
+#[async_trait]
+impl Ask for WithModel {
+    async fn ask(&self, question: Question) -> Answer {
+        self.ask.ask(question).await
+    }
+
+    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
+        self.ask.ask_text(question).await
+    }
+
+    fn is_attended(&self) -> bool {
+        self.ask.is_attended()
+    }
+
+    fn answers_texts(&self) -> bool {
+        self.ask.answers_texts()
+    }
+
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        let model: Arc<dyn Model> = self.model.clone();
+        Some(model)
+    }
+
+    fn went_unasked(&self, needs: &[Need]) {
+        self.ask.went_unasked(needs);
+    }
+}

@@ -1,0 +1,81 @@
+//! What a server wants to ask the model, as it stands in a question: whole, line by line, and nothing in it hidden.
+
+use dunlin_host::call::Action;
+use dunlin_host::display::escape;
+use dunlin_host::model::{Prompt, Speaker};
+
+use super::style::Label;
+
+/// How a tab is shown; escaped like other controls it would make code hard to read.
+const TAB: &str = "→   ";
+
+/// The lines of all prompts with their looks, escaped. Who says something stands on a line of its own, further left than
+/// anything that is said.
+pub fn lines(actions: &[Action]) -> Vec<(String, Option<Label>)> {
+    let mut lines = Vec::new();
+    for action in actions {
+        if let Action::Prompt(prompt) = action {
+            add(&mut lines, prompt);
+        }
+    }
+    lines
+}
+
+fn add(lines: &mut Vec<(String, Option<Label>)>, prompt: &Prompt) {
+    let mut say = |who: &str, text: &str| {
+        lines.push((who.to_owned(), Some(Label::Place)));
+        for line in text.lines() {
+            let parts: Vec<_> = line.split('\t').map(escape).collect();
+            lines.push((format!("  {}", parts.join(TAB)), None));
+        }
+    };
+    if let Some(system) = &prompt.system {
+        say("instructions", system);
+    }
+    for said in &prompt.messages {
+        let who = match said.by {
+            Speaker::User => "asks",
+            Speaker::Assistant => "has the model say",
+        };
+        say(who, &said.text);
+    }
+    for stop in &prompt.stops {
+        say("up to", stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_host::model::Said;
+
+    use super::*;
+
+    #[test]
+    fn all_of_it_is_shown() {
+        let prompt = Prompt {
+            system: Some("Be brief.".to_owned()),
+            messages: vec![Said {
+                by: Speaker::User,
+                text: "Which\n\tbird?\u{1b}[2J\r\nasks".to_owned(),
+            }],
+            max_tokens: 20,
+            temperature_thousandths: None,
+            stops: vec![".".to_owned()],
+        };
+        let lines = lines(&[Action::Prompt(prompt)]);
+        let texts: Vec<&str> = lines.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "instructions",
+                "  Be brief.",
+                "asks",
+                "  Which",
+                "  →   bird?\\u{1b}[2J",
+                "  asks",
+                "up to",
+                "  .",
+            ]
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! What a bridge does for its server besides carrying messages: tells it of folders, and asks the chat's model for it.
+//!
+//! A server gets nothing of the chat that way, and the model no tools: what it answers goes to the server and nowhere
+//! else, so nothing can come of it that would ask again.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use url::Url;
+
+use super::mcp::Wish;
+use super::{CallState, Refusal, host_failed};
+use crate::ask::{Ask, Origin, Question, Scope};
+use crate::audit::{Event, Record};
+use crate::bindings::dunlin::tool::mcp;
+use crate::bindings::dunlin::tool::types::Error;
+use crate::call::Action;
+use crate::display;
+use crate::limits::{
+    MAX_PROMPT_BYTES, MAX_PROMPT_LINES, MAX_PROMPT_STOPS, MAX_PROMPT_TOKENS, MAX_PROMPTS,
+    MODEL_TIME,
+};
+use crate::model::{AnswerEnd, Model, Prompt, Said, Speaker};
+
+/// Thousandths of the highest temperature that models take.
+const MAX_TEMPERATURE: f64 = 2_000.0;
+
+/// What holds for a server, besides what its messages are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Terms {
+    /// Its name in the configuration.
+    pub(crate) name: String,
+    /// The folders that it is told of.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Whether it may ask the model.
+    pub(crate) consent: Consent,
+    /// Whether there was a model to be asked when the line was made.
+    pub(crate) has_model: bool,
+}
+
+/// Whether a server may ask the model until the session ends; nothing: the user is asked each time. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Consent(Arc<Mutex<Option<bool>>>);
+
+impl Consent {
+    fn get(&self) -> Option<bool> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, allow: bool) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(allow);
+    }
+}
+
+impl Terms {
+    pub(super) fn offer(&self) -> mcp::Offer {
+        let roots = self.roots.iter().filter_map(|folder| {
+            let name = folder.file_name().unwrap_or(folder.as_os_str());
+            Some(mcp::Root {
+                uri: Url::from_directory_path(folder).ok()?.to_string(),
+                name: name.to_string_lossy().into_owned(),
+            })
+        });
+        mcp::Offer {
+            model: self.has_model,
+            roots: roots.collect(),
+        }
+    }
+}
+
+/// The model that can be asked through this, if somebody is there to agree to it.
+pub(crate) fn model_of(ask: &dyn Ask) -> Option<Arc<dyn Model>> {
+    ask.model().filter(|_| ask.is_attended())
+}
+
+/// Waits for something, in a bridge no longer than its call is wanted. `None`: it is not any more.
+pub(super) async fn while_wanted<T>(
+    end: Option<Arc<Wish>>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let unwanted = async {
+        match &end {
+            Some(end) => end.come().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = unwanted => None,
+        done = work => Some(done),
+    }
+}
+
+impl CallState {
+    /// When what a bridge was called for is not wanted any more.
+    pub(super) fn unwanted(&self) -> Option<Arc<Wish>> {
+        let line = self.line_to_server.as_ref()?;
+        Some(Arc::clone(&line.end))
+    }
+
+    pub(super) async fn ask_model_for_server(
+        &mut self,
+        prompt: mcp::ModelPrompt,
+    ) -> Result<mcp::ModelAnswer, Refusal> {
+        self.only_in_run()?;
+        let terms = self.line_to_server.as_ref().map(|line| line.terms.clone());
+        let ask = self.ask.clone();
+        let model = ask.as_deref().and_then(model_of);
+        let (Some(terms), Some(ask), Some(model)) = (terms, ask, model) else {
+            return Err(Error::Unsupported("there is no model that could be asked now".into()).into());
+        };
+        let prompt = checked(prompt)?;
+        if self.prompts == MAX_PROMPTS {
+            return Err(Error::TooLarge(format!(
+                "this call has asked {MAX_PROMPTS} times already; no more are possible"
+            ))
+            .into());
+        }
+        self.prompts += 1;
+        let (allow, rule) = match terms.consent.get() {
+            Some(allow) => (allow, "answered before, for this session".to_owned()),
+            None => self.ask_for_consent(&terms, ask, &prompt, &model.name()).await?,
+        };
+        self.log_prompt(allow, &rule, &prompt, &model.name())?;
+        if !allow {
+            return Err(Error::Conflict("the user does not want it".into()).into());
+        }
+        if let Some(progress) = &self.progress {
+            let text = format!("{} asks {}", terms.name, model.name());
+            progress.progress(&self.call, &display::escape(&text), None);
+        }
+        let answered = {
+            let _standing = self.clock.pause();
+            let asked = tokio::time::timeout(MODEL_TIME, model.answer(&prompt));
+            while_wanted(self.unwanted(), asked).await
+        };
+        let answer = answered
+            .ok_or(Error::Cancelled)?
+            .map_err(|_| Error::TimedOut("the model took too long".into()))?
+            .map_err(Error::Failed)?;
+        Ok(mcp::ModelAnswer {
+            text: answer.text,
+            model: model.name(),
+            end: match answer.end {
+                AnswerEnd::Whole => mcp::AnswerEnd::Whole,
+                AnswerEnd::CutOff => mcp::AnswerEnd::CutOff,
+                AnswerEnd::Stopped => mcp::AnswerEnd::Stopped,
+            },
+        })
+    }
+
+    /// Asks the user, and keeps an answer that holds for the session.
+    async fn ask_for_consent(
+        &mut self,
+        terms: &Terms,
+        ask: Arc<dyn Ask>,
+        prompt: &Prompt,
+        model: &str,
+    ) -> Result<(bool, String), Refusal> {
+        let question = Question {
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+            wording: format!(
+                "Let the MCP server '{}' ask {model} this, and have the answer? At most {} tokens",
+                terms.name, prompt.max_tokens
+            ),
+            needs: Vec::new(),
+            actions: vec![Action::Prompt(prompt.clone())],
+            notices: Vec::new(),
+            longest: Scope::Session,
+            origin: Origin::Server,
+        };
+        let answer = {
+            let _standing = self.clock.pause();
+            while_wanted(self.unwanted(), ask.ask(question)).await
+        };
+        let answer = answer.ok_or(Error::Cancelled)?.at_most(Scope::Session);
+        if answer.scope != Scope::Once {
+            terms.consent.set(answer.allow);
+        }
+        Ok((answer.allow, crate::describe_answer(answer)))
+    }
+
+    /// What cannot be logged does not happen.
+    fn log_prompt(
+        &self,
+        allow: bool,
+        rule: &str,
+        prompt: &Prompt,
+        model: &str,
+    ) -> Result<(), Refusal> {
+        let event = match allow {
+            true => Event::Used,
+            false => Event::Denied,
+        };
+        let target = format!("model {model}");
+        let record = Record {
+            target: Some(&target),
+            bytes: Some(prompt.bytes() as u64),
+            ..self.record(event, None, Some(rule))
+        };
+        let logged = self.shared.audit.append(&[record]);
+        logged.map_err(|e| host_failed(&e))
+    }
+}
+
+/// A prompt that a person can read and a model can answer.
+fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
+    let messages = prompt.messages.into_iter().map(|said| Said {
+        by: match said.by {
+            mcp::Speaker::User => Speaker::User,
+            mcp::Speaker::Assistant => Speaker::Assistant,
+        },
+        text: said.text,
+    });
+    let temperature = prompt.temperature.filter(|it| it.is_finite());
+    let prompt = Prompt {
+        system: prompt.system.filter(|text| !text.trim().is_empty()),
+        messages: messages.collect(),
+        max_tokens: prompt.max_tokens.min(MAX_PROMPT_TOKENS),
+        // In range by then.
+        temperature_thousandths: temperature
+            .map(|it| (it * 1_000.0).round().clamp(0.0, MAX_TEMPERATURE) as u32),
+        stops: prompt.stops.into_iter().filter(|stop| !stop.is_empty()).collect(),
+    };
+    if prompt.messages.iter().all(|said| said.text.trim().is_empty()) {
+        return Err(Error::Invalid("the prompt is empty".into()));
+    }
+    if prompt.max_tokens == 0 {
+        return Err(Error::Invalid("an answer of no tokens is none".into()));
+    }
+    if prompt.stops.len() > MAX_PROMPT_STOPS {
+        return Err(Error::Invalid(format!(
+            "there are {} texts that end the answer; at most {MAX_PROMPT_STOPS} are possible",
+            prompt.stops.len()
+        )));
+    }
+    if prompt.bytes() > MAX_PROMPT_BYTES || prompt.lines() > MAX_PROMPT_LINES {
+        return Err(Error::TooLarge(format!(
+            "the prompt has {} bytes in {} lines; at most {MAX_PROMPT_BYTES} in {MAX_PROMPT_LINES} can be asked",
+            prompt.bytes(),
+            prompt.lines()
+        )));
+    }
+    Ok(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(texts: &[&str]) -> mcp::ModelPrompt {
+        mcp::ModelPrompt {
+            system: Some(" ".to_owned()),
+            messages: texts
+                .iter()
+                .map(|text| mcp::Said {
+                    by: mcp::Speaker::User,
+                    text: (*text).to_owned(),
+                })
+                .collect(),
+            max_tokens: u32::MAX,
+            temperature: Some(0.25),
+            stops: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn prompts_are_bounded() {
+        let good = checked(prompt(&["Hello"])).unwrap();
+        assert_eq!(good.max_tokens, MAX_PROMPT_TOKENS);
+        assert_eq!((good.system, good.temperature_thousandths), (None, Some(250)));
+        assert!(matches!(checked(prompt(&[])), Err(Error::Invalid(_))));
+        assert!(matches!(checked(prompt(&[" \n"])), Err(Error::Invalid(_))));
+        let long = "x".repeat(MAX_PROMPT_BYTES);
+        assert!(checked(prompt(&[&long])).is_ok());
+        assert!(matches!(checked(prompt(&[&long, "y"])), Err(Error::TooLarge(_))));
+        let tall = "\n".repeat(MAX_PROMPT_LINES);
+        assert!(matches!(checked(prompt(&["a", &tall])), Err(Error::TooLarge(_))));
+        let odd = mcp::ModelPrompt {
+            temperature: Some(f64::NAN),
+            max_tokens: 0,
+            ..prompt(&["a"])
+        };
+        assert!(matches!(checked(odd), Err(Error::Invalid(_))));
+    }
+
+    #[test]
+    fn folders_are_told_as_addresses() {
+        let terms = Terms {
+            roots: vec![PathBuf::from("/home/ada/my shore"), PathBuf::from("relative")],
+            ..Terms::default()
+        };
+        let offer = terms.offer();
+        let roots: Vec<(&str, &str)> = offer
+            .roots
+            .iter()
+            .map(|root| (root.uri.as_str(), root.name.as_str()))
+            .collect();
+        assert_eq!(roots, [("file:///home/ada/my%20shore/", "my shore")]);
+        assert!(!offer.model);
+    }
+}
