@@ -152,25 +152,36 @@ impl<T> Sourced<T> {
 #[derive(Debug, Clone)]
 pub struct KeyPlace {
     name: String,
-    entry: Option<KeyEntry>,
+    /// What the configuration says, and what its paths start at.
+    entry: Option<(KeyEntry, Folders)>,
     /// What the variable holds, if it is one.
     value: Option<Secret>,
-    folders: Folders,
 }
 
 impl KeyPlace {
+    /// No place: a key that is known.
+    pub fn known(value: Secret) -> KeyPlace {
+        KeyPlace {
+            name: String::new(),
+            entry: None,
+            value: Some(value),
+        }
+    }
+
     /// Reads it, with a warning about it, if there is one. May wait for the user to unlock the keyring.
     pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
         let name = self.name.as_str();
-        let entry = self.entry.as_ref();
-        if let Some(file) = entry.and_then(|entry| entry.file.as_deref()) {
-            let path = self.folders.resolve(file, &self.folders.config);
+        let entry = self.entry.as_ref().map(|(entry, _)| entry);
+        if let Some((entry, folders)) = &self.entry
+            && let Some(file) = entry.file.as_deref()
+        {
+            let path = folders.resolve(file, &folders.config);
             let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
                 key: name.to_owned(),
                 path: path.clone(),
                 source,
             })?;
-            let short = self.folders.short(&path);
+            let short = folders.short(&path);
             let warning = open.then(|| {
                 format!("others may read the key file {short}; chmod 600 {short} closes it")
             });
@@ -499,8 +510,7 @@ impl Settings {
         KeyPlace {
             name: name.to_owned(),
             value: value.map(|value| Secret::new(name, value)),
-            entry,
-            folders: self.folders.clone(),
+            entry: entry.map(|entry| (entry, self.folders.clone())),
         }
     }
 

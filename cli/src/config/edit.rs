@@ -217,6 +217,12 @@ fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
             server.url.as_ref().map(|url| Value::from(url.as_str())),
         ),
         ("api_key", text(&server.api_key)),
+        ("client_id", text(&server.client_id)),
+        ("client_secret", text(&server.client_secret)),
+        (
+            "client_credentials",
+            server.client_credentials.map(Value::from),
+        ),
         ("headers", table(&server.headers)),
         ("description", text(&server.description)),
         ("ask", server.ask.map(Value::from)),

@@ -457,7 +457,11 @@ impl Loaded {
             let is_off = author == Author::Project && !entry.is_enabled();
             let problem = mcp::name_problem(name)
                 .or_else(|| entry.problem().filter(|_| !is_off))
-                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author))
+                .or_else(|| {
+                    let secret = entry.client_secret.as_deref();
+                    named_key_problem("client_secret", secret, &self.file.keys, author)
+                });
             if let Some(problem) = problem {
                 return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
             }
@@ -550,6 +554,16 @@ fn key_problem(
     keys: &BTreeMap<String, Spanned<KeyEntry>>,
     author: Author,
 ) -> Option<String> {
+    named_key_problem("api_key", key, keys, author)
+}
+
+/// What is wrong with the name of a key in this field.
+fn named_key_problem(
+    field: &str,
+    key: Option<&str>,
+    keys: &BTreeMap<String, Spanned<KeyEntry>>,
+    author: Author,
+) -> Option<String> {
     // A project names a key of the user's.
     if author == Author::Project {
         return None;
@@ -557,8 +571,8 @@ fn key_problem(
     let key = key.filter(|name| !keys.contains_key(*name))?;
     let near = schema::nearest(key, keys.keys().map(String::as_str));
     Some(match near {
-        Some(near) => format!("api_key names no [keys.{key}]; the nearest is [keys.{near}]"),
-        None => format!("api_key names no [keys.{key}]"),
+        Some(near) => format!("{field} names no [keys.{key}]; the nearest is [keys.{near}]"),
+        None => format!("{field} names no [keys.{key}]"),
     })
 }
 

@@ -69,6 +69,12 @@ pub struct ServerEntry {
     pub url: Option<Url>,
     /// A name of `[keys]`: the bearer token for `url`.
     pub api_key: Option<String>,
+    /// The id of a client that was registered beforehand, or the address of a page that says who it is: logs in to `url`.
+    pub client_id: Option<String>,
+    /// A name of `[keys]`: the secret of that client.
+    pub client_secret: Option<String>,
+    /// Whether that client logs in by itself, without a user.
+    pub client_credentials: Option<bool>,
     /// Further headers for `url`.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -123,6 +129,9 @@ impl ServerEntry {
             (Some(command), None) => command_problem(command, self).or_else(|| {
                 let fields = [
                     ("api_key", self.api_key.is_some()),
+                    ("client_id", self.client_id.is_some()),
+                    ("client_secret", self.client_secret.is_some()),
+                    ("client_credentials", self.client_credentials.is_some()),
                     ("headers", !self.headers.is_empty()),
                 ];
                 only("url", &fields)
@@ -166,6 +175,9 @@ impl ServerEntry {
                     .to_owned(),
             );
         }
+        if let Some(problem) = self.client_problem() {
+            return Some(problem);
+        }
         for (name, value) in &self.headers {
             if HeaderName::from_bytes(name.as_bytes()).is_err() {
                 return Some(format!("headers: {name:?} is no name of a header"));
@@ -184,6 +196,25 @@ impl ServerEntry {
             }
         }
         None
+    }
+}
+
+impl ServerEntry {
+    /// What is wrong with the client that logs in.
+    fn client_problem(&self) -> Option<String> {
+        let is_alone = self.client_credentials == Some(true);
+        let problem = match &self.client_id {
+            None if self.client_secret.is_some() => "client_secret belongs to a client_id",
+            None if is_alone => "client_credentials belongs to a client_id",
+            None => return None,
+            Some(id) if id.trim().is_empty() => "client_id must not be empty",
+            Some(_) if self.api_key.is_some() => "has both api_key and client_id; one of them goes",
+            Some(_) if is_alone && self.client_secret.is_none() => {
+                "client_credentials needs client_secret"
+            }
+            Some(_) => return None,
+        };
+        Some(problem.to_owned())
     }
 }
 
@@ -286,6 +317,31 @@ mod tests {
         check(
             "command = \"a\"\nenv = { \"A=B\" = \"k\" }",
             Some("env: \"A=B\" is no name of a variable"),
+        );
+        check("url = \"https://h/\"\nclient_id = \"c\"", None);
+        check(
+            "url = \"https://h/\"\nclient_id = \"c\"\nclient_secret = \"k\"\nclient_credentials = true",
+            None,
+        );
+        check(
+            "url = \"https://h/\"\nclient_secret = \"k\"",
+            Some("client_secret belongs to a client_id"),
+        );
+        check(
+            "url = \"https://h/\"\nclient_id = \"c\"\nclient_credentials = true",
+            Some("client_credentials needs client_secret"),
+        );
+        check(
+            "url = \"https://h/\"\nclient_id = \"c\"\napi_key = \"k\"",
+            Some("has both api_key and client_id; one of them goes"),
+        );
+        check(
+            "command = \"a\"\nclient_id = \"c\"",
+            Some("client_id belongs to a server with url"),
+        );
+        check(
+            "url = \"https://h/\"\nroots = []",
+            Some("roots belongs to a server with command"),
         );
         check(
             "command = \"a\"\ntimeout_secs = 0",

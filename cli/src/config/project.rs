@@ -255,6 +255,11 @@ impl Layer<'_> {
                 self.refuse(&format!("{place}.api_key"), &why);
             }
         }
+        if entry.client_secret.take().is_some() {
+            // Where it goes is for the server to say: to whoever it refers to for a login.
+            let why = "which client you are to whom is yours to say";
+            self.refuse(&format!("{place}.client_secret"), why);
+        }
         let origin = self.loaded.source(server).origin;
         let value = Sourced {
             value: entry,

@@ -11,7 +11,7 @@ use dunlin_host::egress::{Egress, EgressOptions};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 
 use self::http::Address;
-use self::oauth::TokenFile;
+use self::oauth::{OAuthClient, TokenFile};
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
@@ -88,11 +88,25 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
         Some((name, HeaderValue::from_str(value).ok()?))
     });
+    let client = entry.client_id.as_ref().map(|id| OAuthClient {
+        id: id.clone(),
+        secret: entry
+            .client_secret
+            .as_deref()
+            .map(|key| settings.key_place(key)),
+        is_alone: entry.client_credentials == Some(true),
+    });
     Address {
         name: name.to_owned(),
         url: url.clone(),
         headers: headers.collect(),
-        tokens: TokenFile::new(&settings.folders.data, name),
+        tokens: TokenFile::new(
+            &settings.folders.data,
+            name,
+            url,
+            client.as_ref().and_then(OAuthClient::fixed_id),
+        ),
+        client,
         key: entry.api_key.as_deref().map(|key| settings.key_place(key)),
         egress: Egress::new(EgressOptions::system(USER_AGENT)),
     }

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin::mcp::http::Address;
-use dunlin::mcp::oauth::{self, TokenFile};
+use dunlin::mcp::oauth::{self, OAuthClient, TokenFile};
+use dunlin::secret::Secret;
+use dunlin::settings::KeyPlace;
 use dunlin_host::ask::{Answer, Ask, Question, Scope, TextQuestion};
 use dunlin_host::call::Call;
 use dunlin_host::egress::{Egress, EgressOptions, Gate, Hop, Method, Request, Url};
@@ -51,12 +53,19 @@ fn main() -> ExitCode {
 async fn play(cache: &Path, url: &str) -> Result<(), String> {
     let sandbox = Sandbox::new();
     let url: Url = url.parse().map_err(|e| format!("{url}: {e}"))?;
+    let client = client();
     let address = Address {
         name: "suite".to_owned(),
         url: url.clone(),
         headers: Vec::new(),
         key: None,
-        tokens: TokenFile::new(sandbox.root(), "suite"),
+        tokens: TokenFile::new(
+            sandbox.root(),
+            "suite",
+            &url,
+            client.as_ref().and_then(OAuthClient::fixed_id),
+        ),
+        client,
         egress: Egress::new(EgressOptions::system("dunlin-conformance")),
     };
     let mut options = sandbox.options(Limits::standard());
@@ -92,8 +101,8 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
         let arguments = fitting(&tool.parameters);
         let called = call(&host, &tool.name, arguments.clone()).await;
         let scope = called.as_ref().err().and_then(|why| {
-            let (_, scope) = why.split_once("--scope '")?;
-            Some(scope.split_once('\'')?.0.to_owned())
+            let (_, scope) = why.split_once("--scope ")?;
+            Some(scope.split_once('`')?.0.trim_matches('\'').to_owned())
         });
         match scope {
             // Once: who is sent away again does not ask for ever.
@@ -107,6 +116,37 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
     // The end of the session is part of the protocol.
     host.close_servers().await;
     Ok(())
+}
+
+/// The page at which the suite says that a client tells who it is.
+const PAGE: &str = "https://conformance-test.local/client-metadata.json";
+
+/// What a user would have configured for the scenario.
+fn client() -> Option<OAuthClient> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "not the program: the suite says in the environment what it is about"
+    )]
+    let said = |name: &str| std::env::var(name).unwrap_or_default();
+    let context: Value = serde_json::from_str(&said("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
+    let scenario = said("MCP_CONFORMANCE_SCENARIO");
+    let is_alone = scenario == "auth/client-credentials-basic";
+    match scenario.as_str() {
+        "auth/basic-cimd" => Some(OAuthClient {
+            id: PAGE.to_owned(),
+            secret: None,
+            is_alone: false,
+        }),
+        "auth/pre-registration" | "auth/client-credentials-basic" => {
+            let secret = context["client_secret"].as_str()?;
+            Some(OAuthClient {
+                id: context["client_id"].as_str()?.to_owned(),
+                secret: Some(KeyPlace::known(Secret::new("suite", secret))),
+                is_alone,
+            })
+        }
+        _ => None,
+    }
 }
 
 /// Logs in; the suite's own server plays both the browser's page and the person who agrees at once.

@@ -8,6 +8,7 @@ use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
 use crate::config::nearest;
 use crate::error::{CliError, Exit};
+use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
 use crate::ui::Typed;
 use crate::ui::style::Label;
@@ -161,6 +162,8 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
     }
     remove_servers(&path, names)?;
     for name in names {
+        // Another server of that name is somebody else.
+        TokenFile::forget(&settings.folders.data, name).map_err(CliError::failed)?;
         ui.status(&format!("{} is removed.", escape(name)));
     }
     Ok(Exit::Done)
