@@ -9,7 +9,8 @@ use crate::capability::edit::LookError;
 use crate::capability::{Shared, chain, shown};
 use crate::edit::LineEdit;
 use crate::limits;
-use crate::permission::{Caller, PluginId};
+use crate::permission::Caller;
+use crate::plugin::Registered;
 use crate::target::Need;
 
 /// What the actions of a plan come to.
@@ -30,7 +31,7 @@ pub(crate) struct Looked {
 pub(crate) async fn look(
     shared: &Shared,
     call: &Call,
-    plugin: &PluginId,
+    plugin: &Registered,
     planned: Vec<wire::Action>,
 ) -> Result<Looked, Failure> {
     let mut looked = Looked {
@@ -80,7 +81,7 @@ pub(crate) async fn look(
 fn look_at_edit(
     shared: &Shared,
     call: &Call,
-    plugin: &PluginId,
+    plugin: &Registered,
     edit: wire::FileEdit,
     looked: &mut Looked,
 ) -> Result<usize, Failure> {
@@ -103,7 +104,8 @@ fn look_at_edit(
     let caller = Caller {
         call: &call.id,
         tool: &call.tool,
-        plugin,
+        plugin: &plugin.id,
+        ceiling: plugin.ceiling(),
         // Only refusals count here; whether the file may be read is not what the tool declares.
         declared: false,
     };

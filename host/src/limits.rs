@@ -93,6 +93,13 @@ pub(crate) const MAX_READ_LINES: u32 = 65_536;
 /// Entries of one folder that one listing gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 
+/// Size of a file that a component made for WASI may write or stretch, in bytes. A file of holes takes no room and
+/// still fills the disk of whoever copies it.
+pub(crate) const MAX_FILE_BYTES: u64 = 1024 * MIB as u64;
+
+/// Bytes that one call may write through WASI, all files together. A yes to writing is none to filling the disk.
+pub(crate) const MAX_WRITTEN_BYTES: u64 = 256 * MIB as u64;
+
 /// Log messages of one call that are kept.
 pub(crate) const MAX_LOG_MESSAGES: usize = 1_000;
 

@@ -6,6 +6,7 @@
 //! *Checking arguments* happens at each call, against the schema it gave.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,8 @@ use wasmtime::{Engine, Store};
 
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::bindings::{Plugin as Instance, PluginPre};
-use crate::capability::CallState;
+use crate::capability::{CallState, wasi};
+use crate::ceiling::Ceiling;
 use crate::limits::{self, CONTRACT};
 use crate::permission::PluginId;
 use crate::schema;
@@ -28,7 +30,7 @@ pub struct Plugin {
     /// Its name: letters, digits, `_` and `-`.
     pub name: String,
     /// The component.
-    pub bytes: Cow<'static, [u8]>,
+    pub bytes: Code,
     /// SHA-256 of the bytes, lower-case hexadecimal.
     pub digest: String,
     /// Whether it came with Dunlin: then grants follow it when it changes.
@@ -68,6 +70,66 @@ pub enum ParameterText {
     Lines(String),
     /// A JSON Schema of an object.
     JsonSchema(String),
+}
+
+/// Where a component is.
+#[derive(Debug, Clone)]
+pub enum Code {
+    /// In memory.
+    Bytes(Cow<'static, [u8]>),
+    /// In this file, which is read when it has to be compiled, and has to have the digest of its plugin then.
+    File(PathBuf),
+}
+
+impl From<&'static [u8]> for Code {
+    fn from(bytes: &'static [u8]) -> Code {
+        Code::Bytes(bytes.into())
+    }
+}
+
+impl From<Vec<u8>> for Code {
+    fn from(bytes: Vec<u8>) -> Code {
+        Code::Bytes(bytes.into())
+    }
+}
+
+/// Why the bytes of a component cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is another one than was installed.
+    #[error("{} is not the component that was installed", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Plugin {
+    /// The component.
+    pub(crate) fn code(&self) -> Result<Cow<'_, [u8]>, CodeError> {
+        match &self.bytes {
+            Code::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Code::File(path) => {
+                let bytes = std::fs::read(path).map_err(|source| CodeError::Read {
+                    path: path.clone(),
+                    source,
+                })?;
+                if crate::sha256_hex(&bytes) != self.digest {
+                    return Err(CodeError::Other { path: path.clone() });
+                }
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
 }
 
 /// One tool, as the model is told.
@@ -124,6 +186,14 @@ pub enum LoadError {
         /// What the linker says.
         problem: String,
     },
+    /// What it says that it may ever ask for makes no sense.
+    #[error("the plugin {plugin} says badly what it may ask for: {problem}")]
+    Ceiling {
+        /// The plugin's name.
+        plugin: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Its `describe` failed.
     #[error("the plugin {plugin} cannot describe itself: it {problem}")]
     Describe {
@@ -168,11 +238,22 @@ pub(crate) struct Registered {
 pub(crate) struct Loaded {
     pre: PluginPre<CallState>,
     imports: Vec<String>,
+    /// What its author says that it may ever ask for.
+    ceiling: Option<Ceiling>,
 }
 
 /// What a plugin said of itself, checked.
 pub(crate) struct Described {
     pub(crate) tools: Vec<DescribedTool>,
+    /// What it may ever ask for.
+    pub(crate) ceiling: Option<Arc<Ceiling>>,
+}
+
+/// What is kept of it.
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    tools: T,
+    ceiling: Option<Ceiling>,
 }
 
 pub(crate) struct DescribedTool {
@@ -195,6 +276,12 @@ impl Registered {
             described: OnceCell::new(),
         }
     }
+
+    /// What it may ever ask for, once it was described.
+    pub(crate) fn ceiling(&self) -> Option<&Ceiling> {
+        let described = self.described.get()?.as_ref().ok()?;
+        described.ceiling.as_deref()
+    }
 }
 
 impl Loaded {
@@ -204,6 +291,7 @@ impl Loaded {
         engine: &Engine,
         linker: &Linker<CallState>,
         component: &Component,
+        ceiling: Option<Ceiling>,
     ) -> Result<Loaded, LoadError> {
         let ty = component.component_type();
         let exports: Vec<String> = ty
@@ -224,7 +312,11 @@ impl Loaded {
             .instantiate_pre(component)
             .and_then(PluginPre::new)
             .map_err(problem)?;
-        Ok(Loaded { pre, imports })
+        Ok(Loaded {
+            pre,
+            imports,
+            ceiling,
+        })
     }
 
     /// Makes a fresh instance in a fresh store.
@@ -237,6 +329,10 @@ impl Loaded {
 
     pub(crate) fn imports(&self) -> &[String] {
         &self.imports
+    }
+
+    pub(crate) fn ceiling(&self) -> Option<&Ceiling> {
+        self.ceiling.as_ref()
     }
 }
 
@@ -259,13 +355,14 @@ impl Described {
             annotations: Vec::new(),
         };
         let imports = abilities(known.imports.iter().map(String::as_str));
-        Described::check(plugin, &imports, info)
+        Described::check(plugin, &imports, None, info)
     }
 
     /// Checks what `describe` answered.
     pub(crate) fn check(
         plugin: &str,
         imports: &[String],
+        ceiling: Option<Ceiling>,
         info: wire::PluginInfo,
     ) -> Result<Described, LoadError> {
         let bad = |problem: String| LoadError::Description {
@@ -324,28 +421,33 @@ impl Described {
                 imports: imports.to_vec(),
             });
         }
-        Ok(Described::from_tools(tools))
+        Ok(Described::new(tools, ceiling))
     }
 
-    /// Takes a list that was checked when it was kept.
-    pub(crate) fn from_tools(tools: Vec<Tool>) -> Described {
+    fn new(tools: Vec<Tool>, ceiling: Option<Ceiling>) -> Described {
         Described {
             tools: tools.into_iter().map(DescribedTool::new).collect(),
+            ceiling: ceiling.map(Arc::new),
         }
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let tools: Vec<&Tool> = self.tools.iter().map(|described| &described.tool).collect();
-        // Strings and JSON values always serialise; an empty list is described again.
-        serde_json::to_vec(&tools).unwrap_or_default()
+        let kept = Kept {
+            tools,
+            ceiling: self.ceiling.as_deref().cloned(),
+        };
+        // Strings and JSON values always serialise; what is empty is described again.
+        serde_json::to_vec(&kept).unwrap_or_default()
     }
 
     pub(crate) fn from_bytes(plugin: &str, bytes: &[u8]) -> Option<Described> {
-        let mut tools: Vec<Tool> = serde_json::from_slice(bytes).ok()?;
+        let kept: Kept<Vec<Tool>> = serde_json::from_slice(bytes).ok()?;
+        let mut tools = kept.tools;
         for tool in &mut tools {
             tool.plugin = plugin.to_owned();
         }
-        (!tools.is_empty()).then(|| Described::from_tools(tools))
+        (!tools.is_empty()).then(|| Described::new(tools, kept.ceiling))
     }
 }
 
@@ -441,7 +543,6 @@ fn is_tool_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// `dunlin:tool/files@0.1.0` → `files`; others keep their whole name.
 /// Imports as they are shown, sorted, each once.
 fn abilities<'a>(imports: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut imports: Vec<String> = imports
@@ -454,7 +555,11 @@ fn abilities<'a>(imports: impl Iterator<Item = &'a str>) -> Vec<String> {
     imports
 }
 
+/// `dunlin:tool/files@0.1.0` → `files`, `wasi:cli/stdout@0.2.6` → `wasi:cli`; others keep their whole name.
 fn short_import(name: &str) -> String {
+    if let Some(package) = wasi::short_name(name) {
+        return package.to_owned();
+    }
     let own = name
         .strip_prefix("dunlin:tool/")
         .and_then(|rest| rest.split('@').next());

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::wasi::Source;
 use super::{CallState, Phase, UsedInDescribe};
 use crate::bindings::dunlin::tool::log;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
@@ -43,7 +44,8 @@ struct Line<'a> {
 impl CallState {
     /// Writes the messages. They are a convenience: failing to write them does not fail the call.
     pub(crate) fn write_messages(&self) {
-        if self.messages.kept.is_empty() {
+        let (printed, unprinted) = self.machine.printed();
+        if self.messages.kept.is_empty() && printed.is_empty() {
             return;
         }
         let time = crate::audit::now();
@@ -56,15 +58,23 @@ impl CallState {
             level,
             message,
         };
-        let dropped = format!("{} more messages were dropped", self.messages.dropped);
+        let dropped = self.messages.dropped + unprinted;
+        let all_dropped = format!("{dropped} more messages were dropped");
         let mut lines: Vec<Line<'_>> = self
             .messages
             .kept
             .iter()
             .map(|(level, message)| line(name(*level), message))
             .collect();
-        if self.messages.dropped > 0 {
-            lines.push(line("warn", &dropped));
+        lines.extend(printed.iter().map(|(source, message)| {
+            let level = match source {
+                Source::Stdout => "info",
+                Source::Stderr => "warn",
+            };
+            line(level, message)
+        }));
+        if dropped > 0 {
+            lines.push(line("warn", &all_dropped));
         }
         let _ = self.shared.log.append(&lines);
     }

@@ -17,11 +17,12 @@ pub(crate) mod sampling;
 pub(crate) mod search;
 pub(crate) mod store;
 pub(crate) mod tree;
+pub(crate) mod wasi;
 pub(crate) mod web;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -35,6 +36,7 @@ use crate::ask::{Ask, Origin, Question, Scope};
 use crate::audit::{self, Event, JsonLines, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
+use crate::ceiling::Ceiling;
 use crate::display;
 use crate::egress::{Egress, SiteHeaders};
 use crate::engine::clock::Clock;
@@ -133,6 +135,8 @@ pub(crate) struct CallState {
     /// What the plan declared.
     pub(crate) declared: Vec<Need>,
     pub(crate) plugin: Arc<PluginId>,
+    /// What the plugin says that it may ever ask for.
+    pub(crate) ceiling: Option<Arc<Ceiling>>,
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     pub(crate) clock: Clock,
@@ -162,6 +166,8 @@ pub(crate) struct CallState {
     pub(crate) go_on: Option<String>,
     /// The line to its server, in a bridge.
     pub(crate) line_to_server: Option<mcp::ServerLine>,
+    /// What a component made for WASI believes to run on.
+    pub(crate) machine: wasi::Machine,
     /// Whether the end stands in the audit log.
     closed: bool,
 }
@@ -177,7 +183,8 @@ struct Use {
     target: String,
     operation: Operation,
     times: u64,
-    bytes: u64,
+    /// Shared with the streams that were made under it.
+    bytes: Arc<AtomicU64>,
 }
 
 /// A decision that stands in the audit log.
@@ -222,6 +229,7 @@ impl CallState {
             actions: Vec::new(),
             declared: Vec::new(),
             plugin,
+            ceiling: None,
             ask: None,
             progress: None,
             clock,
@@ -241,6 +249,7 @@ impl CallState {
             refused: None,
             go_on: None,
             line_to_server: None,
+            machine: wasi::Machine::default(),
             closed: false,
         }
     }
@@ -280,6 +289,55 @@ impl CallState {
         self.note(need, written, allowed, rule)
     }
 
+    /// Decides about several needs of one use: all of them are allowed, and asked about in one question, or none is.
+    ///
+    /// `what` is the use in words and follows "now wants to". The answers stand in the order of the needs.
+    async fn authorise_together(
+        &mut self,
+        needs: Vec<Need>,
+        written: &str,
+        what: &str,
+    ) -> Result<Vec<UseId>, Refusal> {
+        let written = types::Target::Path(written.to_owned());
+        let mut open = Vec::new();
+        let mut asking = None;
+        for need in &needs {
+            let decision = self.decide(need)?;
+            match decision.verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => {
+                    let rule = decision.rule.to_string();
+                    self.note(need.clone(), written.clone(), false, rule)?;
+                }
+                Verdict::Ask => {
+                    asking.get_or_insert(decision.rule);
+                    open.push(need.clone());
+                }
+            }
+        }
+        let answer = match &asking {
+            None => None,
+            Some(rule) => {
+                let needs = open.clone();
+                Some(
+                    self.ask_undeclared(what, &written, needs, Vec::new(), rule)
+                        .await?,
+                )
+            }
+        };
+        let mut under = Vec::with_capacity(needs.len());
+        for need in needs {
+            let written = written.clone();
+            under.push(match &answer {
+                Some((allowed, rule)) if open.contains(&need) => {
+                    self.note(need, written, *allowed, rule.clone())?
+                }
+                _ => self.authorise(need, written).await?,
+            });
+        }
+        Ok(under)
+    }
+
     /// What holds for a need of this call.
     pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
         let caller = self.caller(self.declared.contains(need));
@@ -296,6 +354,7 @@ impl CallState {
             tool: &self.tool,
             plugin: &self.plugin,
             declared,
+            ceiling: self.ceiling.as_deref(),
         }
     }
 
@@ -346,7 +405,7 @@ impl CallState {
                 target,
                 operation,
                 times: 1,
-                bytes: 0,
+                bytes: Arc::default(),
             });
             UseId(self.uses.len() - 1)
         });
@@ -356,8 +415,8 @@ impl CallState {
 
     /// Counts bytes that went through a use.
     pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
-        if let Some(entry) = self.uses.get_mut(of.0) {
-            entry.bytes += bytes as u64;
+        if let Some(entry) = self.uses.get(of.0) {
+            entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
     }
 
@@ -365,8 +424,14 @@ impl CallState {
     pub(crate) fn count_again(&mut self, of: UseId, bytes: usize) {
         if let Some(entry) = self.uses.get_mut(of.0) {
             entry.times += 1;
-            entry.bytes += bytes as u64;
+            entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Counts the bytes of a use for whoever cannot reach the call.
+    fn meter(&self, of: UseId) -> Arc<AtomicU64> {
+        let entry = self.uses.get(of.0);
+        entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.bytes))
     }
 
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
@@ -379,7 +444,7 @@ impl CallState {
             target: entry.target.clone(),
             operation: entry.operation,
             times: std::mem::take(&mut entry.times),
-            bytes: std::mem::take(&mut entry.bytes),
+            bytes: Arc::new(entry.bytes.swap(0, Ordering::Relaxed).into()),
         };
         self.shared
             .audit
@@ -406,7 +471,7 @@ impl CallState {
         let mut records: Vec<Record<'_>> = self
             .uses
             .iter()
-            .filter(|entry| entry.times > 0)
+            .filter(|entry| entry.times > 0 || entry.bytes.load(Ordering::Relaxed) > 0)
             .map(|entry| self.used(entry))
             .collect();
         records.push(Record {
@@ -492,7 +557,7 @@ impl CallState {
     fn used<'a>(&'a self, entry: &'a Use) -> Record<'a> {
         Record {
             times: (entry.times > 1).then_some(entry.times),
-            bytes: Some(entry.bytes),
+            bytes: Some(entry.bytes.load(Ordering::Relaxed)),
             ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
         }
     }

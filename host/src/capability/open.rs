@@ -4,6 +4,7 @@
 //! authorised is a path without links; here it is opened without following any, component by
 //! component, so what is opened is what was checked, or nothing.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -30,6 +31,39 @@ pub(crate) fn for_facts(path: &Path) -> io::Result<OwnedFd> {
     #[cfg(not(target_os = "linux"))]
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     open(path, flags)
+}
+
+/// The same where the last part of the path may be a link, which is looked at itself.
+pub(crate) fn for_facts_of_name(path: &Path) -> io::Result<OwnedFd> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return for_facts(path);
+    };
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(folder(above)?, name, flags, Mode::empty())?)
+}
+
+/// How a file is opened to be changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change {
+    /// It is made where there is none.
+    pub(crate) creates: bool,
+    /// There must be none.
+    pub(crate) is_new: bool,
+}
+
+/// Opens a file of a resolved folder for reading and writing. Never blocks on pipes, empties nothing: what it opened
+/// has to be looked at first.
+pub(crate) fn for_changing(above: &Path, name: &OsStr, how: Change) -> io::Result<File> {
+    let mut flags =
+        OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    flags.set(OFlags::CREATE, how.creates);
+    flags.set(OFlags::EXCL, how.is_new);
+    let opened = openat(folder(above)?, name, flags, Mode::from_raw_mode(0o666))?;
+    Ok(File::from(opened))
 }
 
 fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {

@@ -24,7 +24,7 @@ pub(crate) struct Cache {
 }
 
 /// What is kept of a described plugin; the version goes up when its form changes.
-const TOOLS_FOLDER: &str = "tools-1";
+const TOOLS_FOLDER: &str = "tools-2";
 
 /// Temporary files older than this were left by a killed writer, in seconds.
 const STALE_TEMPORARY_SECS: u64 = 60 * 60;

@@ -49,10 +49,11 @@ impl Host {
             .as_ref()
             .ok_or("this Dunlin has no bridge to servers")?;
         let machine = self.machine().map_err(str::to_owned)?;
+        let code = plugin.code().map_err(|e| e.to_string())?;
         let component = self
             .0
             .cache
-            .component(machine.ticking.engine(), &plugin.digest, &plugin.bytes)
+            .component(machine.ticking.engine(), &plugin.digest, &code)
             .map_err(|e| one_line(&e))?;
         let pre = machine
             .linker

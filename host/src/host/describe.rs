@@ -15,12 +15,12 @@ impl Host {
     /// A plugin that cannot be used is left out and stands in the second list. Of two tools with one
     /// name the one of the plugin that was given first counts.
     pub async fn tools(&self) -> (Vec<Tool>, Vec<LoadError>) {
+        let plugins = self.plugins();
         let described =
-            futures::future::join_all(self.0.plugins.iter().map(|plugin| self.describe(plugin)))
-                .await;
+            futures::future::join_all(plugins.iter().map(|plugin| self.describe(plugin))).await;
         let mut tools: Vec<Tool> = Vec::new();
         let mut errors = Vec::new();
-        for (plugin, described) in self.0.plugins.iter().zip(described) {
+        for (plugin, described) in plugins.iter().zip(described) {
             let described = match described {
                 Ok(described) => described,
                 Err(error) => {
@@ -52,7 +52,7 @@ impl Host {
         &self,
         name: &str,
     ) -> Result<(Arc<Registered>, Arc<Described>, usize), Failure> {
-        for plugin in &self.0.plugins {
+        for plugin in self.plugins().iter() {
             // A plugin that cannot be described has no tools; `tools` says why.
             let Ok(described) = self.describe(plugin).await else {
                 continue;
@@ -69,9 +69,8 @@ impl Host {
     /// Names of tools that resemble this one, the nearest first.
     fn near(&self, name: &str) -> Vec<String> {
         let wanted = name.to_ascii_lowercase();
-        let described = self
-            .0
-            .plugins
+        let plugins = self.plugins();
+        let described = plugins
             .iter()
             .filter_map(|plugin| plugin.described.get()?.as_ref().ok());
         let mut near: Vec<(usize, String)> = described
@@ -114,7 +113,7 @@ impl Host {
 
     async fn describe_anew(&self, plugin: &Arc<Registered>) -> Result<Described, LoadError> {
         let name = plugin.id.name.clone();
-        let imports = self.load(plugin).await?.imports();
+        let loaded = self.load(plugin).await?;
         let clock = Clock::start(self.0.limits.describe_time);
         let state = self.state(Phase::Describe, "", "describe", plugin, &clock);
         let (result, _) = self
@@ -130,7 +129,8 @@ impl Host {
             plugin: name.clone(),
             problem,
         })?;
-        let described = Described::check(&name, imports, info)?;
+        let ceiling = loaded.ceiling().cloned();
+        let described = Described::check(&name, loaded.imports(), ceiling, info)?;
         self.0
             .cache
             .keep_tools(&plugin.id.digest, &described.to_bytes());

@@ -1,14 +1,16 @@
 //! Runs guests: the engine, the loading of components, and one function within its limits.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, UpdateDeadline};
 
 use super::Host;
 use super::wording::{explain, seconds};
-use crate::capability::{self, CallState, Phase};
+use crate::capability::{self, CallState, Phase, wasi};
+use crate::ceiling::Ceiling;
 use crate::engine::Ticking;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
@@ -19,9 +21,28 @@ use crate::plugin::{LoadError, Loaded, Registered, one_line};
 pub(super) struct Machine {
     pub(super) ticking: Ticking,
     pub(super) linker: Linker<CallState>,
+    /// The same with WASI; made when the first component wants that.
+    wasi: OnceLock<Result<Linker<CallState>, String>>,
 }
 
 impl Machine {
+    /// What a component is linked with: the contract, and where it imports WASI, that, too.
+    fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<CallState>>, String> {
+        let engine = self.ticking.engine();
+        let ty = component.component_type();
+        if !ty.imports(engine).any(|(name, _)| wasi::is_wasi(name)) {
+            return Ok(Cow::Borrowed(&self.linker));
+        }
+        let made = self.wasi.get_or_init(|| {
+            let mut linker = self.linker.clone();
+            wasi::link(&mut linker).map_err(|e| one_line(&e))?;
+            Ok(linker)
+        });
+        let mut linker = made.clone()?;
+        wasi::refuse(&mut linker, engine, component).map_err(|e| one_line(&e))?;
+        Ok(Cow::Owned(linker))
+    }
+
     /// A store within its limits.
     pub(super) fn store(&self, state: CallState) -> Store<CallState> {
         let mut store = Store::new(self.ticking.engine(), state);
@@ -121,7 +142,8 @@ impl Host {
             plugin: name.clone(),
             problem,
         };
-        let bytes = plugin.plugin.bytes.len();
+        let code = plugin.plugin.code().map_err(|e| fail(e.to_string()))?;
+        let bytes = code.len();
         if bytes > limits::MAX_COMPONENT_BYTES {
             return Err(LoadError::TooLarge {
                 plugin: name.clone(),
@@ -133,9 +155,14 @@ impl Host {
         let component = self
             .0
             .cache
-            .component(engine, &plugin.id.digest, &plugin.plugin.bytes)
+            .component(engine, &plugin.id.digest, &code)
             .map_err(|e| fail(one_line(&e)))?;
-        Loaded::new(name, engine, &machine.linker, &component)
+        let ceiling = Ceiling::of_component(&code).map_err(|e| LoadError::Ceiling {
+            plugin: name.clone(),
+            problem: capability::chain(&e),
+        })?;
+        let linker = machine.linker_for(&component).map_err(fail)?;
+        Loaded::new(name, engine, &linker, &component, ceiling)
     }
 
     pub(super) fn machine(&self) -> Result<&Machine, &str> {
@@ -143,7 +170,11 @@ impl Host {
             let ticking = Ticking::new(&self.0.limits).map_err(|e| one_line(&e))?;
             let mut linker = Linker::new(ticking.engine());
             capability::link(&mut linker).map_err(|e| one_line(&e))?;
-            Ok(Machine { ticking, linker })
+            Ok(Machine {
+                ticking,
+                linker,
+                wasi: OnceLock::new(),
+            })
         };
         self.0
             .machine

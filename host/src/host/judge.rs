@@ -6,7 +6,7 @@ use crate::audit::{self, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Call, Failure, Standing};
 use crate::capability::{self, chain};
-use crate::permission::{Caller, Decision, PluginId, Verdict};
+use crate::permission::{Caller, Decision, Verdict};
 use crate::plugin::Registered;
 use crate::resolve;
 use crate::target::{Need, Target};
@@ -32,14 +32,15 @@ impl Host {
     pub(super) fn standing(
         &self,
         call: &Call,
-        plugin: &PluginId,
+        plugin: &Registered,
         needs: &[Need],
     ) -> Result<Standing, Failure> {
         let caller = Caller {
             call: &call.id,
             tool: &call.tool,
-            plugin,
+            plugin: &plugin.id,
             declared: true,
+            ceiling: plugin.ceiling(),
         };
         let mut open = Vec::new();
         let mut notices = Vec::new();

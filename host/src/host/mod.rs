@@ -16,7 +16,7 @@ mod wording;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -67,7 +67,8 @@ struct Inner {
     shared: Arc<Shared>,
     limits: Limits,
     cache: Cache,
-    plugins: Vec<Arc<Registered>>,
+    /// Replaced as a whole, when other ones are installed.
+    plugins: RwLock<Arc<[Arc<Registered>]>>,
     /// Shared with the bridges, which outlive no engine.
     machine: Arc<OnceLock<Result<Machine, String>>>,
     servers: Servers,
@@ -98,15 +99,43 @@ impl Host {
             }),
             limits: options.limits,
             cache: Cache::new(&options.cache_dir),
-            plugins: plugins
-                .into_iter()
-                .map(|plugin| Arc::new(Registered::new(plugin)))
-                .collect(),
+            plugins: RwLock::new(
+                plugins
+                    .into_iter()
+                    .map(|plugin| Arc::new(Registered::new(plugin)))
+                    .collect(),
+            ),
             machine: Arc::default(),
             servers: Servers::new(options.mcp),
             behind: behind::Behind::default(),
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
         })))
+    }
+
+    /// From now on these are the plugins. What is known already of one that stays the same is kept, and calls that
+    /// run go on with what they began with.
+    pub fn replace_plugins(&self, plugins: Vec<Plugin>) {
+        let known = self.plugins();
+        let registered = |plugin: Plugin| {
+            let same = known.iter().find(|known| {
+                known.plugin.name == plugin.name
+                    && known.plugin.digest == plugin.digest
+                    && known.plugin.built_in == plugin.built_in
+            });
+            same.cloned()
+                .unwrap_or_else(|| Arc::new(Registered::new(plugin)))
+        };
+        let plugins = plugins.into_iter().map(registered).collect();
+        *self
+            .0
+            .plugins
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = plugins;
+    }
+
+    fn plugins(&self) -> Arc<[Arc<Registered>]> {
+        let plugins = self.0.plugins.read();
+        Arc::clone(&plugins.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The permission store.
@@ -164,7 +193,7 @@ impl Host {
                 needs.push(need);
             }
         }
-        let looked = actions::look(&self.0.shared, call, &plugin.id, plan.actions).await?;
+        let looked = actions::look(&self.0.shared, call, &plugin, plan.actions).await?;
         for need in looked.needs {
             if !needs.contains(&need) {
                 needs.push(need);
@@ -175,7 +204,7 @@ impl Host {
         if question.trim().is_empty() || looked.is_binding {
             question = looked.wording;
         }
-        let standing = self.standing(call, &plugin.id, &needs)?;
+        let standing = self.standing(call, &plugin, &needs)?;
         let mut standing = looked.conditions.apply(standing);
         if let Standing::Ask { notices, .. } = &mut standing {
             notices.extend(self.gaps_of_commands(&looked.actions).await);
@@ -283,6 +312,7 @@ impl Host {
         state.arguments = call.arguments.clone();
         state.actions = plan.actions.clone();
         state.declared = plan.needs.clone();
+        state.ceiling.clone_from(&described.ceiling);
         state.ask = Some(ask);
         state.progress = Some(progress);
         let wire_call = wire::Call {
@@ -338,9 +368,8 @@ fn first_turn() -> u64 {
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plugins: Vec<&str> = self
-            .0
-            .plugins
+        let plugins = self.plugins();
+        let plugins: Vec<&str> = plugins
             .iter()
             .map(|plugin| plugin.id.name.as_str())
             .collect();

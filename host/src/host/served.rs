@@ -30,7 +30,8 @@ impl Host {
     /// The tools of the servers that this session uses, by now.
     pub fn joined(&self) -> Vec<Tool> {
         let is_free = |name: &str| {
-            let described = self.0.plugins.iter();
+            let plugins = self.plugins();
+            let described = plugins.iter();
             let described = described.filter_map(|plugin| plugin.described.get()?.as_ref().ok());
             let mut tools = described.flat_map(|described| &described.tools);
             tools.all(|other| other.tool.name != name)
@@ -197,6 +198,7 @@ impl Host {
             tool: &call.tool,
             plugin: &server.id,
             declared: true,
+            ceiling: None,
         };
         let Decision { verdict, rule } = self
             .permissions()

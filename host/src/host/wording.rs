@@ -7,11 +7,15 @@ use wasmtime::Trap;
 
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Failure, Success};
+use crate::capability::wasi::Ended;
 use crate::capability::{CallState, UsedInDescribe};
 use crate::engine::limiter::Refused;
 use crate::limits::{self, Limits};
 use crate::plugin::{DescribedTool, one_line};
 use crate::{arguments, display};
+
+/// Characters of what a guest printed last that are repeated when it broke.
+const MAX_LAST_WORDS_CHARS: usize = 300;
 
 /// The arguments as the guest gets them, once they fit the schema.
 pub(super) fn checked_arguments(
@@ -118,13 +122,24 @@ pub(super) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
         }
         None => {}
     }
+    // Why, in a language of its own: the last line of a traceback, of a panic.
+    let said = state
+        .machine
+        .last_words()
+        .map_or_else(String::new, |words| {
+            let words = display::escape(&words).into_owned();
+            format!(": {}", display::shorten(&words, MAX_LAST_WORDS_CHARS))
+        });
     match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow) => "ran out of stack: it called itself too deeply".into(),
-        Some(Trap::UnreachableCodeReached) => "crashed".into(),
-        Some(trap) => format!("crashed: {trap}"),
+        Some(Trap::UnreachableCodeReached) => format!("crashed{said}"),
+        Some(trap) => format!("crashed: {trap}{said}"),
         None => {
             if let Some(misuse) = error.downcast_ref::<UsedInDescribe>() {
                 return misuse.to_string();
+            }
+            if let Some(ended) = error.downcast_ref::<Ended>() {
+                return format!("{ended}{said}");
             }
             let text = one_line(error);
             if text.contains("fuel allocated for hostcalls") {

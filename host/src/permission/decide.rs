@@ -6,6 +6,7 @@ use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
 use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, secret};
+use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::egress::{Place, Url, named_place};
 use crate::search::SEARCH_PLUGIN;
 use crate::target::{Need, Operation, Target};
@@ -27,6 +28,28 @@ impl Permissions {
         })
     }
 
+    /// Whether a plugin with this ceiling may ask for it at all.
+    fn is_within(&self, ceiling: &Ceiling, need: &Need) -> bool {
+        let keys = Key::candidates(&need.target);
+        let is_address = matches!(need.target, Target::Url(_));
+        let mut targets = ceiling.with(need.operation);
+        targets.any(|target| {
+            (is_address && target == ANY_ADDRESS)
+                || self
+                    .ceiling_key(target)
+                    .is_some_and(|key| keys.contains(&key))
+        })
+    }
+
+    /// What a target of a ceiling means here; `None`: nothing, as a program that is not there.
+    fn ceiling_key(&self, target: &str) -> Option<Key> {
+        if target.contains('/') {
+            return self.typed_key(target).ok();
+        }
+        let program = self.places.program(target, &self.search_path).ok()?;
+        Some(Key::Exact(program))
+    }
+
     /// `caller`: `None` for explaining, where an allow counts whomever it was given to.
     pub(super) fn decide_for(
         &self,
@@ -38,6 +61,14 @@ impl Permissions {
         }
         if let Some(Place::Never(what)) = place(&need.target) {
             return Ok(Decision::deny(Rule::Unreachable(what)));
+        }
+        if let Some(caller) = caller
+            && caller
+                .ceiling
+                .is_some_and(|ceiling| !self.is_within(ceiling, need))
+        {
+            let plugin = caller.plugin.name.clone();
+            return Ok(Decision::deny(Rule::BeyondCeiling(plugin)));
         }
         let mut state = self.lock();
         self.refresh(&mut state)?;

@@ -1,6 +1,7 @@
 //! To whom an allow is given: a plugin, in the version that is loaded.
 
 use super::file::{BUILT_IN, Grantee};
+use crate::ceiling::Ceiling;
 
 /// Who wants something: a plugin in the version that is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,6 +26,8 @@ pub(crate) struct Caller<'a> {
     /// Whether the tool said beforehand that it would: a tool that is set to *always* is still asked
     /// about what it kept to itself.
     pub(crate) declared: bool,
+    /// What the plugin says that it may ever ask for, if it says so.
+    pub(crate) ceiling: Option<&'a Ceiling>,
 }
 
 pub(super) fn grantee(plugin: &PluginId) -> Grantee {

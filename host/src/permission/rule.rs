@@ -54,6 +54,8 @@ pub enum Rule {
     ToolAlways(String),
     /// The tool was set to `never` for the session.
     ToolNever(String),
+    /// The plugin itself says that it never asks for that.
+    BeyondCeiling(String),
     /// A stored allow was given to another version of the plugin.
     PluginChanged {
         /// The key it stands under.
@@ -88,6 +90,9 @@ impl fmt::Display for Rule {
                 f,
                 "{tool} is set to never for this session; /tools {tool} prompt changes that"
             ),
+            Rule::BeyondCeiling(plugin) => {
+                write!(f, "the plugin {plugin} declares that it never does this")
+            }
             Rule::PluginChanged { key, .. } => {
                 write!(f, "stored under {key} for an earlier version of the plugin")
             }

@@ -18,6 +18,7 @@ mod killed;
 mod questions;
 mod servers;
 mod text;
+mod wasi;
 mod web;
 
 /// All tests of the guests, as text.
@@ -34,6 +35,7 @@ const TESTS: &[&str] = &[
     include_str!("interruption.rs"),
     include_str!("questions.rs"),
     include_str!("text.rs"),
+    include_str!("wasi.rs"),
     include_str!("web.rs"),
 ];
 

@@ -9,6 +9,7 @@ fn decided(permissions: &Permissions, tool: &str, declared: bool, need: &Need) -
         tool,
         plugin: &plugin("p", "d", false),
         declared,
+        ceiling: None,
     };
     permissions.decide(&caller, need).unwrap()
 }

@@ -1,0 +1,661 @@
+//! `wasi:filesystem`: the files of the machine that a component believes to be in, each of them a real one.
+//!
+//! The order is that of the contract's own `files`: find out where a path leads ([`place`]), authorise that, then
+//! open or change exactly that, without following links ([`crate::capability::open`]). A file stays bound to what was checked when it was
+//! opened. A folder is no right to anything: whatever is done below it is resolved and authorised anew, so the two
+//! folders that everybody gets, the project as `.` and the root as `/`, are places to start from and no more.
+//!
+//! What is written this way is written as the program does it, without a diff and without `/undo`; a tool that
+//! changes texts has `dunlin:tool/files`.
+
+mod change;
+pub(crate) mod error;
+pub(crate) mod listing;
+mod place;
+mod stream;
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::Resource;
+use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
+
+pub(super) use self::error::Fault;
+use self::listing::Listing;
+use self::place::{Base, Link, Place};
+use self::stream::{Reading, Writing, write_all};
+use super::bindings::wasi::clocks::wall_clock::Datetime;
+pub(super) use super::bindings::wasi::filesystem::types::{DescriptorType, ErrorCode};
+use super::bindings::wasi::filesystem::{preopens, types};
+use crate::History;
+use crate::bindings::dunlin::tool::types::Target as Written;
+use crate::capability::{CallState, Phase, UseId, open};
+use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES};
+use crate::target::{Need, Operation, Target};
+
+type Answer<T> = Result<T, Fault>;
+
+/// What stands behind `descriptor`.
+#[derive(Debug)]
+pub enum Descriptor {
+    /// A folder.
+    Folder(Folder),
+    /// A regular file.
+    File(OpenFile),
+}
+
+/// A folder to start from.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// What was checked when it was opened; `None`: one that everybody gets, and nothing was checked.
+    handle: Option<OwnedFd>,
+    /// Whether C libraries take it for the root, too.
+    is_start: bool,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: Arc<File>,
+    /// What it may be read under, and written under.
+    reads: Option<UseId>,
+    writes: Option<UseId>,
+}
+
+impl preopens::Host for CallState {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let project = self.shared.permissions.project().to_owned();
+        let mut given = Vec::new();
+        // Of two that fit, C libraries take the last.
+        for (path, name, is_start) in [(PathBuf::from("/"), "/", false), (project, ".", true)] {
+            let folder = Descriptor::Folder(Folder {
+                path,
+                handle: None,
+                is_start,
+            });
+            given.push((self.table.push(folder)?, name.to_owned()));
+        }
+        Ok(given)
+    }
+}
+
+impl types::Host for CallState {
+    fn convert_error_code(&mut self, fault: Fault) -> wasmtime::Result<ErrorCode> {
+        match fault {
+            Fault::Code(code) => Ok(code),
+            Fault::Trap(error) => Err(error),
+        }
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime_wasi_io::streams::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        let error = self.table.get(&error)?;
+        let Some(error) = error.downcast_ref::<io::Error>() else {
+            return Ok(None);
+        };
+        let errno = rustix::io::Errno::from_io_error(error);
+        Ok(match errno.map(Fault::from) {
+            Some(Fault::Code(code)) => Some(code),
+            _ => None,
+        })
+    }
+}
+
+impl types::HostDirectoryEntryStream for CallState {
+    fn read_directory_entry(
+        &mut self,
+        listing: Resource<Listing>,
+    ) -> Answer<Option<types::DirectoryEntry>> {
+        let next = self.table.get_mut(&listing)?.next()?;
+        Ok(next.map(|(type_, name)| types::DirectoryEntry { type_, name }))
+    }
+
+    fn drop(&mut self, listing: Resource<Listing>) -> wasmtime::Result<()> {
+        self.table.delete(listing)?;
+        Ok(())
+    }
+}
+
+impl types::HostDescriptor for CallState {
+    fn read_via_stream(
+        &mut self,
+        handle: Resource<Descriptor>,
+        offset: u64,
+    ) -> Answer<Resource<DynInputStream>> {
+        let (file, under) = self.readable(&handle)?;
+        let meter = self.meter(under);
+        let stream: DynInputStream = Box::new(Reading {
+            file,
+            at: offset,
+            meter,
+        });
+        Ok(self.table.push(stream)?)
+    }
+
+    fn write_via_stream(
+        &mut self,
+        handle: Resource<Descriptor>,
+        offset: u64,
+    ) -> Answer<Resource<DynOutputStream>> {
+        self.writing(&handle, Some(offset))
+    }
+
+    fn append_via_stream(
+        &mut self,
+        handle: Resource<Descriptor>,
+    ) -> Answer<Resource<DynOutputStream>> {
+        self.writing(&handle, None)
+    }
+
+    fn advise(
+        &mut self,
+        handle: Resource<Descriptor>,
+        _offset: u64,
+        _length: u64,
+        _advice: types::Advice,
+    ) -> Answer<()> {
+        self.table.get(&handle)?;
+        Ok(())
+    }
+
+    fn sync(&mut self, handle: Resource<Descriptor>) -> Answer<()> {
+        if let Descriptor::File(open) = self.table.get(&handle)? {
+            open.file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn sync_data(&mut self, handle: Resource<Descriptor>) -> Answer<()> {
+        if let Descriptor::File(open) = self.table.get(&handle)? {
+            open.file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    fn get_flags(&mut self, handle: Resource<Descriptor>) -> Answer<types::DescriptorFlags> {
+        use types::DescriptorFlags as Flags;
+        Ok(match self.table.get(&handle)? {
+            Descriptor::Folder(_) => Flags::READ | Flags::MUTATE_DIRECTORY,
+            Descriptor::File(open) => {
+                let mut flags = Flags::empty();
+                if open.reads.is_some() {
+                    flags |= Flags::READ;
+                }
+                if open.writes.is_some() {
+                    flags |= Flags::WRITE;
+                }
+                flags
+            }
+        })
+    }
+
+    fn get_type(&mut self, handle: Resource<Descriptor>) -> Answer<DescriptorType> {
+        Ok(match self.table.get(&handle)? {
+            Descriptor::Folder(_) => DescriptorType::Directory,
+            Descriptor::File(_) => DescriptorType::RegularFile,
+        })
+    }
+
+    fn set_size(&mut self, handle: Resource<Descriptor>, size: u64) -> Answer<()> {
+        let (file, _) = self.writable(&handle)?;
+        if size > MAX_FILE_BYTES {
+            return Err(ErrorCode::FileTooLarge.into());
+        }
+        Ok(file.set_len(size)?)
+    }
+
+    fn read(
+        &mut self,
+        handle: Resource<Descriptor>,
+        length: u64,
+        offset: u64,
+    ) -> Answer<(Vec<u8>, bool)> {
+        let (file, under) = self.readable(&handle)?;
+        let most = usize::try_from(length)
+            .unwrap_or(MAX_READ_BYTES)
+            .min(MAX_READ_BYTES);
+        // Files of `/proc` say that they are empty and are not.
+        let rest = file.metadata()?.len().saturating_sub(offset).max(4096);
+        let rest = usize::try_from(rest).unwrap_or(MAX_READ_BYTES);
+        let mut bytes = vec![0; most.min(rest)];
+        let read = file.read_at(&mut bytes, offset)?;
+        bytes.truncate(read);
+        self.count(under, read);
+        Ok((bytes, read == 0 && length > 0))
+    }
+
+    fn write(&mut self, handle: Resource<Descriptor>, bytes: Vec<u8>, offset: u64) -> Answer<u64> {
+        let (file, under) = self.writable(&handle)?;
+        write_all(&file, &bytes, offset, &self.machine.written)?;
+        self.count(under, bytes.len());
+        Ok(bytes.len() as u64)
+    }
+
+    async fn read_directory(&mut self, handle: Resource<Descriptor>) -> Answer<Resource<Listing>> {
+        let folder = self.looked_at(&handle).await?;
+        Ok(self.table.push(Listing::of(folder)?)?)
+    }
+
+    async fn stat(&mut self, handle: Resource<Descriptor>) -> Answer<types::DescriptorStat> {
+        Ok(stat_of(&self.metadata(&handle).await?))
+    }
+
+    async fn stat_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: types::PathFlags,
+        path: String,
+    ) -> Answer<types::DescriptorStat> {
+        Ok(stat_of(&self.metadata_at(&handle, flags, &path).await?))
+    }
+
+    async fn metadata_hash(
+        &mut self,
+        handle: Resource<Descriptor>,
+    ) -> Answer<types::MetadataHashValue> {
+        Ok(hash_of(&self.metadata(&handle).await?))
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: types::PathFlags,
+        path: String,
+    ) -> Answer<types::MetadataHashValue> {
+        Ok(hash_of(&self.metadata_at(&handle, flags, &path).await?))
+    }
+
+    fn is_same_object(
+        &mut self,
+        one: Resource<Descriptor>,
+        other: Resource<Descriptor>,
+    ) -> wasmtime::Result<bool> {
+        let (one, other) = (self.table.get(&one)?, self.table.get(&other)?);
+        Ok(match (one, other) {
+            (Descriptor::Folder(one), Descriptor::Folder(other)) => one.path == other.path,
+            (Descriptor::File(one), Descriptor::File(other)) => {
+                match (one.file.metadata(), other.file.metadata()) {
+                    (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+                    _ => false,
+                }
+            }
+            _ => false,
+        })
+    }
+
+    async fn readlink_at(&mut self, handle: Resource<Descriptor>, path: String) -> Answer<String> {
+        let place = self.place(&handle, &path, Link::Itself, false)?;
+        self.may(&place, Operation::Read, &path).await?;
+        let (folder, name) = place.parts()?;
+        let folder = open::folder(folder)?;
+        let leads_to = rustix::fs::readlinkat(folder, name, Vec::new())?;
+        let leads_to = leads_to
+            .into_string()
+            .map_err(|_| ErrorCode::IllegalByteSequence)?;
+        // What lies outside is nobody's business who only asks where a link leads.
+        if leads_to.starts_with('/') {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(leads_to)
+    }
+
+    async fn open_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        path_flags: types::PathFlags,
+        path: String,
+        open_flags: types::OpenFlags,
+        flags: types::DescriptorFlags,
+    ) -> Answer<Resource<Descriptor>> {
+        let opened = self
+            .open_path(&handle, link_of(path_flags), &path, open_flags, flags)
+            .await?;
+        Ok(self.table.push(opened)?)
+    }
+
+    async fn create_directory_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        path: String,
+    ) -> Answer<()> {
+        self.make_folder(&handle, &path).await
+    }
+
+    async fn set_times(
+        &mut self,
+        handle: Resource<Descriptor>,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> Answer<()> {
+        self.touch(&handle, accessed, modified).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: types::PathFlags,
+        path: String,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> Answer<()> {
+        self.touch_at(&handle, link_of(flags), &path, accessed, modified)
+            .await
+    }
+
+    async fn link_at(
+        &mut self,
+        from: Resource<Descriptor>,
+        flags: types::PathFlags,
+        old: String,
+        to: Resource<Descriptor>,
+        new: String,
+    ) -> Answer<()> {
+        self.link(&from, link_of(flags), &old, &to, &new).await
+    }
+
+    async fn rename_at(
+        &mut self,
+        from: Resource<Descriptor>,
+        old: String,
+        to: Resource<Descriptor>,
+        new: String,
+    ) -> Answer<()> {
+        self.rename(&from, &old, &to, &new).await
+    }
+
+    async fn symlink_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        leads_to: String,
+        path: String,
+    ) -> Answer<()> {
+        self.make_link(&handle, &leads_to, &path).await
+    }
+
+    async fn remove_directory_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        path: String,
+    ) -> Answer<()> {
+        self.remove(&handle, &path, rustix::fs::AtFlags::REMOVEDIR)
+            .await
+    }
+
+    async fn unlink_file_at(&mut self, handle: Resource<Descriptor>, path: String) -> Answer<()> {
+        self.remove(&handle, &path, rustix::fs::AtFlags::empty())
+            .await
+    }
+
+    fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+impl CallState {
+    /// Where a path leads from a folder. Looks at no more than that takes.
+    fn place(
+        &self,
+        handle: &Resource<Descriptor>,
+        written: &str,
+        link: Link,
+        makes: bool,
+    ) -> Answer<Place> {
+        self.only_while_running()?;
+        match self.table.get(handle)? {
+            Descriptor::Folder(folder) => {
+                let base = Base {
+                    path: &folder.path,
+                    is_start: folder.is_start,
+                };
+                place::resolve(base, written, link, makes)
+            }
+            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    /// In `describe` and `prepare` there is a file system that lets nobody do anything, the same everywhere.
+    fn only_while_running(&self) -> Answer<()> {
+        match self.phase {
+            Phase::Run => Ok(()),
+            Phase::Describe | Phase::Prepare => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    /// Authorises one use of a place.
+    async fn may(&mut self, place: &Place, operation: Operation, written: &str) -> Answer<UseId> {
+        let need = need(place, operation);
+        let written = Written::Path(written.to_owned());
+        Ok(self.authorise(need, written).await?)
+    }
+
+    async fn open_path(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        link: Link,
+        written: &str,
+        open_flags: types::OpenFlags,
+        flags: types::DescriptorFlags,
+    ) -> Answer<Descriptor> {
+        let creates = open_flags.contains(types::OpenFlags::CREATE);
+        let truncates = open_flags.contains(types::OpenFlags::TRUNCATE);
+        let writes = flags.contains(types::DescriptorFlags::WRITE);
+        let changes = creates || truncates || writes;
+        let reads = flags.contains(types::DescriptorFlags::READ) || !changes;
+        let place = self.place(handle, written, link, creates)?;
+        let is_folder = place.is_folder || open_flags.contains(types::OpenFlags::DIRECTORY);
+        if is_folder && changes {
+            return Err(ErrorCode::IsDirectory.into());
+        }
+        let mut needs = Vec::new();
+        if reads {
+            needs.push(need(&place, Operation::Read));
+        }
+        if changes {
+            needs.push(need(&place, Operation::Write));
+        }
+        let verbs = match (reads, changes) {
+            (true, true) => "read and write",
+            (false, true) => "write",
+            _ => "read",
+        };
+        let what = format!("{verbs} '{}'", place.path.display());
+        let under = self.authorise_together(needs, written, &what).await?;
+        if !changes {
+            let file = open::for_reading(&place.path)?;
+            let meta = file.metadata()?;
+            return match (meta.is_dir(), is_folder) {
+                (true, _) => Ok(Descriptor::Folder(Folder {
+                    path: place.path,
+                    handle: Some(file.into()),
+                    is_start: false,
+                })),
+                (false, true) => Err(ErrorCode::NotDirectory.into()),
+                (false, false) if !meta.is_file() => Err(ErrorCode::NoSuchDevice.into()),
+                (false, false) => Ok(Descriptor::File(OpenFile {
+                    file: Arc::new(file),
+                    reads: under.first().copied(),
+                    writes: None,
+                })),
+            };
+        }
+        let (folder, name) = place.parts()?;
+        let how = open::Change {
+            creates,
+            is_new: creates && open_flags.contains(types::OpenFlags::EXCLUSIVE),
+        };
+        let file = open::for_changing(folder, name, how)?;
+        if !file.metadata()?.is_file() {
+            return Err(ErrorCode::NoSuchDevice.into());
+        }
+        // Not while opening: until here it might have been anything.
+        if truncates {
+            file.set_len(0)?;
+        }
+        self.changed(&place);
+        let written_under = under.last().copied();
+        if let Some(under) = written_under {
+            self.log_use(under)?;
+        }
+        Ok(Descriptor::File(OpenFile {
+            file: Arc::new(file),
+            reads: under.first().copied().filter(|_| reads),
+            writes: written_under.filter(|_| writes),
+        }))
+    }
+
+    /// A file whose content is not what a tool has seen any more.
+    fn changed(&self, place: &Place) {
+        self.shared.history.mark(&place.path, History::EDITED, None);
+    }
+
+    fn readable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
+        match self.table.get(handle)? {
+            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
+            Descriptor::File(open) => match open.reads {
+                Some(under) => Ok((Arc::clone(&open.file), under)),
+                None => Err(ErrorCode::BadDescriptor.into()),
+            },
+        }
+    }
+
+    fn writable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
+        match self.table.get(handle)? {
+            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
+            Descriptor::File(open) => match open.writes {
+                Some(under) => Ok((Arc::clone(&open.file), under)),
+                None => Err(ErrorCode::BadDescriptor.into()),
+            },
+        }
+    }
+
+    fn writing(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        at: Option<u64>,
+    ) -> Answer<Resource<DynOutputStream>> {
+        let (file, under) = self.writable(handle)?;
+        let stream: DynOutputStream = Box::new(Writing {
+            file,
+            at,
+            meter: self.meter(under),
+            written: Arc::clone(&self.machine.written),
+        });
+        Ok(self.table.push(stream)?)
+    }
+
+    /// The folder behind a handle, once it may be looked at.
+    async fn looked_at(&mut self, handle: &Resource<Descriptor>) -> Answer<OwnedFd> {
+        self.only_while_running()?;
+        let path = match self.table.get(handle)? {
+            Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
+            Descriptor::Folder(Folder {
+                handle: Some(handle),
+                ..
+            }) => return Ok(handle.try_clone()?),
+            Descriptor::Folder(folder) => folder.path.clone(),
+        };
+        let place = Place {
+            path,
+            is_folder: true,
+        };
+        self.may(&place, Operation::Read, ".").await?;
+        Ok(open::folder(&place.path)?)
+    }
+
+    async fn metadata(&mut self, handle: &Resource<Descriptor>) -> Answer<Metadata> {
+        if let Descriptor::File(open) = self.table.get(handle)? {
+            return Ok(open.file.metadata()?);
+        }
+        Ok(File::from(self.looked_at(handle).await?).metadata()?)
+    }
+
+    async fn metadata_at(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        flags: types::PathFlags,
+        written: &str,
+    ) -> Answer<Metadata> {
+        let place = self.place(handle, written, link_of(flags), false)?;
+        self.may(&place, Operation::Read, written).await?;
+        let found = open::for_facts_of_name(&place.path)?;
+        let meta = File::from(found).metadata()?;
+        if place.is_folder && !meta.is_dir() {
+            return Err(ErrorCode::NotDirectory.into());
+        }
+        Ok(meta)
+    }
+}
+
+fn need(place: &Place, operation: Operation) -> Need {
+    Need {
+        target: Target::Path(place.path.clone()),
+        operation,
+    }
+}
+
+fn link_of(flags: types::PathFlags) -> Link {
+    if flags.contains(types::PathFlags::SYMLINK_FOLLOW) {
+        Link::Follow
+    } else {
+        Link::Itself
+    }
+}
+
+fn stat_of(meta: &Metadata) -> types::DescriptorStat {
+    let kind = meta.file_type();
+    let type_ = match () {
+        () if kind.is_file() => DescriptorType::RegularFile,
+        () if kind.is_dir() => DescriptorType::Directory,
+        () if kind.is_symlink() => DescriptorType::SymbolicLink,
+        () if kind.is_fifo() => DescriptorType::Fifo,
+        () if kind.is_socket() => DescriptorType::Socket,
+        () if kind.is_char_device() => DescriptorType::CharacterDevice,
+        () if kind.is_block_device() => DescriptorType::BlockDevice,
+        () => DescriptorType::Unknown,
+    };
+    types::DescriptorStat {
+        type_,
+        link_count: meta.nlink(),
+        size: meta.len(),
+        data_access_timestamp: time(meta.atime(), meta.atime_nsec()),
+        data_modification_timestamp: time(meta.mtime(), meta.mtime_nsec()),
+        status_change_timestamp: time(meta.ctime(), meta.ctime_nsec()),
+    }
+}
+
+/// A time that WASI can say: none before 1970.
+fn time(seconds: i64, nanoseconds: i64) -> Option<Datetime> {
+    Some(Datetime {
+        seconds: u64::try_from(seconds).ok()?,
+        nanoseconds: u32::try_from(nanoseconds).ok()?,
+    })
+}
+
+/// Tells two files apart without saying where on the disk they are.
+fn hash_of(meta: &Metadata) -> types::MetadataHashValue {
+    let mut hasher = Sha256::new();
+    hasher.update(meta.dev().to_le_bytes());
+    hasher.update(meta.ino().to_le_bytes());
+    hasher.update(meta.mtime().to_le_bytes());
+    hasher.update(meta.mtime_nsec().to_le_bytes());
+    hasher.update(meta.len().to_le_bytes());
+    let hash = hasher.finalize();
+    let number = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&hash[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    types::MetadataHashValue {
+        lower: number(0),
+        upper: number(8),
+    }
+}

@@ -1,0 +1,121 @@
+//! What no component gets: sockets. Whoever links the standard library of some language imports them all the same,
+//! so they are there, and each way to one answers that access is denied.
+//!
+//! A program that wants to speak to the world has `dunlin:tool/web`, where addresses can be asked about.
+
+use wasmtime::component::types::{ComponentFunc, ComponentItem, Type};
+use wasmtime::component::{
+    Component, Linker, LinkerInstance, Resource, ResourceAny, ResourceType, Val,
+};
+use wasmtime::{Engine, StoreContextMut};
+
+use crate::capability::CallState;
+
+/// The package that is refused.
+const SOCKETS: &str = "wasi:sockets/";
+
+/// Resources that the package defines; the others in its interfaces belong to `wasi:io`, which is there.
+const OWN: [&str; 6] = [
+    "network",
+    "tcp-socket",
+    "udp-socket",
+    "incoming-datagram-stream",
+    "outgoing-datagram-stream",
+    "resolve-address-stream",
+];
+
+/// How the package says no.
+const DENIED: &str = "access-denied";
+
+/// A socket, or a network. There is nothing behind it.
+struct Nothing;
+
+/// The one function that cannot say no hands out a network that leads nowhere.
+const INSTANCE_NETWORK: &str = "instance-network";
+
+/// A way to a socket that has no word for no.
+#[derive(Debug, thiserror::Error)]
+#[error("called {0}; tools have no sockets")]
+struct NoSockets(String);
+
+/// Defines what the component imports of the package.
+pub(super) fn link(
+    linker: &mut Linker<CallState>,
+    engine: &Engine,
+    component: &Component,
+) -> wasmtime::Result<()> {
+    let ty = component.component_type();
+    for (name, item) in ty.imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = item.ty else {
+            continue;
+        };
+        if !name.starts_with(SOCKETS) {
+            continue;
+        }
+        let mut here = linker.instance(name)?;
+        for (export, item) in instance.exports(engine) {
+            match item.ty {
+                ComponentItem::ComponentFunc(function) => refuse(&mut here, export, &function)?,
+                ComponentItem::Resource(_) if OWN.contains(&export) => {
+                    let ty = ResourceType::host::<Nothing>();
+                    here.resource(export, ty, |_, _| Ok(()))?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse(
+    here: &mut LinkerInstance<'_, CallState>,
+    name: &str,
+    function: &ComponentFunc,
+) -> wasmtime::Result<()> {
+    if name == INSTANCE_NETWORK {
+        return here.func_new(name, nowhere);
+    }
+    let can_say_no = function
+        .results()
+        .next()
+        .is_some_and(|result| match result {
+            Type::Result(result) => matches!(
+                result.err(),
+                Some(Type::Enum(codes)) if codes.names().any(|code| code == DENIED)
+            ),
+            _ => false,
+        });
+    let called = name.to_owned();
+    here.func_new_async(name, move |mut store, _, parameters, results| {
+        let called = called.clone();
+        Box::new(async move {
+            // What was lent has to be given back.
+            for parameter in parameters {
+                if let Val::Resource(lent) = parameter {
+                    lent.resource_drop_async(&mut store).await?;
+                }
+            }
+            match results {
+                [result] if can_say_no => {
+                    let code = Val::Enum(DENIED.to_owned());
+                    *result = Val::Result(Err(Some(Box::new(code))));
+                    Ok(())
+                }
+                _ => Err(NoSockets(called).into()),
+            }
+        })
+    })
+}
+
+fn nowhere(
+    store: StoreContextMut<'_, CallState>,
+    _: ComponentFunc,
+    _: &[Val],
+    results: &mut [Val],
+) -> wasmtime::Result<()> {
+    let network = Resource::<Nothing>::new_own(0);
+    if let [result] = results {
+        *result = Val::Resource(ResourceAny::try_from_resource(network, store)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,341 @@
+//! What a plugin may ever ask for, as its author wrote it down.
+//!
+//! It stands in the component itself, in a section of its own, so it is part of what is installed and of the digest,
+//! and is read without running anything. It grants nothing. Whatever a plugin asks for beyond it is refused without
+//! a question: an author who writes it down makes the plugin worth less to whoever takes it over. A plugin without
+//! one can ask for whatever its imports reach.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::permission::key::{Bits, Decided};
+use crate::target::Operation;
+
+/// The name of the section.
+pub const SECTION: &str = "dunlin:ceiling";
+
+/// Bytes of the section: it is read at every installation and kept with the list of tools.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// Targets in it. What has more is not narrow.
+const MAX_TARGETS: usize = 64;
+
+/// The addresses of the web, all of them.
+pub(crate) const ANY_ADDRESS: &str = "https://*/";
+
+/// Targets, as an author writes them, and three characters for each: `r`, `w`, `x`, or `-` for never.
+///
+/// `./` is the project and `~/` the user's home; a `/` at the end means all below; an address is one, or with `/` at
+/// its end all below it, or `https://*/` for any; a word without a slash is a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ceiling {
+    may: BTreeMap<String, String>,
+}
+
+/// Why a ceiling cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CeilingError {
+    /// It is too much.
+    #[error("it is larger than {MAX_BYTES} bytes or has more than {MAX_TARGETS} targets")]
+    TooLarge,
+    /// It is something else.
+    #[error("it is not of the form {{\"may\": {{\"./\": \"r--\"}}}}")]
+    Form {
+        /// What the reader says.
+        source: serde_json::Error,
+    },
+    /// The three characters are others.
+    #[error("{target:?} has {bits:?}: it takes r or -, then w or -, then x or -")]
+    Bits {
+        /// Of which target.
+        target: String,
+        /// What stands there.
+        bits: String,
+    },
+    /// The target is none.
+    #[error(
+        "{target:?} is no target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
+    )]
+    Target {
+        /// As written.
+        target: String,
+    },
+    /// The component is damaged, or there are two of them.
+    #[error("the sections of the component cannot be read")]
+    Sections,
+}
+
+impl Ceiling {
+    /// Checks what an author wrote.
+    ///
+    /// # Errors
+    /// Says what cannot be used.
+    pub fn new(may: BTreeMap<String, String>) -> Result<Ceiling, CeilingError> {
+        if may.len() > MAX_TARGETS {
+            return Err(CeilingError::TooLarge);
+        }
+        for (target, bits) in &may {
+            let known = bits.parse::<Bits>().is_ok() && !bits.contains('?');
+            if !known {
+                return Err(CeilingError::Bits {
+                    target: target.clone(),
+                    bits: bits.clone(),
+                });
+            }
+            if !is_target(target) {
+                return Err(CeilingError::Target {
+                    target: target.clone(),
+                });
+            }
+        }
+        Ok(Ceiling { may })
+    }
+
+    /// Finds the ceiling of a component; `None`: it has none.
+    ///
+    /// # Errors
+    /// There is one that cannot be used. Such a plugin is refused: what its author wanted is not known.
+    pub fn of_component(bytes: &[u8]) -> Result<Option<Ceiling>, CeilingError> {
+        let mut found = None;
+        for section in sections(bytes) {
+            let content = section?;
+            if found.replace(content).is_some() {
+                return Err(CeilingError::Sections);
+            }
+        }
+        let Some(content) = found else {
+            return Ok(None);
+        };
+        if content.len() > MAX_BYTES {
+            return Err(CeilingError::TooLarge);
+        }
+        let ceiling: Ceiling =
+            serde_json::from_slice(content).map_err(|source| CeilingError::Form { source })?;
+        Ceiling::new(ceiling.may).map(Some)
+    }
+
+    /// The component with this ceiling, in place of one that it may have.
+    ///
+    /// # Errors
+    /// The bytes are no component.
+    pub fn put_into(&self, component: &[u8]) -> Result<Vec<u8>, CeilingError> {
+        let mut bytes = without_ceiling(component)?;
+        let content = serde_json::to_vec(self).map_err(|source| CeilingError::Form { source })?;
+        let mut section = Vec::new();
+        leb128(&mut section, SECTION.len());
+        section.extend(SECTION.as_bytes());
+        section.extend(content);
+        bytes.push(CUSTOM);
+        leb128(&mut bytes, section.len());
+        bytes.extend(section);
+        Ok(bytes)
+    }
+
+    /// The targets and their three characters, sorted by target.
+    pub fn targets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.may
+            .iter()
+            .map(|(target, bits)| (target.as_str(), bits.as_str()))
+    }
+
+    /// The targets for which an operation may be asked for.
+    pub(crate) fn with(&self, operation: Operation) -> impl Iterator<Item = &str> {
+        self.targets().filter_map(move |(target, bits)| {
+            let bits = bits.parse::<Bits>().ok()?;
+            (bits.get(operation) == Decided::Allow).then_some(target)
+        })
+    }
+}
+
+fn is_target(target: &str) -> bool {
+    if target.is_empty() || target.len() > 1024 || target.contains('\0') {
+        return false;
+    }
+    if target == ANY_ADDRESS {
+        return true;
+    }
+    if target.contains("://") {
+        let bare = target.trim_end_matches('/');
+        return target.starts_with("https://")
+            && !target.contains('*')
+            && crate::resolve::url(bare).is_ok();
+    }
+    let path = ["./", "~/", "/"]
+        .iter()
+        .find_map(|start| target.strip_prefix(start));
+    match path {
+        // Climbing out is not what it looks like.
+        Some(path) => !path.split('/').any(|part| part == ".."),
+        None => !target.contains('/') && !target.starts_with('~'),
+    }
+}
+
+/// The kind of a section that an engine leaves alone.
+const CUSTOM: u8 = 0;
+
+/// Bytes before the first section.
+const HEADER: usize = 8;
+
+/// One section: all of it, and what stands in it.
+struct Section<'a> {
+    whole: &'a [u8],
+    kind: u8,
+    content: &'a [u8],
+}
+
+/// Every section, in order. A component within this one is one section, and is not looked into.
+fn all_sections(bytes: &[u8]) -> impl Iterator<Item = Result<Section<'_>, CeilingError>> {
+    let mut rest = bytes.get(HEADER..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (&kind, behind) = rest.split_first()?;
+        let read = leb128_read(behind).and_then(|(size, behind)| {
+            let content = behind.get(..size)?;
+            let length = rest.len() - behind.len() + size;
+            Some((content, length))
+        });
+        let Some((content, length)) = read else {
+            rest = &[];
+            return Some(Err(CeilingError::Sections));
+        };
+        let (whole, behind) = rest.split_at(length);
+        rest = behind;
+        Some(Ok(Section {
+            whole,
+            kind,
+            content,
+        }))
+    })
+}
+
+/// What a custom section of our name holds.
+fn ours<'a>(section: &Section<'a>) -> Option<&'a [u8]> {
+    if section.kind != CUSTOM {
+        return None;
+    }
+    let (length, rest) = leb128_read(section.content)?;
+    let name = rest.get(..length)?;
+    (name == SECTION.as_bytes()).then(|| &rest[length..])
+}
+
+fn sections(bytes: &[u8]) -> impl Iterator<Item = Result<&[u8], CeilingError>> {
+    all_sections(bytes).filter_map(|section| match section {
+        Ok(section) => ours(&section).map(Ok),
+        Err(error) => Some(Err(error)),
+    })
+}
+
+fn without_ceiling(bytes: &[u8]) -> Result<Vec<u8>, CeilingError> {
+    let mut kept = bytes.get(..HEADER).ok_or(CeilingError::Sections)?.to_vec();
+    for section in all_sections(bytes) {
+        let section = section?;
+        if ours(&section).is_none() {
+            kept.extend(section.whole);
+        }
+    }
+    Ok(kept)
+}
+
+fn leb128(bytes: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        bytes.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// A number of at most 32 bits, and what follows it.
+fn leb128_read(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value: u64 = 0;
+    for (at, byte) in bytes.iter().take(5).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            let value = u32::try_from(value).ok()?;
+            return Some((usize::try_from(value).ok()?, &bytes[at + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ceiling(may: &[(&str, &str)]) -> Result<Ceiling, CeilingError> {
+        let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
+        Ceiling::new(may.iter().map(own).collect())
+    }
+
+    #[test]
+    fn targets_are_of_five_kinds() {
+        for target in [
+            "./",
+            "./src/",
+            "./notes.txt",
+            "~/",
+            "~/docs/a b.txt",
+            "/",
+            "/etc/hosts",
+            "https://*/",
+            "https://docs.rs/",
+            "https://api.example.com:8443/v1/",
+            "git",
+        ] {
+            assert!(ceiling(&[(target, "r--")]).is_ok(), "{target}");
+        }
+        for target in [
+            "",
+            "../",
+            "./../x",
+            "src/main.rs",
+            "~",
+            "~root/x",
+            "http://docs.rs/",
+            "file:///etc/",
+            "https://",
+            "https://*.rs/",
+            "a\0b",
+        ] {
+            assert!(ceiling(&[(target, "r--")]).is_err(), "{target}");
+        }
+        for bits in ["", "r", "r?-", "rw", "xwr", "rwxr"] {
+            assert!(ceiling(&[("./", bits)]).is_err(), "{bits}");
+        }
+    }
+
+    #[test]
+    fn it_is_kept_in_the_component() {
+        let empty = b"\0asm\x0d\0\x01\0".to_vec();
+        assert_eq!(Ceiling::of_component(&empty).unwrap(), None);
+        let first = ceiling(&[("./", "r--")]).unwrap();
+        let second = ceiling(&[("./", "rw-"), ("git", "--x")]).unwrap();
+        let with = first.put_into(&empty).unwrap();
+        assert_eq!(Ceiling::of_component(&with).unwrap(), Some(first));
+        // There is one at most.
+        let again = second.put_into(&with).unwrap();
+        assert_eq!(Ceiling::of_component(&again).unwrap(), Some(second));
+        let twice: Vec<u8> = [&with[..], &with[8..]].concat();
+        assert!(Ceiling::of_component(&twice).is_err());
+        for damaged in [
+            &with[..with.len() - 1],
+            &with[..10],
+            b"\0asm\x0d\0\x01\0\0\xff\xff\xff\xff\xff\xff",
+        ] {
+            assert!(Ceiling::of_component(damaged).is_err());
+        }
+        let other = br#"{"may": {"./": "r--"}, "more": 1}"#;
+        let mut odd = empty.clone();
+        let mut section = vec![SECTION.len() as u8];
+        section.extend(SECTION.as_bytes());
+        section.extend(other);
+        odd.push(0);
+        odd.push(section.len() as u8);
+        odd.extend(section);
+        assert!(matches!(
+            Ceiling::of_component(&odd),
+            Err(CeilingError::Form { .. })
+        ));
+    }
+}

@@ -1,0 +1,53 @@
+//! Does through WASI whatever the test says, step by step, and reports what each step answered. It declares
+//! nothing: each file that it touches is one that it did not speak of before.
+
+mod machine;
+
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use machine::Machine;
+use serde::Deserialize;
+
+struct Wasi;
+
+/// What to do.
+#[derive(Deserialize)]
+struct Arguments {
+    /// Words separated by blanks: what to do, and with what.
+    steps: Vec<String>,
+    /// Whether to do it in `prepare` already.
+    #[serde(default)]
+    early: bool,
+}
+
+impl Tool for Wasi {
+    const NAME: &'static str = "wasi";
+    const DESCRIPTION: &'static str = "Does what it is told through WASI.";
+    const PARAMETERS: Parameters = Parameters::lines(
+        "@param steps {array} [required] What to do\n@param steps[] {string} A step\n\
+         @param early {boolean} [optional] Whether to do it in `prepare`",
+    );
+    type Arguments = Arguments;
+
+    fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {
+        if arguments.early {
+            return Err(Failure::failed(all(&arguments.steps)));
+        }
+        Ok(Plan::ask("Do something harmless?"))
+    }
+
+    fn run(arguments: Arguments) -> Result<Output, Failure> {
+        Ok(all(&arguments.steps).into())
+    }
+}
+
+/// One line for each step.
+fn all(steps: &[String]) -> String {
+    let mut machine = Machine::new();
+    let answers: Vec<String> = steps
+        .iter()
+        .map(|step| machine.step(step).unwrap_or_else(|code| code))
+        .collect();
+    answers.join("\n")
+}
+
+dunlin_sdk::export!(Wasi);

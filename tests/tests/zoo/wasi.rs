@@ -1,0 +1,545 @@
+//! A guest that was made for WASI: its machine is empty, and each of its files is one that the user can refuse.
+//!
+//! The tables go through every function of `wasi:filesystem` that changes something, and through the ways in which
+//! other hosts of WASI were got round: emptying a file that may only be read, links and new names between folders of
+//! different rights, slashes at the end of names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::sync::Arc;
+
+use dunlin_host::ask::{Answer, Ask, DenyAll, Scope};
+use dunlin_host::{Host, Limits};
+use dunlin_tests::sandbox::{
+    Asker, LIMITS, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play,
+};
+use serde_json::json;
+
+use crate::assert_one_clear_line;
+
+/// What each step answered; or how the call failed.
+async fn said(host: &Host, ask: Arc<dyn Ask>, steps: &[&str]) -> Result<Vec<String>, String> {
+    let outcome = play(host, &call("wasi", json!({ "steps": steps })), ask).await;
+    let result = outcome.and_then(|outcome| outcome.result);
+    assert_alive(host).await;
+    result
+        .map(|success| success.text.lines().map(str::to_owned).collect())
+        .map_err(|failure| failure.to_string())
+}
+
+fn nobody() -> Arc<dyn Ask> {
+    Arc::new(DenyAll)
+}
+
+/// A project with some of everything, and a host.
+fn stage(limits: Limits) -> (Sandbox, Host) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project();
+    fs::create_dir(project.join("src")).unwrap();
+    fs::create_dir(project.join("empty")).unwrap();
+    fs::write(project.join("src/main.rs"), "fn main() {}").unwrap();
+    fs::write(project.join(".env"), "KEY=1").unwrap();
+    fs::write(project.join("diary.txt"), "dear diary").unwrap();
+    symlink("README.md", project.join("link")).unwrap();
+    symlink("src", project.join("folder-link")).unwrap();
+    symlink("../outside/secret.txt", project.join("way-out")).unwrap();
+    symlink("../config", project.join("way-home")).unwrap();
+    let host = sandbox.host(&["wasi"], limits);
+    (sandbox, host)
+}
+
+/// Everything below a folder: its kind, size, number of names, times and content.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let meta = path.symlink_metadata().unwrap();
+        let content = if meta.is_file() {
+            fs::read_to_string(&path).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        let facts = format!(
+            "{:?} {} {} {}.{} {content}",
+            meta.file_type(),
+            meta.len(),
+            meta.nlink(),
+            meta.mtime(),
+            meta.mtime_nsec()
+        );
+        found.insert(path.display().to_string(), facts);
+        if meta.is_dir() {
+            found.extend(tree(&path));
+        }
+    }
+    found
+}
+
+/// Each step, and what it has to answer where reading is allowed and writing is not.
+const CHANGES: &[(&[&str], &[&str])] = &[
+    // Emptying is writing, whatever else is asked for.
+    (&["open README.md t"], &["access"]),
+    (&["open README.md rt"], &["access"]),
+    (&["open link t"], &["access"]),
+    (&["open README.md w"], &["access"]),
+    (&["open README.md rwt"], &["access"]),
+    (&["open new.txt c"], &["access"]),
+    (&["open new.txt rc"], &["access"]),
+    (&["open new.txt wcx"], &["access"]),
+    (&["open README.md c"], &["access"]),
+    (&["open src d", "open H:new.txt wc"], &["ok", "access"]),
+    (&["open src dm", "open H:main.rs t"], &["ok", "access"]),
+    // A handle for reading is none for writing.
+    (
+        &[
+            "open README.md r",
+            "write x",
+            "append x",
+            "pwrite x",
+            "size 0",
+            "times now",
+            "read",
+        ],
+        &[
+            "ok",
+            "bad-descriptor",
+            "bad-descriptor",
+            "bad-descriptor",
+            "bad-descriptor",
+            "bad-descriptor",
+            "Every bird knows this.",
+        ],
+    ),
+    (&["mkdir new"], &["access"]),
+    (&["mkdir new/"], &["access"]),
+    (&["rmdir empty"], &["access"]),
+    (&["rmdir empty/"], &["access"]),
+    (&["unlink README.md"], &["access"]),
+    (&["unlink link"], &["access"]),
+    (&["rename README.md new.md"], &["access"]),
+    (&["rename README.md link"], &["access"]),
+    (&["rename link new"], &["access"]),
+    (&["rename src new"], &["access"]),
+    (
+        &["open src d", "rename README.md H:README.md"],
+        &["ok", "access"],
+    ),
+    (&["rename README.md R:/tmp/dunlin-readme"], &["access"]),
+    (&["link README.md new.md"], &["access"]),
+    (&["link link new.md"], &["access"]),
+    (&["link-followed link new.md"], &["access"]),
+    (
+        &["open src d", "link README.md H:new.md"],
+        &["ok", "access"],
+    ),
+    (&["symlink README.md new.md"], &["access"]),
+    (&["times-at README.md now"], &["access"]),
+    (&["times-at link 1"], &["access"]),
+    (&["open src d", "times 1"], &["ok", "access"]),
+    // Slashes at the end: only a folder can be meant.
+    (&["open README.md/ r"], &["not-directory"]),
+    (&["open README.md/ w"], &["is-directory"]),
+    (&["open new.txt/ wc"], &["is-directory"]),
+    (&["stat README.md/"], &["not-directory"]),
+    (&["stat link/"], &["not-directory"]),
+    (&["unlink README.md/"], &["is-directory"]),
+    (&["unlink link/"], &["not-directory"]),
+    (&["unlink folder-link/"], &["not-directory"]),
+    (&["rmdir folder-link/"], &["not-directory"]),
+    (&["rename link/ new"], &["not-directory"]),
+    (&["rename folder-link/ new"], &["not-directory"]),
+    (&["rename README.md/ new"], &["not-directory"]),
+    (&["rename README.md new/"], &["not-directory"]),
+    (&["rename README.md/. new"], &["not-directory"]),
+    (&["link README.md new/"], &["not-directory"]),
+    (&["link link/ new"], &["not-directory"]),
+    (&["symlink README.md new/"], &["no-entry"]),
+    (&["readlink folder-link/"], &["not-directory"]),
+    // Links that lead out are made by nobody.
+    (&["symlink /etc/passwd new"], &["not-permitted"]),
+    (&["symlink ../outside new"], &["not-permitted"]),
+    (&["symlink way-out new"], &["not-permitted"]),
+    (&["symlink ../../config src/new"], &["not-permitted"]),
+    // Numbers that make no sense.
+    (&["times-at README.md never"], &["overflow"]),
+    (&["times-at README.md odd"], &["invalid"]),
+    // What a program says of itself is no right: only Dunlin's own folders are nobody's.
+    (&["open way-home/tool.permissions.json r"], &["access"]),
+    (&["open ../config/tool.permissions.json r"], &["access"]),
+    (&["open R:/proc/self/environ r"], &["access"]),
+    (&["stat way-home"], &["access"]),
+    (&["open ../data dr"], &["access"]),
+    (&["open way-out r"], &["access"]),
+    (&["stat way-out"], &["access"]),
+    (&["open .env r"], &["access"]),
+    (&["open way-out rn"], &["loop"]),
+    (&["open link rn"], &["loop"]),
+    (&["open none r"], &["no-entry"]),
+    (&["open README.md/below r"], &["not-directory"]),
+];
+
+#[tokio::test]
+async fn nothing_changes_where_only_reading_is_allowed() {
+    let (sandbox, host) = stage(LIMITS);
+    let before = tree(sandbox.root().join("project").as_path());
+    for (steps, expected) in CHANGES {
+        let found = said(&host, nobody(), steps).await;
+        let found = found.unwrap_or_else(|failure| vec![failure]);
+        assert_eq!(found, *expected, "{steps:?}");
+    }
+    assert_eq!(tree(&sandbox.project()), before);
+    assert!(!Path::new("/tmp/dunlin-readme").exists());
+    assert_eq!(fs::read_to_string(sandbox.secret()).unwrap(), SECRET);
+}
+
+#[tokio::test]
+async fn reading_is_like_any_other_reading() {
+    let (sandbox, host) = stage(LIMITS);
+    let steps = [
+        "open README.md r",
+        "read",
+        "pread 6",
+        "close",
+        "open link r",
+        "read",
+        "open . d",
+        "list",
+        "open H:folder-link/main.rs r",
+        "read",
+        "stat README.md",
+        "lstat link",
+        "readlink link",
+        "readlink README.md",
+        "hash README.md",
+        "stat .",
+    ];
+    let found = said(&host, nobody(), &steps).await.unwrap();
+    let size = README.len();
+    let stat = format!("DescriptorType::RegularFile {size}");
+    let expected = [
+        "ok",
+        README.trim_end(),
+        "bird knows this.",
+        "true",
+        "ok",
+        README.trim_end(),
+        "ok",
+        ".env README.md diary.txt empty folder-link link src way-home way-out",
+        "ok",
+        "fn main() {}",
+        &stat,
+        "DescriptorType::SymbolicLink 9",
+        "README.md",
+        "invalid",
+        "ok",
+    ];
+    assert_eq!(found[..15], expected);
+    assert!(
+        found[15].starts_with("DescriptorType::Directory"),
+        "{}",
+        found[15]
+    );
+
+    // It stands in the log with the real path and what was read.
+    let path = sandbox.project().join("README.md");
+    let path = path.to_str().unwrap();
+    let bytes: u64 = sandbox
+        .audit()
+        .iter()
+        .filter(|line| line["event"] == "used" && line["target"] == path)
+        .filter_map(|line| line["bytes"].as_u64())
+        .sum();
+    assert_eq!(bytes, (size + size - 6 + size) as u64);
+}
+
+/// Who asks is told the real path, once for each thing that is done, and can say no.
+#[tokio::test]
+async fn what_is_opened_is_asked_about_with_its_real_path() {
+    let (sandbox, host) = stage(LIMITS);
+    let secret = sandbox.secret();
+    let absolute = secret.to_str().unwrap();
+    // As it is, as C libraries hand it over, and through a link of the project.
+    for path in [
+        &format!("R:{absolute}"),
+        absolute,
+        absolute.trim_start_matches('/'),
+        "way-out",
+        "../outside/./secret.txt",
+    ] {
+        let step = format!("open {path} r");
+        let asker = Arc::new(Asker::no());
+        let failure = said(&host, asker.clone(), &[&step, "read"])
+            .await
+            .unwrap_err();
+        assert_one_clear_line(&failure);
+        assert_eq!(leaks(&failure), [""; 0], "{path}");
+        let questions = asker.questions();
+        let [question] = questions.as_slice() else {
+            panic!("{path}: {questions:?}");
+        };
+        let wording = format!("wasi now wants to read '{absolute}'");
+        assert!(
+            question.wording.starts_with(&wording),
+            "{}",
+            question.wording
+        );
+
+        let asker = Arc::new(Asker::yes());
+        let found = said(&host, asker, &[&step, "read"]).await;
+        assert_eq!(found, Ok(vec!["ok".to_owned(), SECRET.to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn everything_can_be_done_that_is_allowed() {
+    let (sandbox, host) = stage(LIMITS);
+    let asker = Arc::new(Asker::new(Answer {
+        allow: true,
+        scope: Scope::Session,
+    }));
+    let steps = [
+        "mkdir new",
+        "open new/a.txt rwcx",
+        "write hello",
+        "append there",
+        "pwrite J 0",
+        "read",
+        "size 5",
+        "read",
+        "times 86400",
+        "open new/a.txt rwcx",
+    ];
+    let found = said(&host, asker.clone(), &steps).await.unwrap();
+    assert_eq!(
+        found,
+        [
+            "ok",
+            "ok",
+            "ok",
+            "ok",
+            "ok",
+            "Jellothere",
+            "ok",
+            "Jello",
+            "ok",
+            "exist"
+        ]
+    );
+    let project = sandbox.project();
+    assert_eq!(
+        fs::metadata(project.join("new/a.txt")).unwrap().mtime(),
+        86400
+    );
+
+    let steps = [
+        "rename new/a.txt b.txt",
+        "link b.txt new/c.txt",
+        "symlink ../b.txt new/d.txt",
+        "open new/d.txt r",
+        "read",
+    ];
+    let found = said(&host, asker.clone(), &steps).await.unwrap();
+    assert_eq!(found, ["ok", "ok", "ok", "ok", "Jello"]);
+    assert_eq!(fs::metadata(project.join("b.txt")).unwrap().nlink(), 2);
+
+    let steps = [
+        "unlink new/c.txt",
+        "unlink new/d.txt",
+        "times-at b.txt 5",
+        "rmdir new",
+        "open b.txt wt",
+        "rename src other",
+        "rename b.txt empty",
+        "open way-home/x wc",
+    ];
+    let found = said(&host, asker.clone(), &steps).await.unwrap();
+    let expected = [
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        // A folder keeps its name, and its place.
+        "not-permitted",
+        "is-directory",
+        // Dunlin's own are not to be had at all.
+        "access",
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(fs::read_to_string(project.join("b.txt")).unwrap(), "");
+    assert!(!project.join("new").exists());
+
+    // One question for one thing, with both names in it.
+    let questions = asker.questions();
+    let renaming = format!(
+        "wasi now wants to rename '{0}/new/a.txt' to '{0}/b.txt', which it did not say before. Allow?",
+        project.display()
+    );
+    let asked = questions.iter().filter(|q| q.wording == renaming).count();
+    assert_eq!(asked, 1, "{questions:?}");
+}
+
+/// A second name is a second way to the same bytes: the rules of the first one count.
+#[tokio::test]
+async fn names_do_not_launder_rights() {
+    let (sandbox, host) = stage(LIMITS);
+    let project = sandbox.project();
+    let diary = project.join("diary.txt");
+    let below = format!("{}/", project.display());
+    let rules = json!({ &below: "rw-", diary.to_str().unwrap(): "---" });
+    fs::write(sandbox.permissions_file(), rules.to_string()).unwrap();
+    for steps in [
+        ["rename diary.txt new.txt"],
+        ["link diary.txt new.txt"],
+        ["rename README.md diary.txt"],
+        ["link-followed diary.txt src/new.txt"],
+        ["symlink ../diary.txt src/diary"],
+    ] {
+        let found = said(&host, nobody(), &steps).await;
+        let found = found.unwrap();
+        // A link to it may be made, and leads to what is denied.
+        let expected = match steps[0].starts_with("symlink") {
+            true => "ok",
+            false => "access",
+        };
+        assert_eq!(found, [expected], "{steps:?}");
+    }
+    let found = said(&host, nobody(), &["open src/diary r", "open src/diary wt"]).await;
+    assert_eq!(found, Ok(vec!["access".to_owned(), "access".to_owned()]));
+    assert_eq!(fs::read_to_string(diary).unwrap(), "dear diary");
+
+    // What may only be written cannot be read under a new name.
+    let rules = json!({ below: "rw-", project.join("diary.txt").to_str().unwrap(): "-w-" });
+    fs::write(sandbox.permissions_file(), rules.to_string()).unwrap();
+    let found = said(
+        &host,
+        nobody(),
+        &["rename diary.txt new.txt", "link diary.txt new.txt"],
+    )
+    .await;
+    assert_eq!(found, Ok(vec!["access".to_owned(), "access".to_owned()]));
+    let found = said(&host, nobody(), &["open diary.txt wt", "read", "pread 0"]).await;
+    let found = found.unwrap();
+    assert_eq!(found, ["ok", "bad-descriptor", "bad-descriptor"]);
+}
+
+#[tokio::test]
+async fn the_machine_is_empty() {
+    let (sandbox, host) = stage(LIMITS);
+    let steps = [
+        "environment",
+        "stdin",
+        "sockets",
+        "random 65536",
+        "sleep 20",
+        "print hello",
+        "complain trouble",
+    ];
+    let found = said(&host, nobody(), &steps).await.unwrap();
+    let denied = "access-denied access-denied access-denied";
+    let expected = ["[] [] None", "closed", denied, "65536", "true", "ok", "ok"];
+    assert_eq!(found, expected);
+    let lines: Vec<(String, String)> = sandbox
+        .log()
+        .iter()
+        .map(|line| (line["level"].to_string(), line["message"].to_string()))
+        .collect();
+    let said_so =
+        |level: &str, text: &str| lines.contains(&(format!("{level:?}"), format!("{text:?}")));
+    assert!(
+        said_so("info", "hello") && said_so("warn", "trouble"),
+        "{lines:?}"
+    );
+
+    // Clocks are coarse, and random numbers differ.
+    let found = said(&host, nobody(), &["clock", "numbers", "numbers"])
+        .await
+        .unwrap();
+    assert!(
+        found[0].ends_with(" 0") && !found[0].starts_with("0 "),
+        "{found:?}"
+    );
+    assert_ne!(found[1], found[2]);
+}
+
+#[tokio::test]
+async fn what_is_too_much_ends_the_call() {
+    let (_sandbox, host) = stage(LIMITS);
+    for (step, expected) in [
+        ("exit 0", "wasi ended itself with exit status 0"),
+        ("exit 3", "wasi ended itself with exit status 1"),
+        (
+            "random 65537",
+            "wasi failed: wanted 65537 random bytes at once; at most 65536 are given",
+        ),
+        (
+            "overwrite",
+            "wasi failed: it wrote more than it was allowed to",
+        ),
+        ("sleep-long", "wasi was stopped after 1 s"),
+    ] {
+        let failure = said(&host, nobody(), &[step]).await.unwrap_err();
+        assert_eq!(failure, expected, "{step}");
+    }
+    // The last words say why.
+    let failure = said(&host, nobody(), &["complain because-of-this", "exit 1"]).await;
+    let failure = failure.unwrap_err();
+    assert_eq!(
+        failure,
+        "wasi ended itself with exit status 1: because-of-this"
+    );
+
+    let found = said(&host, nobody(), &["hoard"]).await;
+    assert_eq!(found, Ok(vec!["true insufficient-memory".to_owned()]));
+}
+
+/// What is printed is bounded like the log, and the end of it stays.
+#[tokio::test]
+async fn printing_without_end_loses_the_beginning() {
+    let (sandbox, host) = stage(PATIENT);
+    let found = said(&host, nobody(), &["print-much 1100", "print last"]).await;
+    assert_eq!(found, Ok(vec!["ok".to_owned(), "ok".to_owned()]));
+    let log = sandbox.log();
+    let last = log.iter().rev().find(|line| line["message"] == "last");
+    assert!(last.is_some(), "the last line was lost");
+}
+
+/// A granted file is no granted disk.
+#[tokio::test]
+async fn a_file_does_not_fill_the_disk() {
+    let (_sandbox, host) = stage(LIMITS);
+    let steps = [
+        "open big.bin rwc",
+        "size 1073741825",
+        "pwrite x 1073741824",
+        "write x 18446744073709551615",
+        "size 1073741824",
+        "size 0",
+    ];
+    let found = said(&host, Arc::new(Asker::yes()), &steps).await.unwrap();
+    let too_large = "file-too-large";
+    assert_eq!(found, ["ok", too_large, too_large, too_large, "ok", "ok"]);
+}
+
+/// Before a call is allowed there is nothing to touch.
+#[tokio::test]
+async fn nothing_is_touched_in_prepare() {
+    let (_sandbox, host) = stage(LIMITS);
+    let steps = [
+        "open README.md r",
+        "stat .",
+        "mkdir new",
+        "environment",
+        "random 8",
+    ];
+    let asker = Arc::new(Asker::yes());
+    let call = call("wasi", json!({ "steps": steps, "early": true }));
+    let failure = play(&host, &call, asker.clone()).await.unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "not-permitted\nnot-permitted\nnot-permitted\n[] [] None\n8"
+    );
+    assert_eq!(asker.questions().len(), 0);
+}
