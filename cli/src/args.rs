@@ -5,6 +5,7 @@
 //! combines them with the configuration.
 
 mod mcp;
+mod plugin;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
+pub use self::plugin::{PluginArgs, PluginCommand, PluginInstallArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
 #[derive(Debug, Parser)]
@@ -108,6 +110,9 @@ pub enum Command {
     /// List, add and remove MCP servers, and be one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
+    /// Check, install, list and remove tools that others wrote
+    #[command(subcommand, arg_required_else_help = true)]
+    Plugin(PluginCommand),
     /// Show what tools were allowed, what they did, what was refused
     Audit(AuditArgs),
     /// Fetch, list and remove the models that run in Dunlin itself

@@ -8,7 +8,7 @@ mod switch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dunlin_host::{Progress, Tool};
+use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
@@ -215,6 +215,9 @@ impl Dialogue {
         prompt: String,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
+        if workshop.refresh_plugins() {
+            self.tools = look_at_tools(workshop)?;
+        }
         let host = workshop.host()?;
         let settings = &workshop.settings;
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
@@ -303,9 +306,18 @@ pub fn approver<'a>(
 /// All tools there are, after a warning of plugins that have none because they are broken. The first look
 /// compiles the plugins and may take a while: Ctrl-C ends it.
 pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
+    let (tools, broken) = look_at_tools_of(workshop, workshop.host()?)?;
+    warn_of(&workshop.ui, &broken);
+    Ok(tools)
+}
+
+/// All tools of a host, and why others are left out.
+pub fn look_at_tools_of(
+    workshop: &Workshop,
+    host: &Host,
+) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
     let interrupt = interrupted(workshop)?;
     let _hands_off = HandsOff::begin(workshop);
-    let host = workshop.host()?;
     let looked = workshop.runtime()?.block_on(async {
         tokio::select! {
             biased;
@@ -313,12 +325,10 @@ pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
             looked = host.tools() => Some(looked),
         }
     });
-    let Some((tools, broken)) = looked else {
+    looked.ok_or_else(|| {
         workshop.ui.status("(interrupted)");
-        return Err(CliError::silent(Exit::Interrupted));
-    };
-    warn_of(&workshop.ui, &broken);
-    Ok(tools)
+        CliError::silent(Exit::Interrupted)
+    })
 }
 
 /// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for

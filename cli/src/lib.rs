@@ -14,6 +14,7 @@ pub mod mcp;
 pub mod mentions;
 pub mod message;
 pub mod models;
+pub mod plugin;
 pub mod provider;
 pub mod repl;
 pub mod request;

@@ -3,8 +3,9 @@
 //! Opening the chat must not wait for anything, so the runtime with its threads and the host with its
 //! engine come into being with the first turn or the first look at the tools.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
@@ -14,8 +15,10 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
+use crate::commands::tools::with_causes;
 use crate::config::{commands, paths, search};
 use crate::error::CliError;
+use crate::plugin::shelf::Shelf;
 use crate::provider::http;
 use crate::session::Store;
 use crate::settings::Settings;
@@ -42,6 +45,8 @@ pub struct Workshop {
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
     session: RefCell<String>,
+    /// When the shelf of plugins had changed, the last time it was looked at.
+    shelf_stamp: Cell<Option<SystemTime>>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
@@ -57,6 +62,7 @@ impl Workshop {
             asks,
             plugins,
             session: RefCell::new(Store::new_id()),
+            shelf_stamp: Cell::default(),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -103,13 +109,42 @@ impl Workshop {
                 for folder in [&self.settings.folders.data, &self.settings.folders.cache] {
                     paths::make_private(folder).map_err(|source| cannot_make(folder, source))?;
                 }
-                let mut plugins = built_in_plugins();
-                plugins.extend(self.plugins.iter().cloned());
+                let plugins = self.all_plugins();
                 let session = self.session.borrow();
                 let host = Host::new(host_options(&self.settings, &session), plugins)?;
                 Ok(self.host.get_or_init(|| host))
             }
         }
+    }
+
+    /// The installed plugins.
+    pub fn shelf(&self) -> Shelf {
+        Shelf::new(self.settings.folders.plugins())
+    }
+
+    /// The built-in plugins, those that were installed, and those that this program was given.
+    fn all_plugins(&self) -> Vec<Plugin> {
+        self.shelf_stamp.set(self.shelf().stamp());
+        let (installed, broken) = self.shelf().plugins();
+        for error in &broken {
+            self.ui.warn(&with_causes(error));
+        }
+        let mut plugins = built_in_plugins();
+        plugins.extend(installed);
+        plugins.extend(self.plugins.iter().cloned());
+        plugins
+    }
+
+    /// Takes up what was installed, removed or built anew since the host was made. `true`: there was something.
+    pub fn refresh_plugins(&self) -> bool {
+        let Some(host) = self.host.get() else {
+            return false;
+        };
+        if self.shelf().stamp() == self.shelf_stamp.get() {
+            return false;
+        }
+        host.replace_plugins(self.all_plugins());
+        true
     }
 
     /// The id of the session: the audit log names it, and the file of a conversation.

@@ -13,6 +13,7 @@ pub mod mcp;
 #[cfg(feature = "local-model")]
 pub mod model;
 pub mod permissions;
+pub mod plugin;
 pub mod sessions;
 pub mod setup;
 pub mod tools;
@@ -70,6 +71,7 @@ fn dispatch(
         Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
         Some(Command::Mcp(args)) => mcp::run(&mut workshop(environment, plugins)?, args),
+        Some(Command::Plugin(args)) => plugin::run(&workshop(environment, plugins)?, args),
         Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
         #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&workshop(environment, plugins)?, args),

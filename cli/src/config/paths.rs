@@ -103,6 +103,11 @@ impl Folders {
         self.data.join("models")
     }
 
+    /// The installed plugins.
+    pub fn plugins(&self) -> PathBuf {
+        self.data.join("plugins")
+    }
+
     /// What plugins log.
     pub fn plugin_log_file(&self) -> PathBuf {
         self.data.join("plugins.jsonl")

@@ -23,6 +23,7 @@ mod mcp_servers;
 mod mentions;
 mod ollama;
 mod piped;
+mod plugins;
 mod prompt;
 mod questions;
 mod quirks;

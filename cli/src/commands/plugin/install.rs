@@ -1,0 +1,184 @@
+//! `dunlin plugin check`, `install`, `remove` and `list`.
+
+use std::path::Path;
+
+use dunlin_host::display::escape;
+
+use super::report::{changes, show};
+use crate::args::PluginInstallArgs;
+use crate::config::nearest;
+use crate::error::{CliError, Exit};
+use crate::models::size;
+use crate::plugin::examine::{Examined, examine};
+use crate::plugin::shelf::Record;
+use crate::ui::Typed;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// How many columns a name takes in the list; longer ones move their line only.
+const NAME_COLUMNS: usize = 16;
+
+/// There is nobody to ask.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is {0}: there is nobody to ask")]
+struct NobodyToAsk(&'static str);
+
+/// There is no plugin of that name.
+#[derive(Debug, thiserror::Error)]
+#[error("no plugin {0:?} is installed")]
+struct Unknown(String);
+
+/// It does not do what it says.
+#[derive(Debug, thiserror::Error)]
+#[error("its tool {tool:?} broke in `prepare`: it {problem}")]
+struct Broke {
+    tool: String,
+    problem: String,
+}
+
+/// Says all there is to say about a plugin.
+pub fn check(workshop: &Workshop, from: &Path) -> Result<Exit, CliError> {
+    let examined = examine(workshop, from, None)?;
+    show(workshop, &examined);
+    if let Some(record) = workshop.shelf().record(&examined.name) {
+        changes(workshop, &record, &examined);
+    }
+    match examined.broke() {
+        Some((tool, problem)) => Err(CliError::failed(Broke { tool, problem })),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// Installs a plugin, after a question.
+pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, CliError> {
+    let examined = examine(workshop, &args.plugin.from, args.name.as_deref())?;
+    let ui = &workshop.ui;
+    let installed = workshop.shelf().record(&examined.name);
+    let name = escape(&examined.name).into_owned();
+    if installed
+        .as_ref()
+        .is_some_and(|record| record.digest == examined.digest)
+    {
+        ui.status(&format!(
+            "{name} is installed already, in this very version."
+        ));
+        return Ok(Exit::Done);
+    }
+    show(workshop, &examined);
+    if let Some((tool, problem)) = examined.broke() {
+        return Err(CliError::failed(Broke { tool, problem }));
+    }
+    if let Some(record) = &installed {
+        changes(workshop, record, &examined);
+    }
+    if !args.yes {
+        if !workshop.asks() {
+            return Err(CliError::new(Exit::Denied, NobodyToAsk("installed"))
+                .with_hint("--yes installs without asking".to_owned()));
+        }
+        let question = match installed {
+            Some(_) => "Install it in place of the other? y/n ",
+            None => "Install it? y/n ",
+        };
+        if !confirmed(workshop, question) {
+            ui.status("Nothing is installed.");
+            return Ok(Exit::Done);
+        }
+    }
+    put(workshop, &examined)?;
+    ui.status(&format!("{name} is installed."));
+    Ok(Exit::Done)
+}
+
+/// Puts a plugin where the host finds it.
+pub fn put(workshop: &Workshop, examined: &Examined) -> Result<(), CliError> {
+    let now = jiff::Timestamp::now();
+    let now = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
+    let record = examined.record(now);
+    workshop
+        .shelf()
+        .put(&record, &examined.bytes)
+        .map_err(CliError::failed)
+}
+
+/// Removes plugins, after a question.
+pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let shelf = workshop.shelf();
+    let (records, _) = shelf.records();
+    // All are found before one is removed.
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let Some(record) = records.iter().find(|record| record.name == *name) else {
+            let known = records.iter().map(|record| record.name.as_str());
+            let hint = nearest(name, known).map(|near| format!("the nearest is {near:?}"));
+            return Err(CliError::usage(Unknown(name.clone())).with_hint(hint));
+        };
+        found.push(record);
+    }
+    if !yes {
+        if !workshop.asks() {
+            return Err(CliError::new(Exit::Denied, NobodyToAsk("removed"))
+                .with_hint("--yes removes without asking".to_owned()));
+        }
+        for record in &found {
+            ui.data(&line(workshop, record));
+        }
+        if !confirmed(workshop, "Remove? y/n ") {
+            ui.status("Nothing is removed.");
+            return Ok(Exit::Done);
+        }
+    }
+    for record in found {
+        shelf.remove(record).map_err(CliError::failed)?;
+        ui.status(&format!("{} is removed.", escape(&record.name)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Lists the plugins, one a line.
+pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let (records, broken) = workshop.shelf().records();
+    for error in &broken {
+        ui.warn(&error.to_string());
+    }
+    if records.is_empty() && broken.is_empty() {
+        ui.status("No plugin is installed; dunlin plugin install FILE|FOLDER installs one.");
+    }
+    for record in &records {
+        ui.data(&line(workshop, record));
+    }
+    Ok(Exit::Done)
+}
+
+fn line(workshop: &Workshop, record: &Record) -> String {
+    let styles = workshop.ui.styles();
+    let name = format!("{:<NAME_COLUMNS$}", escape(&record.name));
+    let short: String = record.digest.chars().take(8).collect();
+    let about = format!(
+        "  {} · {short} · {} · {}",
+        size(record.bytes),
+        escape(&record.abilities.join(", ")),
+        escape(&record.source)
+    );
+    format!(
+        "{} {}{}",
+        styles.paint(Label::Name, &name),
+        escape(&record.tools.join(", ")),
+        styles.paint(Label::Quiet, &about)
+    )
+}
+
+pub(super) fn confirmed(workshop: &Workshop, question: &str) -> bool {
+    loop {
+        match workshop.ui.plain_line(question) {
+            Typed::Line(line) => match line.trim() {
+                "y" | "yes" => return true,
+                "n" | "no" => return false,
+                _ => {}
+            },
+            Typed::Interrupted | Typed::End => return false,
+        }
+    }
+}

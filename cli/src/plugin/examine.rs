@@ -1,0 +1,345 @@
+//! Looks at a plugin before it is installed: what it is, what it holds, what it may ask for, what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::ceiling::{Ceiling, CeilingError};
+use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
+
+use super::shelf::{Record, is_name};
+use super::{sample, tricks};
+use crate::error::CliError;
+use crate::workshop::{Workshop, host_options};
+
+/// Bytes of a component that is read at all. The host takes no larger one.
+const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where the build of a plugin's folder leaves the component.
+pub const BUILT: &str = "plugin.wasm";
+
+/// What was found out about a component.
+#[derive(Debug)]
+pub struct Examined {
+    /// What it will be called.
+    pub name: String,
+    /// The component.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of it.
+    pub digest: String,
+    /// Where it came from, for people.
+    pub source: String,
+    /// What it holds.
+    pub tools: Vec<Tool>,
+    /// What it may ever ask for, if it says so.
+    pub may: Option<BTreeMap<String, String>>,
+    /// How long it took until it had described itself; compiling is nearly all of it.
+    pub took: Duration,
+    /// What its tools said of a made-up call.
+    pub tried: Vec<(String, Tried)>,
+}
+
+/// What a tool said of a call that was made up from its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tried {
+    /// It would ask this.
+    Asks(String),
+    /// It would ask nothing.
+    Allowed,
+    /// Its arguments would not do, in its words: it looks at them, which is good.
+    Refuses(String),
+    /// It broke.
+    Broke(String),
+}
+
+/// Why a plugin is not taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// There is no such file.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A folder without a component.
+    #[error("there is no built plugin in {}", folder.display())]
+    NotBuilt {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Too large to be one.
+    #[error("{} has {bytes} bytes; a plugin has at most {MAX_COMPONENT_BYTES}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// It cannot be called this.
+    #[error("a plugin cannot be called {name:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -")]
+    Name {
+        /// What it would be called.
+        name: String,
+    },
+    /// The name belongs to Dunlin.
+    #[error("{name:?} is one of Dunlin's own plugins")]
+    OwnName {
+        /// The name.
+        name: String,
+    },
+    /// The host cannot use it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What it says it may ask for makes no sense.
+    #[error("the plugin says badly what it may ask for")]
+    Ceiling(#[from] CeilingError),
+    /// It has a tool of a name that is taken.
+    #[error("its tool {tool:?} has the name of a tool of {holder}")]
+    Taken {
+        /// The tool.
+        tool: String,
+        /// Who has one of that name.
+        holder: String,
+    },
+    /// Its words are meant to steer.
+    #[error("its tool {tool:?} {trick}")]
+    Trick {
+        /// The tool.
+        tool: String,
+        /// What is wrong, as the end of a sentence.
+        trick: String,
+    },
+}
+
+impl From<Refused> for CliError {
+    fn from(refused: Refused) -> CliError {
+        let hint = match &refused {
+            Refused::NotBuilt { folder } => Some(format!(
+                "dunlin plugin build {} makes it",
+                crate::commands::permissions::shell_word(&folder.to_string_lossy())
+            )),
+            Refused::Name { .. } | Refused::OwnName { .. } => {
+                Some("--name gives it another one".to_owned())
+            }
+            _ => None,
+        };
+        match refused {
+            Refused::Name { .. } | Refused::OwnName { .. } | Refused::Read { .. } => {
+                CliError::usage(refused)
+            }
+            refused => CliError::failed(refused),
+        }
+        .with_hint(hint)
+    }
+}
+
+/// The component that a person means: a file, or the one that was built in a folder.
+pub fn locate(given: &Path) -> Result<PathBuf, Refused> {
+    if !given.is_dir() {
+        return Ok(given.to_owned());
+    }
+    let built = given.join(BUILT);
+    if built.is_file() {
+        return Ok(built);
+    }
+    Err(Refused::NotBuilt {
+        folder: given.to_owned(),
+    })
+}
+
+/// Examines the component in a file or a folder. Nothing of it runs outside of the sandbox, and no call does.
+///
+/// # Errors
+/// Why it is not taken, or that the user interrupted.
+pub fn examine(
+    workshop: &Workshop,
+    given: &Path,
+    name: Option<&str>,
+) -> Result<Examined, CliError> {
+    let path = locate(given)?;
+    let read = |source| Refused::Read {
+        path: path.clone(),
+        source,
+    };
+    let bytes = fs::metadata(&path).map_err(read)?.len();
+    if bytes > MAX_COMPONENT_BYTES {
+        return Err(Refused::TooLarge { path, bytes }.into());
+    }
+    let bytes = fs::read(&path).map_err(read)?;
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => name_of(given),
+    };
+    if !is_name(&name) {
+        return Err(Refused::Name { name }.into());
+    }
+    let source = workshop
+        .settings
+        .folders
+        .short(&fs::canonicalize(&path).unwrap_or(path));
+    examine_bytes(workshop, name, bytes, source)
+}
+
+/// Examines a component.
+///
+/// # Errors
+/// Like [`examine`].
+pub fn examine_bytes(
+    workshop: &Workshop,
+    name: String,
+    bytes: Vec<u8>,
+    source: String,
+) -> Result<Examined, CliError> {
+    if crate::workshop::built_in_plugins()
+        .iter()
+        .any(|plugin| plugin.name == name)
+    {
+        return Err(Refused::OwnName { name }.into());
+    }
+    let plugin = Plugin {
+        name: name.clone(),
+        digest: sha256_hex(&bytes),
+        bytes: bytes.clone().into(),
+        built_in: false,
+        description: None,
+    };
+    let digest = plugin.digest.clone();
+    let options = host_options(&workshop.settings, &workshop.session_id());
+    let host = Host::new(options, vec![plugin])?;
+    let began = Instant::now();
+    let (tools, broken) = crate::dialogue::look_at_tools_of(workshop, &host)?;
+    let took = began.elapsed();
+    if let Some(error) = broken.into_iter().next() {
+        return Err(Refused::Load(error).into());
+    }
+    let ceiling = Ceiling::of_component(&bytes).map_err(Refused::Ceiling)?;
+    let tools: Vec<Tool> = tools
+        .into_iter()
+        .filter(|tool| tool.plugin == name)
+        .collect();
+    let (others, _) = crate::dialogue::look_at_tools_of(workshop, workshop.host()?)?;
+    for tool in &tools {
+        let taken = others
+            .iter()
+            .find(|other| other.name == tool.name && other.plugin != name);
+        if let Some(other) = taken {
+            return Err(Refused::Taken {
+                tool: tool.name.clone(),
+                holder: holder(&other.plugin),
+            }
+            .into());
+        }
+        if let Some(trick) = tricks::of(tool) {
+            let tool = tool.name.clone();
+            return Err(Refused::Trick { tool, trick }.into());
+        }
+    }
+    let runtime = workshop.runtime()?;
+    let tried = tools.iter().map(|tool| {
+        let said = runtime.block_on(try_out(&host, tool));
+        (tool.name.clone(), said)
+    });
+    let tried = tried.collect();
+    let own = |(target, bits): (&str, &str)| (target.to_owned(), bits.to_owned());
+    Ok(Examined {
+        name,
+        bytes,
+        digest,
+        source,
+        tools,
+        may: ceiling.map(|ceiling| ceiling.targets().map(own).collect()),
+        took,
+        tried,
+    })
+}
+
+fn holder(plugin: &str) -> String {
+    let own = crate::workshop::built_in_plugins()
+        .iter()
+        .any(|own| own.name == plugin);
+    match own {
+        true => "Dunlin's own".to_owned(),
+        false => format!("the plugin {plugin}"),
+    }
+}
+
+/// Lets a tool say what it would touch. Nobody is asked, and nothing is run.
+async fn try_out(host: &Host, tool: &Tool) -> Tried {
+    let call = Call {
+        id: "tried".to_owned(),
+        tool: tool.name.clone(),
+        arguments: sample::of(&tool.parameters),
+    };
+    let plan = host.prepare(&call).await;
+    host.cancelled(&call);
+    match plan {
+        Ok(plan) => match plan.standing {
+            Standing::Allowed => Tried::Allowed,
+            Standing::Ask { .. } => Tried::Asks(plan.question),
+            Standing::Denied { need, rule } => Tried::Refuses(format!(
+                "{} '{}' would be denied: {rule}",
+                need.operation.verb(),
+                need.target
+            )),
+        },
+        Err(Failure::Fault { problem, .. }) => Tried::Broke(problem),
+        Err(failure) => Tried::Refuses(failure.to_string()),
+    }
+}
+
+impl Examined {
+    /// The first tool that broke when it was tried, and how.
+    pub fn broke(&self) -> Option<(String, String)> {
+        self.tried.iter().find_map(|(tool, tried)| match tried {
+            Tried::Broke(problem) => Some((tool.clone(), problem.clone())),
+            _ => None,
+        })
+    }
+
+    /// Its imports, sorted.
+    pub fn abilities(&self) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .tools
+            .iter()
+            .flat_map(|tool| tool.imports.iter().cloned())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// What is written down when it is installed.
+    pub fn record(&self, now: String) -> Record {
+        Record {
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+            bytes: self.bytes.len() as u64,
+            source: self.source.clone(),
+            installed: now,
+            tools: self.tools.iter().map(|tool| tool.name.clone()).collect(),
+            abilities: self.abilities(),
+            may: self.may.clone(),
+        }
+    }
+}
+
+/// `target/word-count.wasm` and a folder `word-count` are `word_count`: names are what the tools have.
+fn name_of(given: &Path) -> String {
+    let whole = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+    let mut named = whole.as_path();
+    if named.file_name().is_some_and(|name| name == BUILT) {
+        named = named.parent().unwrap_or(named);
+    }
+    let stem = if named.is_dir() {
+        named.file_name()
+    } else {
+        named.file_stem()
+    };
+    let stem = stem.unwrap_or_default().to_string_lossy().into_owned();
+    stem.replace(['-', ' ', '.'], "_")
+}

@@ -1,0 +1,13 @@
+//! Plugins that the user installed, and what is known of one before it is.
+//!
+//! A plugin is a component in a file. Installing copies it below the data folder, where no tool can reach it, beside
+//! a record of what was shown when it was agreed to. Nothing of it runs before it is examined, and it is examined
+//! in the same sandbox that it will live in.
+
+mod abilities;
+pub mod examine;
+mod sample;
+pub mod shelf;
+mod tricks;
+
+pub use abilities::in_words;

@@ -1,0 +1,280 @@
+//! The installed plugins: a record and a component for each, below the data folder.
+//!
+//! The record is what counts. It names the component by its digest, and is written last and in one step, so whoever
+//! looks meanwhile sees the old version or the new one. A component is read again only when it has to be compiled.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use dunlin_host::{Code, Plugin};
+use serde::{Deserialize, Serialize};
+
+use crate::config::paths::make_private;
+
+/// How many plugins there may be.
+const MAX_PLUGINS: usize = 256;
+
+/// Characters of a plugin's name.
+const MAX_NAME_CHARS: usize = 64;
+
+/// What is written down about an installed plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// What it is called.
+    pub name: String,
+    /// SHA-256 of the component.
+    pub digest: String,
+    /// Bytes of the component.
+    pub bytes: u64,
+    /// Where it came from, for people.
+    pub source: String,
+    /// When it was installed.
+    pub installed: String,
+    /// The names of its tools.
+    pub tools: Vec<String>,
+    /// Its imports.
+    pub abilities: Vec<String>,
+    /// What it may ever ask for, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may: Option<BTreeMap<String, String>>,
+}
+
+/// Why the shelf cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShelfError {
+    /// A file cannot be read or written.
+    #[error("cannot {doing} {}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What came of it.
+        source: io::Error,
+    },
+    /// A record makes no sense.
+    #[error("{} is damaged; `dunlin plugin install` writes it anew", path.display())]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+    },
+    /// There is no room.
+    #[error("{MAX_PLUGINS} plugins are installed; no more are possible")]
+    Full,
+}
+
+/// Where they stand.
+#[derive(Debug, Clone)]
+pub struct Shelf {
+    folder: PathBuf,
+}
+
+impl Shelf {
+    /// The shelf in this folder, which need not exist.
+    pub fn new(folder: PathBuf) -> Shelf {
+        Shelf { folder }
+    }
+
+    /// All records, sorted by name, and what could not be read of the others.
+    pub fn records(&self) -> (Vec<Record>, Vec<ShelfError>) {
+        let mut records = Vec::new();
+        let mut broken = Vec::new();
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return (records, broken),
+            Err(source) => {
+                broken.push(failed("read", &self.folder, source));
+                return (records, broken);
+            }
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
+        paths.sort();
+        for path in paths.into_iter().take(MAX_PLUGINS) {
+            match self.read(&path) {
+                Ok(record) => records.push(record),
+                Err(error) => broken.push(error),
+            }
+        }
+        (records, broken)
+    }
+
+    /// What is written down about one.
+    pub fn record(&self, name: &str) -> Option<Record> {
+        let (records, _) = self.records();
+        records.into_iter().find(|record| record.name == name)
+    }
+
+    /// All of them, as the host takes them. Reads no component.
+    pub fn plugins(&self) -> (Vec<Plugin>, Vec<ShelfError>) {
+        let (records, broken) = self.records();
+        let plugin = |record: Record| Plugin {
+            bytes: Code::File(self.component(&record)),
+            name: record.name,
+            digest: record.digest,
+            built_in: false,
+            description: None,
+        };
+        (records.into_iter().map(plugin).collect(), broken)
+    }
+
+    /// Changes when a plugin comes or goes.
+    pub fn stamp(&self) -> Option<SystemTime> {
+        fs::metadata(&self.folder)
+            .and_then(|meta| meta.modified())
+            .ok()
+    }
+
+    /// Puts a plugin there, in place of one of the same name.
+    ///
+    /// # Errors
+    /// It cannot be written; then the old one is as it was.
+    pub fn put(&self, record: &Record, component: &[u8]) -> Result<(), ShelfError> {
+        make_private(&self.folder).map_err(|source| failed("make", &self.folder, source))?;
+        let (records, _) = self.records();
+        let old = records.iter().find(|old| old.name == record.name);
+        if old.is_none() && records.len() >= MAX_PLUGINS {
+            return Err(ShelfError::Full);
+        }
+        let path = self.component(record);
+        self.write(&path, component)?;
+        let text = serde_json::to_vec_pretty(record).unwrap_or_default();
+        self.write(&self.record_file(&record.name), &text)?;
+        if let Some(old) = old.filter(|old| old.digest != record.digest) {
+            // One too many is in nobody's way.
+            let _ = fs::remove_file(self.component(old));
+        }
+        Ok(())
+    }
+
+    /// Takes a plugin away.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn remove(&self, record: &Record) -> Result<(), ShelfError> {
+        let path = self.record_file(&record.name);
+        fs::remove_file(&path).map_err(|source| failed("remove", &path, source))?;
+        let _ = fs::remove_file(self.component(record));
+        Ok(())
+    }
+
+    fn read(&self, path: &Path) -> Result<Record, ShelfError> {
+        let text = fs::read(path).map_err(|source| failed("read", path, source))?;
+        let record: Option<Record> = serde_json::from_slice(&text).ok();
+        // Its fields become parts of paths.
+        record
+            .filter(|record| {
+                is_name(&record.name)
+                    && self.record_file(&record.name) == path
+                    && record.digest.len() == 64
+                    && record.digest.bytes().all(|b| b.is_ascii_hexdigit())
+            })
+            .ok_or_else(|| ShelfError::Damaged {
+                path: path.to_owned(),
+            })
+    }
+
+    fn record_file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    fn component(&self, record: &Record) -> PathBuf {
+        let short: String = record.digest.chars().take(16).collect();
+        self.folder.join(format!("{}-{short}.wasm", record.name))
+    }
+
+    /// Under another name first: nobody sees half of it.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), ShelfError> {
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(bytes)?;
+            file.persist(path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|source| failed("write", path, source))
+    }
+}
+
+/// Whether a plugin can be called this.
+pub fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME_CHARS).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> ShelfError {
+    ShelfError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, digest: char) -> Record {
+        Record {
+            name: name.to_owned(),
+            digest: String::from(digest).repeat(64),
+            bytes: 4,
+            source: "here".to_owned(),
+            installed: "2026-01-01T00:00:00Z".to_owned(),
+            tools: vec!["tool".to_owned()],
+            abilities: vec!["log".to_owned()],
+            may: None,
+        }
+    }
+
+    #[test]
+    fn plugins_come_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::new(folder.path().join("plugins"));
+        assert!(shelf.records().0.is_empty());
+        shelf.put(&record("one", 'a'), b"wasm").unwrap();
+        shelf.put(&record("two", 'b'), b"wasm").unwrap();
+        shelf.put(&record("one", 'c'), b"wasm").unwrap();
+        let (records, broken) = shelf.records();
+        assert_eq!(records, [record("one", 'c'), record("two", 'b')]);
+        assert!(broken.is_empty());
+        // Of the old version nothing is left.
+        assert_eq!(fs::read_dir(&shelf.folder).unwrap().count(), 4);
+        let (plugins, _) = shelf.plugins();
+        let Code::File(path) = &plugins[0].bytes else {
+            panic!("{plugins:?}");
+        };
+        assert_eq!(fs::read(path).unwrap(), b"wasm");
+        shelf.remove(&record("one", 'c')).unwrap();
+        assert_eq!(shelf.records().0, [record("two", 'b')]);
+        assert!(shelf.remove(&record("one", 'c')).is_err());
+    }
+
+    #[test]
+    fn a_record_leads_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::new(folder.path().to_owned());
+        for (file, text) in [
+            ("a.json", "{".to_owned()),
+            (
+                "b.json",
+                serde_json::to_string(&record("other", 'a')).unwrap(),
+            ),
+            (
+                "c.json",
+                serde_json::to_string(&record("../c", 'a')).unwrap(),
+            ),
+            ("d.json", serde_json::to_string(&record("d", '/')).unwrap()),
+        ] {
+            fs::write(folder.path().join(file), text).unwrap();
+        }
+        let (records, broken) = shelf.records();
+        assert!(records.is_empty());
+        assert_eq!(broken.len(), 4);
+    }
+}

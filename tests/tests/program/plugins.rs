@@ -1,0 +1,207 @@
+//! `dunlin plugin`: what is shown before a plugin is installed, what is refused, and what the chat has of it.
+
+use std::path::PathBuf;
+
+use dunlin_host::ceiling::Ceiling;
+use dunlin_tests::guests::guest;
+use dunlin_tests::{Environment, program};
+
+/// Runs a command with these words, and asserts how it ends.
+fn run(environment: &Environment, line: &str, status: i32) -> String {
+    let output = environment.run(line.split(' '));
+    assert_eq!(output.status, Some(status), "{line}: {output}");
+    format!("{}{}", output.stdout, output.stderr)
+}
+
+/// A file outside of the project with this component.
+fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
+    environment.outside_file(name, bytes)
+}
+
+fn may(targets: &[(&str, &str)]) -> Ceiling {
+    let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
+    Ceiling::new(targets.iter().map(own).collect()).unwrap()
+}
+
+#[test]
+fn a_plugin_comes_and_goes() {
+    let environment = Environment::new(program!());
+    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    let echo = file(&environment, "echo.wasm", guest("echo").bytes);
+    let echo = echo.to_str().unwrap();
+
+    // Nothing without a word.
+    let said = run(&environment, &format!("plugin install {echo}"), 3);
+    assert!(
+        said.contains("hint: --yes installs without asking"),
+        "{said}"
+    );
+    assert!(said.contains(guest("echo").digest), "{said}");
+    assert!(said.contains("abilities"), "{said}");
+    assert!(said.contains("it declares no ceiling"), "{said}");
+    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+
+    run(&environment, &format!("plugin install {echo} --yes"), 0);
+    let list = run(&environment, "plugin list", 0);
+    assert!(list.starts_with("echo             echo  "), "{list}");
+    let said = run(&environment, &format!("plugin install {echo}"), 0);
+    assert!(said.contains("is installed already"), "{said}");
+
+    // It is a tool like any other.
+    let called = run(
+        &environment,
+        r#"tools call echo --args {"text":"hello"}"#,
+        0,
+    );
+    assert!(called.starts_with("hello\n"), "{called}");
+
+    let said = run(&environment, "plugin remove eco --yes", 2);
+    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
+    assert!(run(&environment, "plugin remove echo", 3).contains("hint: --yes removes"));
+    run(&environment, "plugin remove echo --yes", 0);
+    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    run(
+        &environment,
+        r#"tools call echo --args {"text":"hello"}"#,
+        2,
+    );
+}
+
+#[test]
+fn an_installation_is_asked_about() {
+    let environment = Environment::new(program!());
+    let echo = file(&environment, "echo.wasm", guest("echo").bytes);
+    for (answer, installed) in [("n", false), ("y", true)] {
+        let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
+        terminal.wait_for("Install it? y/n");
+        terminal.type_line(answer);
+        assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+        let list = run(&environment, "plugin list", 0);
+        assert_eq!(list.starts_with("echo "), installed, "{list}");
+    }
+}
+
+#[test]
+fn what_is_hostile_is_refused_with_its_reason() {
+    let environment = Environment::new(program!());
+    let too_large = "(component (core module $m (memory 32768)) (core instance (instantiate $m))
+        (instance $i) (export \"dunlin:tool/tool@0.1.0\" (instance $i)))";
+    let too_large = wat::parse_str(too_large).unwrap();
+    let mut half = guest("echo").bytes.to_vec();
+    half.truncate(half.len() / 2);
+    let badly = [
+        b"\0asm\x0d\0\x01\0\0".as_slice(),
+        &[4 + 14, 14],
+        b"dunlin:ceiling[1]",
+    ];
+    for (name, bytes, reason) in [
+        (
+            "bad_contract",
+            guest("bad_contract").bytes.to_vec(),
+            "this host serves dunlin:tool 0.1.0",
+        ),
+        ("memory", too_large, "memory"),
+        (
+            "many_tools",
+            guest("many_tools").bytes.to_vec(),
+            "handed over more than 8 MiB at once",
+        ),
+        (
+            "explosive_schema",
+            guest("explosive_schema").bytes.to_vec(),
+            "the parameters of",
+        ),
+        (
+            "shadow",
+            guest("shadow").bytes.to_vec(),
+            "has the name of a tool of Dunlin's own",
+        ),
+        (
+            "steer",
+            guest("steer").bytes.to_vec(),
+            "is described to steer the model",
+        ),
+        (
+            "loop_in_prepare",
+            guest("loop_in_prepare").bytes.to_vec(),
+            "was stopped after 2 s",
+        ),
+        ("half", half, "is not a component that can be run"),
+        ("badly", badly.concat(), "says badly what it may ask for"),
+        (
+            "read_file",
+            guest("echo").bytes.to_vec(),
+            "is one of Dunlin's own plugins",
+        ),
+        (
+            "a name!",
+            guest("echo").bytes.to_vec(),
+            "a plugin cannot be called",
+        ),
+    ] {
+        let path = file(&environment, &format!("{name}.wasm"), &bytes);
+        let output = environment.run(["plugin", "install", "--yes", path.to_str().unwrap()]);
+        assert!(matches!(output.status, Some(1 | 2)), "{name}: {output}");
+        assert!(output.stderr.contains(reason), "{name}: {output}");
+    }
+    let said = run(&environment, "plugin install /nowhere/at/all.wasm --yes", 2);
+    assert!(said.contains("cannot read /nowhere/at/all.wasm"), "{said}");
+    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    // Two plugins cannot have a tool of one name.
+    let echo = file(&environment, "echo.wasm", guest("echo").bytes);
+    let echo = echo.to_str().unwrap();
+    run(&environment, &format!("plugin install {echo} --yes"), 0);
+    let said = run(
+        &environment,
+        &format!("plugin install {echo} --name other --yes"),
+        1,
+    );
+    assert!(
+        said.contains("has the name of a tool of the plugin echo"),
+        "{said}"
+    );
+}
+
+/// What the author declares is a limit that no answer lifts.
+#[test]
+fn a_ceiling_is_above_every_grant() {
+    let environment = Environment::new(program!());
+    let inside = environment.project_file("inside.txt", "inside\n");
+    let outside = environment.outside_file("outside.txt", "outside\n");
+    let plain = guest("undeclared").bytes;
+    let first = may(&[("./", "r--")]).put_into(plain).unwrap();
+    let path = file(&environment, "undeclared.wasm", &first);
+    let install = format!("plugin install {} --yes", path.display());
+    let said = run(&environment, &install, 0);
+    assert!(said.contains("may ask    r--              ./"), "{said}");
+
+    let call = |file: &PathBuf, status| {
+        let arguments = format!("{{\"path\":\"{}\"}}", file.display());
+        run(
+            &environment,
+            &format!("tools call undeclared --args {arguments}"),
+            status,
+        )
+    };
+    assert!(call(&inside, 0).starts_with("inside\n"));
+    run(
+        &environment,
+        &format!("permissions set {} r--", outside.display()),
+        0,
+    );
+    // Set by hand for every tool, and still beyond what this one asks for.
+    call(&outside, 3);
+    let audit = run(&environment, "audit --denied", 0);
+    assert!(
+        audit.contains("declares that it never does this"),
+        "{audit}"
+    );
+
+    // A new version that asks for more says so.
+    let second = may(&[("./", "rw-"), ("/", "r--")]).put_into(plain).unwrap();
+    std::fs::write(&path, second).unwrap();
+    let said = run(&environment, &install, 0);
+    assert!(said.contains("~ may ask rw- ./ (was r--)"), "{said}");
+    assert!(said.contains("+ may ask r-- /"), "{said}");
+    assert!(call(&outside, 0).starts_with("outside\n"));
+}
