@@ -1,0 +1,185 @@
+//! Indexes a tree and answers the questions of the benchmark:
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
+//!
+//! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
+//! microseconds; with `--explain` also what speaks for each candidate. The last line says what indexing took. See `benchmarks/search`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use dunlin_code_index::{FileFacts, Index, Query, Store, StoreError, Weights};
+use serde_json::{Value, json};
+
+/// Files of an answer.
+const FILES: usize = 10;
+
+#[expect(clippy::print_stdout, reason = "its answers are its output")]
+fn main() -> Result<(), String> {
+    let mut arguments = std::env::args().skip(1);
+    let tree = arguments
+        .next()
+        .ok_or("the folder of the tree is missing")?;
+    let folder = arguments
+        .next()
+        .ok_or("the folder of the index is missing")?;
+    let questions = arguments.next().ok_or("the file of questions is missing")?;
+    let mut weights = Weights::default();
+    let mut explain = false;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--explain" => explain = true,
+            "--set" => set(
+                &mut weights,
+                &arguments.next().ok_or("--set needs NAME=VALUE")?,
+            )?,
+            other => return Err(format!("'{other}' is not known")),
+        }
+    }
+    let tree = Path::new(&tree);
+    let mut files = Vec::new();
+    walk(tree, tree, &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut read = |path: &str| fs::read(tree.join(path)).ok();
+
+    fs::create_dir_all(&folder).map_err(|e| format!("{folder}: {e}"))?;
+    let mut store = Folder(PathBuf::from(folder));
+    let start = Instant::now();
+    let mut index = Index::open(&store).map_err(|e| e.to_string())?;
+    let progress = index
+        .update(&mut store, &files, &mut read, &mut |_| true)
+        .map_err(|e| e.to_string())?;
+    let indexing = start.elapsed();
+
+    let text = fs::read_to_string(&questions).map_err(|e| format!("{questions}: {e}"))?;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let question: Value =
+            serde_json::from_str(line).map_err(|e| format!("{questions}: {e}"))?;
+        let query = Query {
+            text: question["text"]
+                .as_str()
+                .ok_or("a question has no text")?
+                .to_owned(),
+            globs: Vec::new(),
+            limit: 3 * FILES,
+        };
+        let mut answer = json!({"id": question["id"]});
+        if explain {
+            let candidates = index
+                .explain(&mut store, &query, &weights)
+                .map_err(|e| e.to_string())?;
+            let candidates: Vec<Value> = candidates
+                .iter()
+                .map(|c| json!({"path": c.path, "kind": c.kind as u8, "features": c.features, "score": c.score}))
+                .collect();
+            answer["candidates"] = candidates.into();
+        } else {
+            let start = Instant::now();
+            let mut index = Index::open(&store).map_err(|e| e.to_string())?;
+            let found = index
+                .search_with(&mut store, &query, &mut read, None, &weights)
+                .map_err(|e| e.to_string())?;
+            answer["micros"] = (start.elapsed().as_micros() as u64).into();
+            let mut paths: Vec<String> = Vec::new();
+            for hit in found.hits {
+                if !paths.contains(&hit.path) && paths.len() < FILES {
+                    paths.push(hit.path);
+                }
+            }
+            answer["files"] = paths.into();
+        }
+        println!("{answer}");
+    }
+    let names = store.list().map_err(|e| e.to_string())?;
+    let blobs: u64 = names
+        .iter()
+        .filter_map(|name| fs::metadata(store.0.join(name)).ok())
+        .map(|m| m.len())
+        .sum();
+    println!(
+        "{}",
+        json!({"files": progress.files, "bytes": progress.bytes, "index_bytes": blobs, "segments": names.len() / 2,
+               "index_micros": indexing.as_micros() as u64})
+    );
+    Ok(())
+}
+
+/// A store that is a folder.
+struct Folder(PathBuf);
+
+impl Store for Folder {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(fs::read(self.0.join(name)).ok())
+    }
+
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        fs::write(self.0.join(name), bytes).map_err(|e| StoreError(e.to_string()))
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), StoreError> {
+        fs::remove_file(self.0.join(name)).map_err(|e| StoreError(e.to_string()))
+    }
+
+    fn list(&self) -> Result<Vec<String>, StoreError> {
+        let entries = fs::read_dir(&self.0).map_err(|e| StoreError(e.to_string()))?;
+        Ok(entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect())
+    }
+}
+
+fn walk(root: &Path, folder: &Path, to: &mut Vec<FileFacts>) -> Result<(), String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| format!("{}: {e}", folder.display()))?;
+        let path = entry.path();
+        let facts = entry
+            .metadata()
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        if facts.is_dir() && entry.file_name() != ".git" {
+            walk(root, &path, to)?;
+        } else if facts.is_file()
+            && let Ok(relative) = path.strip_prefix(root)
+        {
+            to.push(FileFacts {
+                path: relative.to_string_lossy().into_owned(),
+                size: facts.len(),
+                modified: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Changes a weight: `k1=1.5`, `features.3=0.2`.
+fn set(weights: &mut Weights, setting: &str) -> Result<(), String> {
+    let (name, value) = setting
+        .split_once('=')
+        .ok_or_else(|| format!("'{setting}' is not NAME=VALUE"))?;
+    let value: f32 = value.parse().map_err(|e| format!("{setting}: {e}"))?;
+    let weight = match name {
+        "k1" => &mut weights.k1,
+        "b" => &mut weights.b,
+        "file_k1" => &mut weights.file_k1,
+        "file_b" => &mut weights.file_b,
+        "comment" => &mut weights.comment,
+        "declared" => &mut weights.declared,
+        "pair" => &mut weights.pair,
+        "weak" => &mut weights.weak,
+        "area" => &mut weights.area,
+        "written" => &mut weights.written,
+        "test" => &mut weights.test,
+        "example" => &mut weights.example,
+        "vendored" => &mut weights.vendored,
+        "prose" => &mut weights.prose,
+        "data" => &mut weights.data,
+        "meaning" => &mut weights.meaning,
+        _ => name
+            .strip_prefix("features.")
+            .and_then(|number| weights.features.get_mut(number.parse::<usize>().ok()?))
+            .ok_or_else(|| format!("there is no weight '{name}'"))?,
+    };
+    *weight = value;
+    Ok(())
+}

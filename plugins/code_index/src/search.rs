@@ -1,0 +1,174 @@
+//! Answers a question: the chunks that most likely hold what it means.
+
+mod features;
+mod gather;
+mod hits;
+mod query;
+mod rerank;
+mod weights;
+
+use std::fmt;
+
+use crate::index::Index;
+use crate::store::{Store, StoreError};
+
+pub use features::{Candidate, FEATURES};
+pub use rerank::{Passage, Rerank};
+pub use weights::Weights;
+
+/// A question.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// What is asked, best as a whole sentence.
+    pub text: String,
+    /// Where to look: globs of paths; a folder stands for all below it. None means everywhere.
+    pub globs: Vec<String>,
+    /// How many hits are wanted; 0 means [`Query::DEFAULT_LIMIT`].
+    pub limit: usize,
+}
+
+impl Query {
+    /// Hits of an answer unless another number is asked for.
+    pub const DEFAULT_LIMIT: usize = 10;
+
+    /// The most hits of an answer.
+    pub const MAX_LIMIT: usize = 100;
+
+    /// How many hits are wanted.
+    pub(crate) fn limit(&self) -> usize {
+        match self.limit {
+            0 => Self::DEFAULT_LIMIT,
+            limit => limit.min(Self::MAX_LIMIT),
+        }
+    }
+}
+
+/// A piece of a file that answers a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The file.
+    pub path: String,
+    /// Its first line, counted from 1.
+    pub start_line: u64,
+    /// Its last line.
+    pub end_line: u64,
+    /// The function, type or heading that it is or stands in, where that is known.
+    pub symbol: Option<String>,
+    /// How well it fits: 1 would fit in every respect. Comparable within an answer only.
+    pub score: f32,
+    /// The lines.
+    pub text: String,
+}
+
+/// What a question found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Whether a part of the index turned out to be damaged and was dropped: the next update reads it again.
+    pub damaged: bool,
+    /// Whether the question had no word to look for.
+    pub is_empty_question: bool,
+}
+
+/// Why a question cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryError {
+    /// A glob is none.
+    Glob {
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Glob { glob, reason } => {
+                write!(
+                    f,
+                    "the pattern '{}' is not a glob: {reason}",
+                    glob.escape_debug()
+                )
+            }
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Index {
+    /// Answers a question from what is indexed.
+    ///
+    /// `read` gives the text of a file as it is now; hits are cut from that. A file that cannot be read is no hit.
+    /// With `rerank` the best candidates are ordered anew by what they mean.
+    pub fn search(
+        &mut self,
+        store: &mut dyn Store,
+        query: &Query,
+        read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+        rerank: Option<&mut dyn Rerank>,
+    ) -> Result<Answer, QueryError> {
+        self.search_with(store, query, read, rerank, &Weights::default())
+    }
+
+    /// Like [`Index::search`] with other weights, for measuring them.
+    pub fn search_with(
+        &mut self,
+        store: &mut dyn Store,
+        query: &Query,
+        read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+        rerank: Option<&mut dyn Rerank>,
+        weights: &Weights,
+    ) -> Result<Answer, QueryError> {
+        let (candidates, question, damaged) = self.candidates(store, query, weights)?;
+        let mut answer = Answer {
+            damaged,
+            is_empty_question: question.is_empty(),
+            ..Answer::default()
+        };
+        let mut found = hits::Finder::new(&question, read);
+        let passages = found.passages(self, candidates, query.limit(), weights);
+        let passages = match rerank {
+            Some(rerank) => rerank::apply(passages, &query.text, rerank, weights),
+            None => passages,
+        };
+        answer.hits = found.hits(passages, query.limit());
+        Ok(answer)
+    }
+
+    /// The files that have anything of a question, best first, with what speaks for each.
+    pub fn explain(
+        &mut self,
+        store: &mut dyn Store,
+        query: &Query,
+        weights: &Weights,
+    ) -> Result<Vec<Candidate>, QueryError> {
+        Ok(self.candidates(store, query, weights)?.0)
+    }
+
+    fn candidates(
+        &mut self,
+        store: &mut dyn Store,
+        query: &Query,
+        weights: &Weights,
+    ) -> Result<(Vec<Candidate>, query::Question, bool), QueryError> {
+        let question = query::Question::new(&query.text, weights);
+        let filter = query::Filter::new(&query.globs)?;
+        let gathered = gather::gather(self, store, &question, &filter)?;
+        let damaged = gathered.damaged;
+        let candidates = features::rank(self, &gathered, &question, weights);
+        Ok((candidates, question, damaged))
+    }
+}

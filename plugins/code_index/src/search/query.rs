@@ -1,0 +1,321 @@
+//! Reads a question.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::{QueryError, Weights};
+use crate::kind::Kind;
+use crate::words::{self, Stems, Term};
+
+/// Words of a question that are looked for. A longer text is no question.
+const MAX_WORDS: usize = 64;
+
+/// Bytes of a question that are read.
+const MAX_BYTES: usize = 4_096;
+
+/// A word or a pair of words that is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    /// What to look for.
+    pub(crate) term: Term,
+    /// The same in a path.
+    pub(crate) in_path: Term,
+    /// How much it counts beside others, before how rare it is.
+    pub(crate) weight: f32,
+    /// How much it counts in a path.
+    pub(crate) path_weight: f32,
+    /// Whether it is a pair.
+    pub(crate) is_pair: bool,
+}
+
+/// A question that was read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Question {
+    /// Words first, then pairs, none twice.
+    pub(crate) wanted: Vec<Wanted>,
+    /// Whether tests are asked for.
+    tests: bool,
+    /// Whether prose is asked for.
+    prose: bool,
+    /// Whether examples or benchmarks are asked for.
+    examples: bool,
+    /// Whether settings or the build are asked for.
+    data: bool,
+}
+
+/// A word of the question as it stands there.
+struct Word {
+    term: Term,
+    weak: bool,
+    /// The number of the name it is part of.
+    name: usize,
+    /// Whether it stands before a colon at the start.
+    area: bool,
+}
+
+impl Question {
+    pub(crate) fn new(text: &str, weights: &Weights) -> Self {
+        let end = (0..=text.len().min(MAX_BYTES))
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        let text = &text[..end.unwrap_or(0)];
+        let mut question = Self::default();
+        let words = question.words(text);
+        question.want_words(&words, weights);
+        question.want_pairs(&words, weights);
+        question
+    }
+
+    /// Whether there is nothing to look for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// By what the score of a file of a kind is multiplied.
+    pub(crate) fn prior(&self, kind: Kind, weights: &Weights) -> f32 {
+        match kind {
+            Kind::Test if !self.tests => weights.test,
+            Kind::Example if !self.examples => weights.example,
+            Kind::Prose if !self.prose => weights.prose,
+            Kind::Data if !self.data => weights.data,
+            Kind::Vendored => weights.vendored,
+            _ => 1.0,
+        }
+    }
+
+    fn words(&mut self, text: &str) -> Vec<Word> {
+        let stems = Stems::default();
+        let area_end = area_end(text);
+        let start = text.as_ptr() as usize;
+        let mut found = Vec::new();
+        let mut number = 0;
+        words::names(text.as_bytes(), |name| {
+            number += 1;
+            let area = name.as_ptr() as usize - start < area_end;
+            words::parts(name, |part| {
+                let lower = String::from_utf8_lossy(part).to_lowercase();
+                self.note(&lower);
+                if let Some(term) = stems.term(part) {
+                    found.push(Word {
+                        term,
+                        weak: WEAK_WORDS.binary_search(&lower.as_str()).is_ok(),
+                        name: number,
+                        area,
+                    });
+                }
+            });
+        });
+        found.truncate(MAX_WORDS);
+        found
+    }
+
+    /// Notes what kinds of files a word asks for.
+    fn note(&mut self, lower: &str) {
+        match lower {
+            "test" | "tests" | "testing" | "tested" | "testcase" | "unittest" | "spec"
+            | "specs" | "fixture" | "fixtures" => self.tests = true,
+            "doc" | "docs" | "documentation" | "readme" | "changelog" | "manual" | "manpage"
+            | "tutorial" => {
+                self.prose = true;
+            }
+            "example" | "examples" | "demo" | "sample" | "benchmark" | "benchmarks" | "bench" => {
+                self.examples = true;
+            }
+            "build" | "cmake" | "makefile" | "configure" | "meson" | "yaml" | "json" | "ci"
+            | "workflow" | "dependency" | "dependencies" | "css" | "schema" => self.data = true,
+            _ => {}
+        }
+    }
+
+    fn want_words(&mut self, words: &[Word], weights: &Weights) {
+        for word in words {
+            if self.wanted.iter().any(|wanted| wanted.term == word.term) {
+                continue;
+            }
+            let weight = if word.weak { weights.weak } else { 1.0 };
+            self.wanted.push(Wanted {
+                term: word.term,
+                in_path: words::in_path(word.term),
+                weight,
+                path_weight: if word.area { weights.area } else { weight },
+                is_pair: false,
+            });
+        }
+    }
+
+    fn want_pairs(&mut self, words: &[Word], weights: &Weights) {
+        for neighbours in words.windows(2) {
+            let [first, second] = neighbours else {
+                continue;
+            };
+            let term = words::pair(first.term, second.term);
+            if self.wanted.iter().any(|wanted| wanted.term == term) {
+                continue;
+            }
+            let weak = first.weak || second.weak;
+            let written = first.name == second.name;
+            let weight = if written {
+                weights.written
+            } else if weak {
+                weights.weak
+            } else {
+                1.0
+            };
+            self.wanted.push(Wanted {
+                term,
+                in_path: 0,
+                weight,
+                path_weight: 0.0,
+                is_pair: true,
+            });
+        }
+    }
+}
+
+/// Where the part before a colon ends that names an area: one or two words at the start.
+fn area_end(text: &str) -> usize {
+    let Some(colon) = text.find(": ") else {
+        return 0;
+    };
+    let area = &text[..colon];
+    if area.split_whitespace().count() <= 2 {
+        colon
+    } else {
+        0
+    }
+}
+
+/// Which files a question looks at.
+pub(crate) struct Filter(Option<GlobSet>);
+
+impl Filter {
+    pub(crate) fn new(globs: &[String]) -> Result<Self, QueryError> {
+        let globs: Vec<&str> = globs
+            .iter()
+            .map(|glob| glob.trim().trim_start_matches("./"))
+            .filter(|glob| !glob.is_empty() && *glob != "." && *glob != "**")
+            .collect();
+        if globs.is_empty() {
+            return Ok(Self(None));
+        }
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            let below = format!("{}/**", glob.trim_end_matches('/'));
+            for pattern in [glob, &below] {
+                let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+                set.add(glob.map_err(|error| QueryError::Glob {
+                    glob: pattern.to_owned(),
+                    reason: error.kind().to_string(),
+                })?);
+            }
+        }
+        let set = set.build().map_err(|error| QueryError::Glob {
+            glob: error.glob().unwrap_or_default().to_owned(),
+            reason: error.kind().to_string(),
+        })?;
+        Ok(Self(Some(set)))
+    }
+
+    /// Whether a file is looked at.
+    pub(crate) fn takes(&self, path: &str) -> bool {
+        self.0.as_ref().is_none_or(|set| set.is_match(path))
+    }
+}
+
+/// Words that say what was done or asked rather than with what, sorted.
+const WEAK_WORDS: [&str; 66] = [
+    "add",
+    "added",
+    "adding",
+    "adds",
+    "after",
+    "allow",
+    "allows",
+    "always",
+    "avoid",
+    "before",
+    "better",
+    "bug",
+    "call",
+    "change",
+    "changed",
+    "check",
+    "correct",
+    "correctly",
+    "disable",
+    "don",
+    "enable",
+    "ensure",
+    "error",
+    "explain",
+    "fix",
+    "fixed",
+    "fixes",
+    "fixing",
+    "get",
+    "gets",
+    "given",
+    "handle",
+    "handled",
+    "implement",
+    "implemented",
+    "improve",
+    "instead",
+    "issue",
+    "make",
+    "makes",
+    "missing",
+    "more",
+    "move",
+    "new",
+    "now",
+    "only",
+    "prevent",
+    "problem",
+    "properly",
+    "refactor",
+    "remove",
+    "removed",
+    "rename",
+    "return",
+    "returns",
+    "set",
+    "sets",
+    "support",
+    "update",
+    "use",
+    "used",
+    "uses",
+    "using",
+    "work",
+    "works",
+    "wrong",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weak_words_are_sorted() {
+        assert!(WEAK_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn a_question_is_words_and_pairs() {
+        let question = Question::new("How does readFile work with readFile?", &Weights::default());
+        let words = question.wanted.iter().filter(|w| !w.is_pair).count();
+        assert_eq!(words, 3, "{question:?}");
+        assert!(Question::new("how is it?", &Weights::default()).is_empty());
+        assert!(Question::new("", &Weights::default()).is_empty());
+    }
+
+    #[test]
+    fn globs_choose_files() {
+        let filter = Filter::new(&["src".to_owned(), "**/*.py".to_owned()]).unwrap();
+        assert!(filter.takes("src/a/b.rs"));
+        assert!(filter.takes("x/y.py"));
+        assert!(!filter.takes("x/y.rs"));
+        assert!(Filter::new(&[]).unwrap().takes("x"));
+        assert!(Filter::new(&["a[".to_owned()]).is_err());
+    }
+}

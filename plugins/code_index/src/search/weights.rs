@@ -1,0 +1,66 @@
+//! How much each thing that speaks for a file counts.
+
+use super::features::FEATURES;
+
+/// The weights. They were chosen on other repositories than those whose figures are reported; see `benchmarks/search`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// BM25's saturation, for chunks.
+    pub k1: f32,
+    /// BM25's normalisation by length, for chunks.
+    pub b: f32,
+    /// Saturation for files.
+    pub file_k1: f32,
+    /// Normalisation by length for files.
+    pub file_b: f32,
+    /// How much an occurrence in a comment counts of one in code.
+    pub comment: f32,
+    /// How many occurrences it is worth that a declared name has the word.
+    pub declared: f32,
+    /// How much a pair of neighbouring words counts of a word.
+    pub pair: f32,
+    /// How much a word of change counts (`fix`, `add`): it says what was done rather than where.
+    pub weak: f32,
+    /// How much more the words before a colon count in paths: `parser: accept empty lists`.
+    pub area: f32,
+    /// How much a pair counts that is written as one name in the question.
+    pub written: f32,
+    /// What speaks for a file, each between 0 and 1, and how much it counts.
+    pub features: [f32; FEATURES],
+    /// By what tests are multiplied where the question asks for none.
+    pub test: f32,
+    /// Likewise examples and benchmarks.
+    pub example: f32,
+    /// Likewise code of others.
+    pub vendored: f32,
+    /// Likewise prose.
+    pub prose: f32,
+    /// Likewise configuration.
+    pub data: f32,
+    /// How much the meaning counts of the whole, where there is a model of it.
+    pub meaning: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            k1: 1.2,
+            b: 0.5,
+            file_k1: 1.2,
+            file_b: 0.5,
+            comment: 1.0,
+            declared: 1.0,
+            pair: 0.4,
+            weak: 0.4,
+            area: 1.5,
+            written: 1.5,
+            features: [0.5, 0.1, 0.05, 0.4, 0.3, 0.1, 0.1, 0.1, 0.1],
+            test: 0.5,
+            example: 0.6,
+            vendored: 0.6,
+            prose: 0.3,
+            data: 0.5,
+            meaning: 0.4,
+        }
+    }
+}
