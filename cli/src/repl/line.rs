@@ -23,8 +23,9 @@ use super::slash::COMMANDS;
 use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
 use crate::mentions;
+use crate::ui::legible::{COLOR_MODE, legible};
 use crate::ui::style::{Label, Styles};
-use crate::ui::{Typed, Ui, color_mode};
+use crate::ui::{Typed, Ui};
 
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
@@ -55,7 +56,7 @@ impl LineEditor {
             .history_ignore_dups(true)?
             .auto_add_history(false)
             .completion_type(rustyline::CompletionType::List)
-            .color_mode(color_mode(styles))
+            .color_mode(COLOR_MODE)
             .build();
         let history = FileHistory::with_config(&config);
         let mut editor = Editor::with_history(config, history)?;
@@ -161,7 +162,7 @@ impl Recall {
         let config = Config::builder()
             .auto_add_history(false)
             .completion_type(rustyline::CompletionType::List)
-            .color_mode(color_mode(styles))
+            .color_mode(COLOR_MODE)
             .build();
         let editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new());
         let Ok(mut editor) = editor else {
@@ -293,8 +294,20 @@ impl Hinter for LineHelper {
 }
 
 impl Highlighter for LineHelper {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        legible(line)
+    }
+
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        self.styles.paint(Label::Quiet, hint).into()
+        self.styles.paint(Label::Quiet, &legible(hint)).into()
+    }
+
+    fn highlight_candidate<'c>(
+        &self,
+        candidate: &'c str,
+        _: rustyline::CompletionType,
+    ) -> Cow<'c, str> {
+        legible(candidate)
     }
 }
 

@@ -129,8 +129,8 @@ fn respond(
                 let _ = editor.remember(&text);
                 text
             }
-            // With its files, as they were.
-            Next::Again(text) => {
+            // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
+            Next::AsItIs(text) => {
                 show_said(workshop, &text);
                 is_new = false;
                 text

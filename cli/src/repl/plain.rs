@@ -46,7 +46,7 @@ pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
                 match slash::run(workshop, &mut dialogue, command, &rest)? {
                     Next::Prompt => continue,
                     Next::Leave => break,
-                    Next::Say(text) | Next::Again(text) => text,
+                    Next::Say(text) | Next::AsItIs(text) => text,
                 }
             }
             Input::Message(text) => text,

@@ -262,8 +262,8 @@ pub enum Next {
     Prompt,
     /// A message that was written elsewhere than on the line.
     Say(String),
-    /// A message that was sent before, as it was sent.
-    Again(String),
+    /// A message that is sent as it is: it was sent before, or a server wrote it.
+    AsItIs(String),
     /// The end.
     Leave,
 }
@@ -320,12 +320,12 @@ pub fn run(
             None => ui.status("Nothing was written, so nothing is sent."),
         },
         Slash::Retry => match dialogue.as_mut().and_then(Dialogue::take_back_turn) {
-            Some(text) => return Ok(Next::Again(text)),
+            Some(text) => return Ok(Next::AsItIs(text)),
             None => ui.status("There is no message to send again."),
         },
         Slash::Prompt => {
             if let Some(text) = servers::prompt(workshop, rest)? {
-                return Ok(Next::Say(text));
+                return Ok(Next::AsItIs(text));
             }
         }
         Slash::Tags => tags::list(workshop, dialogue.as_ref()),

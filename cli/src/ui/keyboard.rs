@@ -11,7 +11,6 @@ use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use rustyline::completion::Completer;
-use rustyline::config::{ColorMode, Configurer};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
@@ -22,8 +21,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use unicode_width::UnicodeWidthStr;
 
+use super::legible::{COLOR_MODE, legible};
 use super::style::{Label, Styles};
-use super::{Sink, Typed, Ui, color_mode, lock, terminal};
+use super::{Sink, Typed, Ui, lock, terminal};
 
 /// How long nobody may have typed before an answer is read. Longer than the pauses within a paste over a
 /// slow line and within a word; shorter than reading the question takes.
@@ -76,7 +76,7 @@ impl Ui {
         let _keyboard = self.hold_keyboard();
         // Where there is no line editor, the terminal itself would show it.
         let _unseen = self.dumb.then(terminal::TurnMode::unseen);
-        read_with(prompt, self.styles, Some(Hidden))
+        read_with(prompt, self.styles, Hidden)
     }
 
     /// Lets somebody else read the keyboard, with nobody beside them.
@@ -212,26 +212,43 @@ impl Drop for Keyboard<'_> {
 
 /// Reads one line with an editor of its own, which knows nothing of what was typed before.
 fn read_line(prompt: &str, styles: Styles) -> Typed {
-    read_with::<()>(prompt, styles, None)
+    read_with(prompt, styles, Plain)
 }
 
-fn read_with<H: Helper>(prompt: &str, styles: Styles, helper: Option<H>) -> Typed {
+fn read_with<H: Helper>(prompt: &str, styles: Styles, helper: H) -> Typed {
     let styled = styles.paint(Label::Prompt, prompt);
-    let mut config = Config::builder().auto_add_history(false).build();
-    config.set_color_mode(match helper.is_some() {
-        // What hides the line is a way to paint it.
-        true => ColorMode::Forced,
-        false => color_mode(styles),
-    });
+    let config = Config::builder().auto_add_history(false);
+    let config = config.color_mode(COLOR_MODE).build();
     let editor = Editor::<H, MemHistory>::with_history(config, MemHistory::new());
     let read = editor.and_then(|mut editor| {
-        editor.set_helper(helper);
+        editor.set_helper(Some(helper));
         editor.readline(&(prompt.to_owned(), styled))
     });
     match read {
         Ok(line) => Typed::Line(line),
         Err(ReadlineError::Interrupted) => Typed::Interrupted,
         Err(_) => Typed::End,
+    }
+}
+
+/// Paints a line as it is.
+struct Plain;
+
+impl Helper for Plain {}
+
+impl Completer for Plain {
+    type Candidate = String;
+}
+
+impl Hinter for Plain {
+    type Hint = String;
+}
+
+impl Validator for Plain {}
+
+impl Highlighter for Plain {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        legible(line)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod diff;
 mod guard;
 mod keyboard;
 mod keys;
+pub mod legible;
 pub mod markdown;
 pub mod output;
 pub mod progress;
@@ -420,15 +421,6 @@ impl fmt::Debug for Ui {
 /// A panic elsewhere must not take the terminal away from whoever reports it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// rustyline's word for our decision about colours.
-pub fn color_mode(styles: Styles) -> rustyline::config::ColorMode {
-    if styles.is_coloured() {
-        rustyline::config::ColorMode::Enabled
-    } else {
-        rustyline::config::ColorMode::Disabled
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Foreign text, wherever it comes from, is shown and does nothing else to the terminal.
 
-use dunlin_tests::{Gate, Provider, Response, Terminal};
+use dunlin_tests::{Gate, Key, Provider, Response, Screen, Terminal};
 use serde_json::json;
 
 use crate::stage::{Chat, environment, read};
@@ -183,5 +183,63 @@ fn in_the_names_of_models() {
     chat.say("/x\u{202e}y");
     chat.prompt();
     assert_eq!(chat.terminal.effects(), Vec::<String>::new());
+    chat.leave();
+}
+
+#[test]
+fn in_the_history_of_the_line() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    std::fs::create_dir_all(environment.data()).unwrap();
+    let history = format!("#V2\n{}\n", HOSTILE.replace('\r', " "));
+    std::fs::write(environment.data().join("history"), history).unwrap();
+    for colour in ["always", "never"] {
+        let mut chat = Chat::of(environment.terminal(["--color", colour]));
+        chat.terminal.press(Key::Up);
+        chat.terminal.wait_for("pwned");
+        assert_harmless(&chat.terminal);
+        chat.terminal.press(Key::CtrlC);
+        chat.prompt_cleared();
+        chat.leave();
+    }
+}
+
+#[test]
+fn a_prompt_of_a_server_is_not_recalled_and_names_no_files() {
+    let provider = Provider::play([
+        Response::call("mcp_loader", json!({"server": "good"})),
+        Response::reply("It is there."),
+        Response::reply("It is grey."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("eggs.txt", "speckled");
+    environment.configure_more(
+        "",
+        &format!(
+            "[mcp.servers.good]\ncommand = {:?}\nargs = [\"good\"]\n",
+            env!("CARGO_BIN_EXE_served")
+        ),
+    );
+    let mut chat = Chat::open(&environment);
+    chat.say("connect");
+    chat.question();
+    chat.answer("y");
+    chat.prompt();
+    let typed = "/prompt good describe bird=@eggs.txt";
+    assert!(
+        chat.turn(typed).contains("It is grey."),
+        "{:?}",
+        chat.terminal
+    );
+    let requests = provider.requests();
+    let said = requests[2].messages().last().expect("a message");
+    assert_eq!(said["content"], "Describe the @eggs.txt.");
+    chat.terminal.press(Key::Up);
+    let recalled = format!("› {typed}");
+    let is_recalled = |screen: &Screen| screen.cursor_line.trim_end() == recalled;
+    chat.terminal
+        .wait_until("what was typed, and no more", is_recalled);
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
     chat.leave();
 }
