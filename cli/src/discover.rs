@@ -35,6 +35,7 @@ const USUAL_SERVERS: &[(&str, &str)] = &[
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("llama.cpp", "http://127.0.0.1:8080/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
+    ("vLLM", "http://127.0.0.1:8000/v1"),
 ];
 
 /// Services with an OpenAI-compatible endpoint: the variable their key is usually in, the endpoint, and a
@@ -300,6 +301,7 @@ fn candidates(environment: &Environment) -> Vec<(String, Url)> {
             .collect()
     };
     let named: Vec<(String, String)> = match environment.text(env::DUNLIN_DISCOVER) {
+        None if environment.is_set(env::DUNLIN_DISCOVER) => Vec::new(),
         None => usual(),
         Some(list) => {
             let urls = list.split(',').map(str::trim).filter(|url| !url.is_empty());
@@ -383,8 +385,10 @@ mod tests {
                 "http://127.0.0.1:11434/v1",
                 "http://127.0.0.1:8080/v1",
                 "http://127.0.0.1:1234/v1",
+                "http://127.0.0.1:8000/v1",
             ],
         );
+        check(&[("DUNLIN_DISCOVER", "")], &[]);
         check(
             &[(
                 "DUNLIN_DISCOVER",

@@ -32,7 +32,8 @@ pub const EDITOR: &str = "EDITOR";
 pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
 /// The model, as `--model` would say it.
 pub const DUNLIN_MODEL: &str = "DUNLIN_MODEL";
-/// Base URLs that are asked for a local model server instead of the usual ports, separated by commas.
+/// Base URLs that are asked for a local model server instead of the usual ports, separated by commas; set to nothing,
+/// none is asked.
 pub const DUNLIN_DISCOVER: &str = "DUNLIN_DISCOVER";
 /// Where models are fetched from instead of the public hub, as the hub's own programs understand it.
 pub const HF_ENDPOINT: &str = "HF_ENDPOINT";
@@ -59,6 +60,11 @@ impl Environment {
             .get(OsStr::new(name))
             .map(OsString::as_os_str)
             .filter(|value| !value.is_empty())
+    }
+
+    /// Whether a variable is there, also as an empty one.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.variables.contains_key(OsStr::new(name))
     }
 
     /// The folders of `PATH`, in order; only absolute ones, since the others depend on where one stands.
