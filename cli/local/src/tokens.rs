@@ -33,6 +33,10 @@ const ENDS: [&str; 6] = [
 const CONTROL: usize = 3;
 const USER_DEFINED: usize = 4;
 
+/// Most control tokens. Models have some hundred at most; each is looked for in every message, on a thread that nothing
+/// stops meanwhile.
+const MAX_CONTROL: usize = 4096;
+
 /// A vocabulary.
 pub(crate) struct Tokens {
     tokenizer: Tokenizer,
@@ -95,6 +99,12 @@ impl Tokens {
                 .map(|(_, name)| *name)
         };
         let control: Vec<String> = special(CONTROL).map(str::to_owned).collect();
+        if control.len() > MAX_CONTROL {
+            let count = control.len();
+            return Err(Misfit::Damaged(format!(
+                "{count} control tokens are too many"
+            )));
+        }
         let added = special(CONTROL).map(|name| AddedToken::from(name, true));
         tokenizer.add_special_tokens(added).map_err(damaged)?;
         let added = special(USER_DEFINED).map(|name| AddedToken::from(name, false));
