@@ -1,5 +1,5 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--limit HITS] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
 //! microseconds; with `--explain` also what speaks for each candidate. The last line says what indexing took. See `benchmarks/search`.
@@ -26,9 +26,14 @@ fn main() -> Result<(), String> {
     let questions = arguments.next().ok_or("the file of questions is missing")?;
     let mut weights = Weights::default();
     let mut explain = false;
+    let mut limit = 2 * FILES;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--explain" => explain = true,
+            "--limit" => {
+                let number = arguments.next().and_then(|number| number.parse().ok());
+                limit = number.ok_or("--limit needs a number")?;
+            }
             "--set" => set(
                 &mut weights,
                 &arguments.next().ok_or("--set needs NAME=VALUE")?,
@@ -61,13 +66,16 @@ fn main() -> Result<(), String> {
                 .ok_or("a question has no text")?
                 .to_owned(),
             globs: Vec::new(),
-            limit: 3 * FILES,
+            limit,
         };
         let mut answer = json!({"id": question["id"]});
         if explain {
-            let candidates = index
+            let start = Instant::now();
+            let candidates = Index::open(&store)
+                .map_err(|e| e.to_string())?
                 .explain(&mut store, &query, &weights)
                 .map_err(|e| e.to_string())?;
+            answer["micros"] = (start.elapsed().as_micros() as u64).into();
             let candidates: Vec<Value> = candidates
                 .iter()
                 .map(|c| json!({"path": c.path, "kind": c.kind as u8, "features": c.features, "score": c.score}))
@@ -168,12 +176,15 @@ fn set(weights: &mut Weights, setting: &str) -> Result<(), String> {
         "pair" => &mut weights.pair,
         "weak" => &mut weights.weak,
         "area" => &mut weights.area,
+        "apart" => &mut weights.apart,
+        "header" => &mut weights.header,
         "written" => &mut weights.written,
         "test" => &mut weights.test,
         "example" => &mut weights.example,
         "vendored" => &mut weights.vendored,
         "prose" => &mut weights.prose,
         "data" => &mut weights.data,
+        "further" => &mut weights.further,
         "meaning" => &mut weights.meaning,
         _ => name
             .strip_prefix("features.")

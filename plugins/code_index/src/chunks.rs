@@ -6,7 +6,7 @@
 
 mod landmark;
 
-pub use landmark::Style;
+pub use landmark::{Reader, Style};
 
 /// Lines up to which neighbours are joined.
 const JOINED_LINES: usize = 30;
@@ -59,7 +59,7 @@ pub struct Chunk {
 /// Reads the lines of a file.
 pub fn lines<'a>(path: &str, text: &'a [u8]) -> Vec<Line<'a>> {
     let style = Style::of(path);
-    let mut reader = landmark::Reader::new(style);
+    let mut reader = Reader::new(style);
     let mut lines = Vec::with_capacity(text.len() / 32);
     let mut rest = text;
     while !rest.is_empty() {

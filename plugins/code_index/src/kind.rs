@@ -56,22 +56,28 @@ impl Kind {
             return Self::Test;
         }
         let mut kind = by_name;
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         for folder in folders.split('/') {
             let other = match folder {
                 "node_modules" | "bower_components" | "__pycache__" => return Self::Skipped,
                 "vendor" | "vendored" | "third_party" | "third-party" | "3rdparty"
-                | "thirdparty" | "external" | "extern" | "bundled" | "_vendor" => Self::Vendored,
+                | "thirdparty" | "external" | "extern" | "bundled" | "_vendor" | "dist"
+                | "generated" | "autogen" => Self::Vendored,
                 "test" | "tests" | "testing" | "spec" | "specs" | "__tests__" | "testdata"
                 | "testsuite" | "testsuites" | "unittests" | "unittest" | "fixtures" | "e2e"
                 | "t" | "autotests" | "functional_tests" | "integration-tests" => Self::Test,
                 "example" | "examples" | "demo" | "demos" | "sample" | "samples" | "benchmark"
-                | "benchmarks" | "bench" | "benches" | "contrib" => Self::Example,
-                "doc" | "docs" | "documentation" | "man" if by_name == Self::Data => Self::Prose,
+                | "benchmarks" | "bench" | "benches" => Self::Example,
+                "doc" | "docs" | "documentation" | "man" if !is_source(extension) => Self::Prose,
+                "doc" | "docs" | "documentation" => Self::Example,
                 _ => continue,
             };
-            if by_name == Self::Source && (kind == Self::Source || other == Self::Test) {
+            if by_name == Self::Source
+                && other != Self::Prose
+                && (kind == Self::Source || other == Self::Test)
+            {
                 kind = other;
-            } else if by_name == Self::Data && other == Self::Prose {
+            } else if other == Self::Prose {
                 kind = other;
             }
         }
@@ -170,44 +176,26 @@ fn by_name(name: &str) -> Kind {
         | "less" | "sass" | "service" | "desktop" | "spec" | "mk" | "bazel" | "bzl" | "mod"
         | "xsd" | "wsdl" | "rc" | "ui" | "resx" | "csproj" | "sln" | "vcxproj" | "pro" | "pri"
         | "options" => Kind::Data,
-        _ => Kind::Source,
+        extension if is_source(extension) => Kind::Source,
+        _ => Kind::Data,
     }
 }
 
+/// The ends of names of code, sorted.
+const SOURCES: [&str; 98] = [
+    "adb", "ads", "asm", "awk", "bash", "bat", "c", "cc", "cjs", "clj", "cljs", "coffee", "cpp",
+    "cs", "cts", "cu", "cxx", "d", "dart", "el", "elm", "erl", "ex", "exs", "f", "f90", "fish",
+    "fs", "fsx", "gd", "glsl", "go", "graphql", "groovy", "h", "hh", "hpp", "hrl", "hs", "hxx",
+    "inc", "inl", "ipp", "java", "jl", "js", "jsx", "kt", "kts", "l", "lhs", "lisp", "ll", "lua",
+    "m", "mjs", "ml", "mli", "mm", "mts", "nim", "pas", "php", "phtml", "pl", "pm", "proto", "ps1",
+    "pxd", "py", "pyi", "pyx", "qml", "r", "rake", "rb", "rs", "s", "scala", "scm", "sh", "sol",
+    "sql", "sv", "svelte", "swift", "t", "tcl", "ts", "tsx", "v", "vala", "vhd", "vue", "y", "yy",
+    "zig", "zsh",
+];
+
 /// Whether an extension is certainly that of code.
 fn is_source(extension: &str) -> bool {
-    matches!(
-        extension,
-        "rs" | "py"
-            | "js"
-            | "ts"
-            | "tsx"
-            | "jsx"
-            | "go"
-            | "c"
-            | "h"
-            | "cc"
-            | "cpp"
-            | "cxx"
-            | "hpp"
-            | "hh"
-            | "java"
-            | "cs"
-            | "rb"
-            | "php"
-            | "sh"
-            | "swift"
-            | "kt"
-            | "scala"
-            | "pl"
-            | "pm"
-            | "lua"
-            | "vala"
-            | "mjs"
-            | "cjs"
-            | "m"
-            | "mm"
-    )
+    SOURCES.binary_search(&extension).is_ok()
 }
 
 /// Whether the head of a file says that a program wrote it.

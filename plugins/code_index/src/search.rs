@@ -5,6 +5,7 @@ mod gather;
 mod hits;
 mod query;
 mod rerank;
+mod text;
 mod weights;
 
 use std::fmt;
@@ -15,6 +16,12 @@ use crate::store::{Store, StoreError};
 pub use features::{Candidate, FEATURES};
 pub use rerank::{Passage, Rerank};
 pub use weights::Weights;
+
+/// The fewest passages that a model of meaning is given: it can only choose among them.
+const MIN_RERANKED: usize = 20;
+
+/// The most, each of which takes it time.
+const MAX_RERANKED: usize = 50;
 
 /// A question.
 #[derive(Debug, Clone, Default)]
@@ -138,13 +145,17 @@ impl Index {
             is_empty_question: question.is_empty(),
             ..Answer::default()
         };
-        let mut found = hits::Finder::new(&question, read);
-        let passages = found.passages(self, candidates, query.limit(), weights);
-        let passages = match rerank {
-            Some(rerank) => rerank::apply(passages, &query.text, rerank, weights),
-            None => passages,
+        let limit = query.limit();
+        let mut finder = hits::Finder::new(self, &question, read);
+        answer.hits = match rerank {
+            Some(rerank) => {
+                let count = (3 * limit).clamp(MIN_RERANKED, MAX_RERANKED);
+                let passages = finder.passages(&candidates, count, weights);
+                let passages = rerank::apply(passages, &query.text, rerank, weights);
+                hits::Finder::hits(passages, limit)
+            }
+            None => finder.best(&candidates, limit, weights),
         };
-        answer.hits = found.hits(passages, query.limit());
         Ok(answer)
     }
 

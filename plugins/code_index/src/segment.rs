@@ -7,7 +7,7 @@ mod build;
 mod tables;
 mod words;
 
-pub(crate) use build::Builder;
+pub(crate) use build::{Builder, path_terms};
 pub(crate) use tables::Tables;
 pub(crate) use words::{Posting, Words};
 

@@ -116,9 +116,9 @@ impl Stems {
     }
 }
 
-/// The term of two words that stand side by side.
+/// The term of two words that are parts of one name, in whichever order.
 pub fn pair(first: Term, second: Term) -> Term {
-    mix(first.rotate_left(23) ^ second)
+    mix(first.min(second).rotate_left(23) ^ first.max(second))
 }
 
 /// The term of a word in a path.

@@ -1,14 +1,20 @@
 //! What speaks for a file, and how much.
 
+use std::collections::HashSet;
+
 use super::gather::{Found, Gathered};
 use super::query::Question;
 use super::weights::Weights;
 use crate::index::{Index, Segment};
 use crate::kind::Kind;
+use crate::segment::path_terms;
+use crate::words::Stems;
 
 /// How many things speak for a file. In order: its best chunk, its second, its third, the whole file, its path, the
-/// names it declares, how much of the question its best chunk has, how much the file has, and pairs of words.
-pub const FEATURES: usize = 9;
+/// names it declares, how much of the question its best chunk has, how much the file has, pairs of words in one name,
+/// such pairs in a declared name, how much of its name is asked for, and how well it fits the area that the question
+/// begins with.
+pub const FEATURES: usize = 12;
 
 const BEST: usize = 0;
 const SECOND: usize = 1;
@@ -19,6 +25,9 @@ const DECLARED: usize = 5;
 const COVERED: usize = 6;
 const FILE_COVERED: usize = 7;
 const PAIRS: usize = 8;
+const DECLARED_PAIRS: usize = 9;
+const NAMED: usize = 10;
+const AREA: usize = 11;
 
 /// How many candidates are kept.
 const MAX_CANDIDATES: usize = 200;
@@ -51,6 +60,7 @@ struct Scored {
     words: f32,
     pairs: f32,
     declared: f32,
+    declared_pairs: f32,
     covered: f32,
 }
 
@@ -107,13 +117,52 @@ pub(crate) fn rank(
             .sum();
         candidate.score = sum / frame.weight_sum * question.prior(candidate.kind, weights);
     }
+    best_first(&mut candidates);
+    candidates.truncate(MAX_CANDIDATES);
+    // What takes longer to tell is told of the best only.
+    let stems = Stems::default();
+    for candidate in &mut candidates {
+        let fit = frame.fit(&stems, &candidate.path);
+        candidate.features[NAMED] = fit.0;
+        candidate.features[AREA] = fit.1;
+        let more = weights.features[NAMED] * fit.0 + weights.features[AREA] * fit.1;
+        candidate.score += more / frame.weight_sum * question.prior(candidate.kind, weights);
+    }
+    demote_headers(&mut candidates, weights);
+    best_first(&mut candidates);
+    candidates
+}
+
+fn best_first(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| {
         b.score
             .total_cmp(&a.score)
             .then_with(|| a.path.cmp(&b.path))
     });
-    candidates.truncate(MAX_CANDIDATES);
-    candidates
+}
+
+/// Lets a header stand behind the file that defines what it declares.
+fn demote_headers(candidates: &mut [Candidate], weights: &Weights) {
+    let stem = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.split('.').next().unwrap_or(name).to_owned()
+    };
+    let defining: HashSet<String> = candidates
+        .iter()
+        .filter(|c| !is_header(&c.path))
+        .map(|c| stem(&c.path))
+        .collect();
+    for candidate in candidates {
+        if is_header(&candidate.path) && defining.contains(&stem(&candidate.path)) {
+            candidate.score *= weights.header;
+        }
+    }
+}
+
+fn is_header(path: &str) -> bool {
+    [".h", ".hh", ".hpp", ".hxx", ".d.ts", ".pxd", ".pyi"]
+        .iter()
+        .any(|end| path.ends_with(end))
 }
 
 /// What all files are measured by.
@@ -123,6 +172,8 @@ struct Frame<'a> {
     /// How rare each wanted word is, times its weight.
     rarity: Vec<f32>,
     path_rarity: Vec<f32>,
+    /// How rare a word of a path is that one path in fifty has.
+    path_middle: f32,
     /// Mean words of a chunk.
     chunk_words: f32,
     /// Mean words of a file.
@@ -162,11 +213,38 @@ impl<'a> Frame<'a> {
             weights,
             rarity: rarity_of,
             path_rarity,
+            path_middle: rarity(&(gathered.files / 50)),
             chunk_words: (gathered.words as f32 / gathered.chunks.max(1) as f32).max(1.0),
             file_words: (gathered.words as f32 / files.max(1.0)).max(1.0),
             all: all.max(f32::MIN_POSITIVE),
             weight_sum: weights.features.iter().sum::<f32>().max(f32::MIN_POSITIVE),
         }
+    }
+
+    /// How much of the name of a file is asked for, and how well its path fits the area.
+    fn fit(&self, stems: &Stems, path: &str) -> (f32, f32) {
+        let terms = path_terms(stems, path);
+        let wanted = &self.question.wanted;
+        let (mut named, mut of_name) = (0.0, 0.0);
+        for (term, _) in terms.iter().filter(|(_, is_name)| *is_name) {
+            let asked = wanted.iter().position(|wanted| wanted.in_path == *term);
+            let rarity = asked.map(|number| self.path_rarity[number]);
+            // A word that is asked for is measured as it is; another as one of the middle.
+            of_name += rarity.unwrap_or(self.path_middle);
+            named += rarity.unwrap_or(0.0);
+        }
+        let (mut found, mut of_area) = (0.0, 0.0);
+        for (wanted, rarity) in wanted.iter().zip(&self.path_rarity) {
+            if wanted.is_area {
+                of_area += rarity;
+                if terms.iter().any(|(term, _)| *term == wanted.in_path) {
+                    found += rarity;
+                }
+            }
+        }
+        let recall = if of_area > 0.0 { found / of_area } else { 0.0 };
+        let precision = if of_name > 0.0 { named / of_name } else { 0.0 };
+        (precision, recall * (0.5 + 0.5 * precision))
     }
 
     /// Adds the files of a segment that have anything.
@@ -188,6 +266,7 @@ impl<'a> Frame<'a> {
                     let features = &mut scores.features;
                     features[DECLARED] = features[DECLARED].max(scored.declared);
                     features[PAIRS] = features[PAIRS].max(scored.pairs);
+                    features[DECLARED_PAIRS] = features[DECLARED_PAIRS].max(scored.declared_pairs);
                 }
             }
             if scores.chunks.is_empty() && scores.path <= 0.0 {
@@ -245,6 +324,9 @@ impl<'a> Frame<'a> {
             let chunk = &mut chunks[posting.at as usize];
             if is_pair {
                 chunk.pairs += score;
+                if posting.declared() {
+                    chunk.declared_pairs += rarity;
+                }
             } else {
                 chunk.words += score;
                 chunk.covered += rarity;

@@ -1,102 +1,201 @@
 //! Cuts hits from the files as they are now: whole functions where that is possible, none twice.
 
-use std::collections::{BTreeSet, HashMap};
-
-use dunlin_code::{Source, language_of};
+use std::collections::HashMap;
 
 use super::Hit;
 use super::features::Candidate;
 use super::query::Question;
 use super::rerank::Passage;
+use super::text::Text;
 use super::weights::Weights;
-use crate::chunks::{self, Line};
 use crate::index::Index;
 use crate::words::{self, Stems, Term};
 
-/// Lines of the longest hit. A longer function is shown around what was found in it.
-const MAX_LINES: usize = 80;
-
-/// Bytes of the longest hit.
-const MAX_BYTES: usize = 6_000;
-
-/// Passages that a model of meaning is given.
-const MAX_PASSAGES: usize = 50;
-
-/// Bytes of source that one question parses. More would take longer than the search itself.
-const MAX_PARSED_BYTES: usize = 400_000;
-
-/// By what a further chunk of a file is multiplied: other files come first.
-const FURTHER: f32 = 0.7;
+/// Files whose text is kept while an answer is made.
+const MAX_FILES: usize = 64;
 
 /// How much of their words two hits may share and still be two.
 const MAX_SHARED: f32 = 0.85;
 
+/// Lines that are shown of a file for which only its path speaks.
+const HEAD_LINES: u32 = 30;
+
+/// A chunk of a candidate, as good as it is.
+struct Place<'a> {
+    candidate: &'a Candidate,
+    /// The number of the chunk, `None` for the start of the file.
+    chunk: Option<u32>,
+    score: f32,
+}
+
 /// Finds the hits of a question.
 pub(super) struct Finder<'a> {
+    index: &'a Index,
     wanted: HashMap<Term, f32>,
     stems: Stems,
     read: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
-    parsed: usize,
+    texts: HashMap<String, Option<Text>>,
+    /// Bytes of source that may still be parsed.
+    parse: usize,
 }
 
 impl<'a> Finder<'a> {
     pub(super) fn new(
+        index: &'a Index,
         question: &Question,
         read: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
     ) -> Self {
         let words = question.wanted.iter().filter(|wanted| !wanted.is_pair);
         Self {
+            index,
             wanted: words.map(|wanted| (wanted.term, wanted.weight)).collect(),
             stems: Stems::default(),
             read,
-            parsed: 0,
+            texts: HashMap::new(),
+            parse: Text::MAX_PARSED_BYTES,
         }
     }
 
-    /// The passages of the best candidates, best first: more than are wanted, because some will be alike.
+    /// So many passages of the best candidates, best first, whether alike or not.
     pub(super) fn passages(
         &mut self,
-        index: &Index,
-        candidates: Vec<Candidate>,
-        limit: usize,
+        candidates: &[Candidate],
+        count: usize,
         weights: &Weights,
     ) -> Vec<Passage> {
-        let _ = weights;
-        let best = candidates
-            .first()
-            .map_or(1.0, |candidate| candidate.score.max(f32::MIN_POSITIVE));
-        let mut passages = Vec::new();
-        // Twice as many files as hits leave room for those that are alike or gone.
-        for candidate in candidates
-            .into_iter()
-            .take((2 * limit).clamp(10, MAX_PASSAGES))
-        {
-            self.file(index, &candidate, best, &mut passages);
-        }
-        passages.sort_by(|a: &Passage, b| b.score.total_cmp(&a.score));
-        passages.truncate((3 * limit).clamp(20, MAX_PASSAGES));
-        passages
+        let places = places(candidates, weights);
+        places
+            .iter()
+            .filter_map(|place| self.passage(place))
+            .take(count)
+            .collect()
     }
 
-    /// The hits: the first of passages that are alike, and no two that overlap.
-    pub(super) fn hits(&self, passages: Vec<Passage>, limit: usize) -> Vec<Hit> {
-        let mut kept: Vec<(Passage, BTreeSet<u64>)> = Vec::new();
-        for passage in passages {
-            if kept.len() >= limit {
+    /// The hits of the best candidates. No more files are read than that takes.
+    pub(super) fn best(
+        &mut self,
+        candidates: &[Candidate],
+        limit: usize,
+        weights: &Weights,
+    ) -> Vec<Hit> {
+        let places = places(candidates, weights);
+        let mut kept = Kept::default();
+        for place in &places {
+            if kept.passages.len() >= limit || self.texts.len() >= MAX_FILES {
                 break;
             }
-            let words = word_set(&passage.text);
-            let is_new = kept.iter().all(|(other, others)| {
-                let overlaps = other.path == passage.path
-                    && other.start_line <= passage.end_line
-                    && passage.start_line <= other.end_line;
-                !overlaps && shared(others, &words) <= MAX_SHARED
-            });
-            if is_new {
-                kept.push((passage, words));
+            if let Some(passage) = self.passage(place) {
+                kept.add(passage);
             }
         }
-        kept.into_iter()
+        kept.hits()
+    }
+
+    /// The hits of passages that were ordered: the first of those that are alike, and no two that overlap.
+    pub(super) fn hits(passages: Vec<Passage>, limit: usize) -> Vec<Hit> {
+        let mut kept = Kept::default();
+        for passage in passages {
+            if kept.passages.len() >= limit {
+                break;
+            }
+            kept.add(passage);
+        }
+        kept.hits()
+    }
+
+    fn passage(&mut self, place: &Place<'_>) -> Option<Passage> {
+        let path = &place.candidate.path;
+        if !self.texts.contains_key(path) {
+            let text = (self.read)(path).and_then(|bytes| Text::new(path, bytes));
+            self.texts.insert(path.clone(), text);
+        }
+        let text = self.texts.get(path)?.as_ref()?;
+        let tables = &self.index.segments.get(place.candidate.segment)?.tables;
+        let row = place
+            .chunk
+            .and_then(|chunk| tables.chunks.get(chunk as usize));
+        let (start, lines) = row.map_or((0, HEAD_LINES), |row| (row.start, row.lines));
+        let (wanted, stems) = (&self.wanted, &self.stems);
+        let fit = |line: &[u8]| {
+            let mut score = 0.0;
+            words::names(line, |name| {
+                words::parts(name, |part| {
+                    let term = stems.term(part);
+                    score += term.and_then(|term| wanted.get(&term)).unwrap_or(&0.0);
+                });
+            });
+            score
+        };
+        let piece = text.piece(start as usize, lines as usize, &fit, &mut self.parse);
+        Some(Passage {
+            path: path.clone(),
+            symbol: piece.symbol,
+            start_line: piece.start as u64 + 1,
+            end_line: piece.end as u64,
+            text: piece.text,
+            score: place.score,
+        })
+    }
+}
+
+/// The chunks of all candidates, best first.
+fn places<'a>(candidates: &'a [Candidate], weights: &Weights) -> Vec<Place<'a>> {
+    let best = candidates
+        .first()
+        .map_or(1.0, |candidate| candidate.score.max(f32::MIN_POSITIVE));
+    let mut places = Vec::new();
+    for candidate in candidates {
+        let score = candidate.score / best;
+        // What only its path speaks for is shown from its start.
+        let Some((first, first_score)) = candidate.chunks.first() else {
+            places.push(Place {
+                candidate,
+                chunk: None,
+                score,
+            });
+            continue;
+        };
+        places.push(Place {
+            candidate,
+            chunk: Some(*first),
+            score,
+        });
+        for (chunk, chunk_score) in &candidate.chunks[1..] {
+            places.push(Place {
+                candidate,
+                chunk: Some(*chunk),
+                score: score * weights.further * chunk_score / first_score,
+            });
+        }
+    }
+    places.sort_by(|a, b| b.score.total_cmp(&a.score));
+    places
+}
+
+/// Passages that are different.
+#[derive(Default)]
+struct Kept {
+    passages: Vec<(Passage, Vec<u64>)>,
+}
+
+impl Kept {
+    /// Keeps a passage unless one that is kept says or shows the same.
+    fn add(&mut self, passage: Passage) {
+        let words = word_set(&passage.text);
+        let is_new = self.passages.iter().all(|(other, others)| {
+            let overlaps = other.path == passage.path
+                && other.start_line <= passage.end_line
+                && passage.start_line <= other.end_line;
+            !overlaps && shared(others, &words) <= MAX_SHARED
+        });
+        if is_new {
+            self.passages.push((passage, words));
+        }
+    }
+
+    fn hits(self) -> Vec<Hit> {
+        self.passages
+            .into_iter()
             .map(|(passage, _)| Hit {
                 path: passage.path,
                 start_line: passage.start_line,
@@ -107,181 +206,28 @@ impl<'a> Finder<'a> {
             })
             .collect()
     }
-
-    fn file(&mut self, index: &Index, candidate: &Candidate, best: f32, to: &mut Vec<Passage>) {
-        let Some(bytes) = (self.read)(&candidate.path) else {
-            return;
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = chunks::lines(&candidate.path, text.as_bytes());
-        if lines.is_empty() {
-            return;
-        }
-        let source = self.parse(&candidate.path, &text);
-        let tables = index
-            .segments
-            .get(candidate.segment)
-            .map(|segment| &segment.tables);
-        let first_score = candidate.chunks.first().map_or(1.0, |(_, score)| *score);
-        // What only its path speaks for is shown from its start.
-        let mut places: Vec<(usize, usize, f32)> = Vec::new();
-        for (chunk, score) in &candidate.chunks {
-            if let Some(row) = tables.and_then(|tables| tables.chunks.get(*chunk as usize)) {
-                places.push((row.start as usize, row.lines as usize, score / first_score));
-            }
-        }
-        if places.is_empty() {
-            places.push((0, 30, 1.0));
-        }
-        for (rank, (start, length, share)) in places.into_iter().enumerate() {
-            let start = start.min(lines.len() - 1);
-            let end = (start + length.max(1)).min(lines.len());
-            let line = self.best_line(&lines, start, end);
-            let piece = widen(source.as_ref(), &lines, start, end, line);
-            let score = candidate.score / best * if rank == 0 { 1.0 } else { FURTHER * share };
-            to.push(Passage {
-                path: candidate.path.clone(),
-                symbol: piece.symbol,
-                start_line: piece.start as u64 + 1,
-                end_line: piece.end as u64,
-                text: cut(&lines[piece.start..piece.end]),
-                score,
-            });
-        }
-    }
-
-    fn parse(&mut self, path: &str, text: &str) -> Option<Source> {
-        let language = language_of(path)?;
-        if self.parsed + text.len() > MAX_PARSED_BYTES {
-            return None;
-        }
-        self.parsed += text.len();
-        Source::parse(language, text)
-    }
-
-    /// The line of a chunk about which most of what is wanted stands.
-    fn best_line(&self, lines: &[Line<'_>], start: usize, end: usize) -> usize {
-        let scores: Vec<f32> = lines[start..end]
-            .iter()
-            .map(|line| {
-                let mut score = 0.0;
-                words::names(line.text, |name| {
-                    words::parts(name, |part| {
-                        let term = self.stems.term(part);
-                        score += term.and_then(|term| self.wanted.get(&term)).unwrap_or(&0.0);
-                    });
-                });
-                if line.declares.is_some() {
-                    1.5 * score
-                } else {
-                    score
-                }
-            })
-            .collect();
-        let around = |at: usize| -> f32 {
-            let near = at.saturating_sub(2)..(at + 3).min(scores.len());
-            2.0 * scores[at] + scores[near].iter().sum::<f32>()
-        };
-        let best =
-            (0..scores.len()).max_by(|a, b| around(*a).total_cmp(&around(*b)).then(b.cmp(a)));
-        start + best.unwrap_or(0)
-    }
 }
 
-/// Some lines and what they are.
-struct Piece {
-    start: usize,
-    end: usize,
-    symbol: Option<String>,
-}
-
-/// Widens or narrows a chunk to the function about a line of it.
-fn widen(
-    source: Option<&Source>,
-    lines: &[Line<'_>],
-    start: usize,
-    end: usize,
-    line: usize,
-) -> Piece {
-    let symbol = source.and_then(|source| source.enclosing(line as u64 + 1));
-    let Some(symbol) = symbol else {
-        return Piece {
-            start,
-            end: end.min(start + MAX_LINES),
-            symbol: declared_above(lines, line),
-        };
-    };
-    let first = (symbol.start_line as usize).saturating_sub(1).min(line);
-    let last = (symbol.end_line as usize).clamp(line + 1, lines.len());
-    let (start, end) = if last - first <= MAX_LINES {
-        (first, last)
-    } else {
-        // The chunk, as far as it lies in the function.
-        let start = start.clamp(first, line);
-        (
-            start,
-            end.clamp(line + 1, last)
-                .min(start + MAX_LINES)
-                .max(line + 1),
-        )
-    };
-    Piece {
-        start,
-        end,
-        symbol: Some(symbol.name),
-    }
-}
-
-/// The name declared in a line or the nearest above that is indented no more.
-fn declared_above(lines: &[Line<'_>], line: usize) -> Option<String> {
-    let indent = |line: &Line<'_>| line.text.len() - line.text.trim_ascii_start().len();
-    let mut most = usize::MAX;
-    for line in lines[..=line].iter().rev() {
-        if line.text.trim_ascii().is_empty() {
-            continue;
-        }
-        if let Some(name) = line.name()
-            && indent(line) <= most
-        {
-            return Some(String::from_utf8_lossy(name).into_owned());
-        }
-        most = most.min(indent(line));
-    }
-    None
-}
-
-/// The lines as text, no longer than a hit may be.
-fn cut(lines: &[Line<'_>]) -> String {
-    let mut text = String::new();
-    for line in lines {
-        if text.len() + line.text.len() > MAX_BYTES && !text.is_empty() {
-            break;
-        }
-        let line = String::from_utf8_lossy(line.text);
-        let end = (0..=line.len().min(MAX_BYTES))
-            .rev()
-            .find(|at| line.is_char_boundary(*at));
-        text.push_str(&line[..end.unwrap_or(0)]);
-        text.push('\n');
-    }
-    text
-}
-
-/// The names of a text and how each follows another.
-fn word_set(text: &str) -> BTreeSet<u64> {
-    let mut set = BTreeSet::new();
+/// The names of a text and how each follows another, sorted.
+fn word_set(text: &str) -> Vec<u64> {
+    let mut set = Vec::new();
     let mut last = 0;
     words::names(text.as_bytes(), |name| {
         let word = words::hash(name);
-        set.insert(words::pair(last, word));
+        set.push(words::pair(last, word));
         last = word;
     });
+    set.sort_unstable();
+    set.dedup();
     set
 }
 
 /// How much of both two sets share.
-fn shared(a: &BTreeSet<u64>, b: &BTreeSet<u64>) -> f32 {
-    let both = a.intersection(b).count();
+fn shared(a: &[u64], b: &[u64]) -> f32 {
+    let both = a
+        .iter()
+        .filter(|word| b.binary_search(word).is_ok())
+        .count();
     let all = a.len() + b.len() - both;
     if all == 0 {
         1.0

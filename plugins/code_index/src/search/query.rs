@@ -1,5 +1,7 @@
 //! Reads a question.
 
+use std::collections::HashSet;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{QueryError, Weights};
@@ -8,6 +10,12 @@ use crate::words::{self, Stems, Term};
 
 /// Words of a question that are looked for. A longer text is no question.
 const MAX_WORDS: usize = 64;
+
+/// Words and pairs that are looked for.
+const MAX_WANTED: usize = 256;
+
+/// How much a pair has to count to be looked for.
+const MIN_PAIR: f32 = 0.05;
 
 /// Bytes of a question that are read.
 const MAX_BYTES: usize = 4_096;
@@ -25,6 +33,8 @@ pub(crate) struct Wanted {
     pub(crate) path_weight: f32,
     /// Whether it is a pair.
     pub(crate) is_pair: bool,
+    /// Whether it is of the area that the question begins with.
+    pub(crate) is_area: bool,
 }
 
 /// A question that was read.
@@ -138,36 +148,42 @@ impl Question {
                 weight,
                 path_weight: if word.area { weights.area } else { weight },
                 is_pair: false,
+                is_area: word.area,
             });
         }
     }
 
+    /// Wants pairs of words that one name may be joined of.
     fn want_pairs(&mut self, words: &[Word], weights: &Weights) {
-        for neighbours in words.windows(2) {
-            let [first, second] = neighbours else {
-                continue;
-            };
-            let term = words::pair(first.term, second.term);
-            if self.wanted.iter().any(|wanted| wanted.term == term) {
-                continue;
+        let mut known: HashSet<Term> = HashSet::new();
+        for (at, first) in words.iter().enumerate() {
+            for (distance, second) in words[at + 1..].iter().enumerate() {
+                let term = words::pair(first.term, second.term);
+                if first.term == second.term || !known.insert(term) {
+                    continue;
+                }
+                let nearness = if first.name == second.name {
+                    weights.written
+                } else {
+                    weights.apart.powf(distance as f32)
+                };
+                let weak = |word: &Word| if word.weak { weights.weak } else { 1.0 };
+                let weight = nearness * weak(first) * weak(second);
+                // What is so far apart says nothing, and looking it up takes time.
+                if weight < MIN_PAIR {
+                    continue;
+                }
+                self.wanted.push(Wanted {
+                    term,
+                    in_path: 0,
+                    weight,
+                    path_weight: 0.0,
+                    is_pair: true,
+                    is_area: false,
+                });
             }
-            let weak = first.weak || second.weak;
-            let written = first.name == second.name;
-            let weight = if written {
-                weights.written
-            } else if weak {
-                weights.weak
-            } else {
-                1.0
-            };
-            self.wanted.push(Wanted {
-                term,
-                in_path: 0,
-                weight,
-                path_weight: 0.0,
-                is_pair: true,
-            });
         }
+        self.wanted.truncate(MAX_WANTED);
     }
 }
 

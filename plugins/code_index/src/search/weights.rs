@@ -25,6 +25,8 @@ pub struct Weights {
     pub area: f32,
     /// How much a pair counts that is written as one name in the question.
     pub written: f32,
+    /// By what a pair is multiplied for each word between the two.
+    pub apart: f32,
     /// What speaks for a file, each between 0 and 1, and how much it counts.
     pub features: [f32; FEATURES],
     /// By what tests are multiplied where the question asks for none.
@@ -37,6 +39,10 @@ pub struct Weights {
     pub prose: f32,
     /// Likewise configuration.
     pub data: f32,
+    /// By what a file is multiplied that declares what another of the same name defines: a header.
+    pub header: f32,
+    /// By what a further chunk of a file is multiplied: other files come first.
+    pub further: f32,
     /// How much the meaning counts of the whole, where there is a model of it.
     pub meaning: f32,
 }
@@ -54,12 +60,17 @@ impl Default for Weights {
             weak: 0.4,
             area: 1.5,
             written: 1.5,
-            features: [0.5, 0.1, 0.05, 0.4, 0.3, 0.1, 0.1, 0.1, 0.1],
-            test: 0.5,
-            example: 0.6,
+            apart: 0.7,
+            features: [
+                0.21, 0.02, 0.02, 0.2, 0.145, 0.06, 0.04, 0.05, 0.0, 0.035, 0.0, 0.22,
+            ],
+            test: 0.6,
+            example: 0.5,
             vendored: 0.6,
             prose: 0.3,
             data: 0.5,
+            header: 0.7,
+            further: 0.6,
             meaning: 0.4,
         }
     }

@@ -19,6 +19,9 @@ const FULL_FILES: usize = 20_000;
 /// Terms of one path that are kept.
 const MAX_PATH_TERMS: usize = 64;
 
+/// Words of one name that are paired with each other. Names of more are read by nobody to the end.
+const MAX_PAIRED: usize = 5;
+
 /// How often a term occurs in the chunk that is being read.
 #[derive(Debug, Clone, Copy)]
 struct Count {
@@ -41,7 +44,7 @@ struct Named {
     start: u32,
     /// How many words the name is joined of that say something.
     words: u16,
-    /// How many terms it has: the words, and each with its neighbour.
+    /// How many terms it has: the words, and each pair of them.
     terms: u16,
 }
 
@@ -218,9 +221,13 @@ impl Builder {
             let number = self.number(*term);
             self.named.push(number);
         }
-        for neighbours in terms.windows(2) {
-            let number = self.number(words::pair(neighbours[0], neighbours[1]));
-            self.named.push(number);
+        for (at, first) in terms.iter().enumerate().take(MAX_PAIRED) {
+            for second in terms.iter().take(MAX_PAIRED).skip(at + 1) {
+                if first != second {
+                    let number = self.number(words::pair(*first, *second));
+                    self.named.push(number);
+                }
+            }
         }
         let named = Named {
             start,
@@ -262,7 +269,7 @@ impl Builder {
 }
 
 /// The terms of a path, each with whether it is of the name of the file itself.
-fn path_terms(stems: &Stems, path: &str) -> Vec<(Term, bool)> {
+pub(crate) fn path_terms(stems: &Stems, path: &str) -> Vec<(Term, bool)> {
     let name_start = path.rfind('/').map_or(0, |slash| slash + 1);
     let stem_end = path
         .rfind('.')
