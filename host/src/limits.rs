@@ -135,6 +135,9 @@ pub(crate) const MAX_UNDECLARED_QUESTIONS: usize = 8;
 /// Questions for a text that one call may put to the user. Against wearing them down.
 pub(crate) const MAX_TEXT_QUESTIONS: usize = 8;
 
+/// The same of a bridge: a server's form is asked field by field, and real ones have a dozen.
+pub(crate) const MAX_SERVER_QUESTIONS: usize = 32;
+
 /// Bytes of a question for a text: more is a document, and no question. What the contract says of `chat`.
 pub(crate) const MAX_TEXT_QUESTION_BYTES: usize = 4 * KIB;
 

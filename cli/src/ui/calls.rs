@@ -39,21 +39,21 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     let number = take(&number);
     let tool = take(&escape(&call.tool));
     let end = take(&end);
-    // A note says why; what the call is about stood there before, and keeps both its ends.
+    // A note says why, and begins with what matters; what the call is about keeps both its ends. Where it failed, that
+    // is what one wants to know.
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let note = note.map_or_else(String::new, |note| format!(" · {}", escape(note)));
-    let kept = note.width().min(room / 2);
-    let room_of_target = room - kept;
-    let mut take = |text: &str, most: usize| {
-        let shown = fit(text, room.min(most));
-        room = room.saturating_sub(shown.width());
-        shown
+    let share = match call.state {
+        CallState::Failed => room / 3 * 2,
+        _ => room / 2,
     };
+    let kept = note.width().min(share);
+    let room_of_target = room - kept;
     let target = match escape(&call.target).as_ref() {
         "" => String::new(),
-        target => take(&format!(" {target}"), room_of_target),
+        target => fit(&format!(" {target}"), room_of_target),
     };
-    let note = take(&note, usize::MAX);
+    let note = cut(&note, room.saturating_sub(target.width()));
     [
         styles.paint(label, &head),
         styles.paint(Label::Quiet, &number),
@@ -111,6 +111,17 @@ pub fn fit(text: &str, columns: usize) -> String {
         .rev()
         .collect();
     format!("{head}…{tail}")
+}
+
+/// Shortens at the end to at most `columns` columns on the screen.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    match columns {
+        0 => String::new(),
+        columns => format!("{}…", take_columns(text.chars(), columns - 1)),
+    }
 }
 
 fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> String {
@@ -178,6 +189,15 @@ mod tests {
             CallState::Cancelled,
             None,
             "  – read_file /project/src/main.rs · cancelled · 12 ms",
+        );
+    }
+
+    #[test]
+    fn why_it_failed_is_readable() {
+        let why = "the MCP server trip has ended; its last words: out of memory";
+        assert_eq!(
+            line_of(CallState::Failed, Some(why), 80),
+            "  ✗ read_file /projec…/main.rs · failed · 12 ms · the MCP server trip has ende…"
         );
     }
 

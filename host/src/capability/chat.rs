@@ -9,8 +9,8 @@ use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::types::Error;
 use crate::display;
 use crate::limits::{
-    MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_TEXT_ANSWER_BYTES,
-    MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
+    MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS,
+    MAX_TEXT_ANSWER_BYTES, MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
 
 /// Passes on one message a period.
@@ -51,9 +51,13 @@ impl chat::Host for CallState {
     async fn ask(&mut self, question: String, options: Vec<String>) -> Result<String, Refusal> {
         self.only_in_run()?;
         check(&question, &options)?;
-        if self.text_questions == MAX_TEXT_QUESTIONS {
+        let most = match self.line_to_server {
+            Some(_) => MAX_SERVER_QUESTIONS,
+            None => MAX_TEXT_QUESTIONS,
+        };
+        if self.text_questions == most {
             return Err(Error::TooLarge(format!(
-                "this call has asked {MAX_TEXT_QUESTIONS} times already; no more are possible"
+                "this call has asked {most} times already; no more are possible"
             ))
             .into());
         }

@@ -148,12 +148,12 @@ impl Host {
             }
         });
         let mut parts = Vec::new();
-        let mut failed = 0;
+        let mut failed: Vec<String> = Vec::new();
         for (server, connected, took) in futures::future::join_all(connections).await {
             match connected {
                 Ok(_) => parts.push(self.introduced(server, took)),
                 Err(why) => {
-                    failed += 1;
+                    failed.push(server.name().to_owned());
                     parts.push(format!(
                         "{} is not available: it {}.",
                         server.name(),
@@ -162,15 +162,15 @@ impl Host {
                 }
             }
         }
-        if failed == parts.len() {
+        if failed.len() == parts.len() {
             return Err(Failure::Tool {
                 tool: call.tool.clone(),
                 message: parts.join("\n"),
             });
         }
-        let note = match failed {
-            0 => format!("{} connected", some_of(&names)),
-            _ => format!("{failed} of {} could not be connected", parts.len()),
+        let note = match failed.as_slice() {
+            [] => format!("{} connected", some_of(&names)),
+            failed => format!("not connected: {}", some_of(failed)),
         };
         Ok(Success {
             text: parts.join("\n"),
@@ -252,11 +252,16 @@ impl Host {
             }
         };
         let before = server.start();
+        let was_there = server.was_connected();
         if before > MAX_RESTARTS {
-            let why = format!("ended {before} times in this session and is left alone now");
+            let what = match was_there {
+                true => "ended",
+                false => "could not be connected",
+            };
+            let why = format!("{what} {before} times in this session and is left alone now");
             return Err(broken(why));
         }
-        if before > 0 {
+        if before > 0 && was_there {
             let name = server.name();
             let notice = format!("the MCP server {name} is started again");
             self.0.servers.notice(notice);

@@ -1,13 +1,15 @@
 //! A call of a server's tool on its way: what is asked of the bridge, what came of it, and what is noted.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
 
 use super::Host;
 use super::served::Served;
 use super::wording::{checked_arguments, fault, success};
 use crate::Progress;
-use crate::ask::Ask;
+use crate::ask::{Answer, Ask, Question, TextQuestion};
 use crate::audit::{self, Event, Record};
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::bindings::exports::dunlin::tool::tool as wire;
@@ -18,6 +20,7 @@ use crate::limits::MAX_FAILURE_BYTES;
 use crate::mcp::Server;
 use crate::mcp::bridge::{Asked, BridgeError, Reply, Request};
 use crate::mcp::offered::{Does, OfferedTool};
+use crate::model::Model;
 use crate::target::Need;
 
 impl Host {
@@ -29,6 +32,11 @@ impl Host {
         progress: Arc<dyn Progress>,
     ) -> Outcome {
         let begin = Instant::now();
+        let timed = Arc::new(Timed {
+            ask,
+            waited: Mutex::default(),
+        });
+        let ask: Arc<dyn Ask> = timed.clone();
         let result = match tool {
             Served::Loader => self.run_loader(call, ask, progress).await,
             Served::Tool(server, offered, index) => {
@@ -38,7 +46,7 @@ impl Host {
         };
         Outcome {
             result,
-            duration: begin.elapsed(),
+            duration: begin.elapsed().saturating_sub(timed.waited()),
         }
     }
 
@@ -152,6 +160,52 @@ impl Host {
         };
         let logged = self.0.shared.audit.append(&[record]);
         logged.map_err(|e| Failure::Host(chain(&e)))
+    }
+}
+
+/// Asks as somebody else does, and knows how long the user thought.
+struct Timed {
+    ask: Arc<dyn Ask>,
+    waited: Mutex<Duration>,
+}
+
+impl Timed {
+    fn waited(&self) -> Duration {
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn time<T>(&self, asked: impl Future<Output = T>) -> T {
+        let begin = Instant::now();
+        let answer = asked.await;
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += begin.elapsed();
+        answer
+    }
+}
+
+#[async_trait]
+impl Ask for Timed {
+    async fn ask(&self, question: Question) -> Answer {
+        self.time(self.ask.ask(question)).await
+    }
+
+    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
+        self.time(self.ask.ask_text(question)).await
+    }
+
+    fn is_attended(&self) -> bool {
+        self.ask.is_attended()
+    }
+
+    fn answers_texts(&self) -> bool {
+        self.ask.answers_texts()
+    }
+
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        self.ask.model()
+    }
+
+    fn went_unasked(&self, needs: &[Need]) {
+        self.ask.went_unasked(needs);
     }
 }
 

@@ -132,6 +132,11 @@ impl Server {
         self.lock().bridge.take()
     }
 
+    /// Whether it was connected in this session.
+    pub(crate) fn was_connected(&self) -> bool {
+        self.lock().connected_in.is_some()
+    }
+
     /// Counts a start; how many there were before.
     pub(crate) fn start(&self) -> u32 {
         let mut state = self.lock();

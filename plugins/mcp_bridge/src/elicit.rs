@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::types::Error;
 
-/// Fields of a form, at most. A call may ask eight times; a longer form is declined.
-const MAX_FIELDS: usize = 8;
+/// Fields of a form, at most. A call may ask 32 times; a longer form is declined.
+const MAX_FIELDS: usize = 24;
 
 /// How often a field is asked for that was filled in wrongly.
 const MAX_ATTEMPTS: usize = 3;
