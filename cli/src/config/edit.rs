@@ -212,6 +212,7 @@ fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
                 .as_ref()
                 .map(|it| Value::Array(Array::from_iter(it.iter().map(String::as_str)))),
         ),
+        ("sandbox", server.sandbox.map(Value::from)),
         (
             "url",
             server.url.as_ref().map(|url| Value::from(url.as_str())),

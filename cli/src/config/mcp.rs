@@ -65,6 +65,8 @@ pub struct ServerEntry {
     pub cwd: Option<String>,
     /// The folders that it is told of; the project without it, and none with an empty list.
     pub roots: Option<Vec<String>>,
+    /// Whether it runs in the cage of commands instead of with all of the user's rights.
+    pub sandbox: Option<bool>,
     /// Where a server answers over streamable HTTP.
     pub url: Option<Url>,
     /// A name of `[keys]`: the bearer token for `url`.
@@ -142,6 +144,7 @@ impl ServerEntry {
                     ("env", !self.env.is_empty()),
                     ("cwd", self.cwd.is_some()),
                     ("roots", self.roots.is_some()),
+                    ("sandbox", self.sandbox.is_some()),
                 ];
                 only("command", &fields)
             }),

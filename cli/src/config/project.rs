@@ -428,6 +428,7 @@ impl ServerEntry {
             ("env", table(&self.env)),
             ("cwd", text(&self.cwd)),
             ("roots", self.roots.as_ref().map(|it| format!("{it:?}"))),
+            ("sandbox", self.sandbox.map(|it| it.to_string())),
             ("url", self.url.as_ref().map(|url| quoted(url.as_str()))),
             ("api_key", text(&self.api_key)),
             ("client_id", text(&self.client_id)),

@@ -106,6 +106,7 @@ const SERVER: &[Key] = &[
     key("env", Shape::Value),
     key("cwd", Shape::Value),
     key("roots", Shape::Value),
+    key("sandbox", Shape::Value),
     key("url", Shape::Value),
     key("api_key", Shape::Value),
     key("client_id", Shape::Value),

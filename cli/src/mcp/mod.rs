@@ -134,5 +134,6 @@ fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
             None => settings.project.clone(),
         },
         search_path: settings.environment.search_path(),
+        sandbox: entry.sandbox == Some(true),
     }
 }

@@ -12,7 +12,7 @@ use crate::ask::{Ask, Scope};
 use crate::audit::{Event, JsonLines};
 use crate::call::{Call, Failure, Plan, Standing, Success};
 use crate::capability::sampling::model_of;
-use crate::capability::{self, Phase};
+use crate::capability::{self, Phase, chain};
 use crate::display;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
@@ -76,6 +76,9 @@ impl Host {
             let place = display::escape(&server.place()).into_owned();
             let place = display::shorten(&place, MAX_LINE_CHARS).into_owned();
             match &server.config.at {
+                ServerAt::Program(program) if program.sandbox => {
+                    format!("{} runs in the cage of commands: {place}", server.name())
+                }
                 ServerAt::Program(_) => format!("{} runs: {place}", server.name()),
                 ServerAt::Web { .. } => format!("{} is at {place}", server.name()),
             }
@@ -85,8 +88,12 @@ impl Host {
             ([_], Some(server)) => match &server.config.at {
                 // Whole: it is what the answer is given to.
                 ServerAt::Program(program) => format!(
-                    "Start the MCP server '{}'? It runs with your rights: {}",
+                    "Start the MCP server '{}'? It runs {}: {}",
                     server.name(),
+                    match program.sandbox {
+                        true => "in the cage of commands",
+                        false => "with your rights",
+                    },
                     program.line()
                 ),
                 ServerAt::Web { url, .. } => {
@@ -299,6 +306,12 @@ impl Host {
         };
         let connecting = async {
             match &server.config.at {
+                ServerAt::Program(program) if program.sandbox => {
+                    let options = &self.0.shared.commands;
+                    let access = self.permissions().access_of_commands(options);
+                    let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
+                    program.connect_caged(&log, options, access).await
+                }
                 ServerAt::Program(program) => {
                     crate::mcp::transport::Connect::connect(program, &log).await
                 }

@@ -46,6 +46,8 @@ impl Server {
                     &program.arguments,
                     &program.folder,
                     &program.own_variables,
+                    // One that is let out of the cage is somebody else.
+                    program.sandbox,
                 )
             ),
             ServerAt::Web { url, .. } => url.clone(),

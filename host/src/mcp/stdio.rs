@@ -13,13 +13,16 @@ use tokio::task::JoinHandle;
 use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
 use crate::display;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
-use crate::process::{ServantOrder, Serving, Streams};
+use crate::process::{Access, CommandOptions, Running, ServantOrder, Serving, Streams};
 
 /// Bytes that one read takes.
 const READ_BYTES: usize = 64 * 1024;
 
 /// How long the end of standard error is waited for once the server has ended.
 const LAST_LINE_TIME: Duration = Duration::from_millis(500);
+
+/// The time limit of a program in the cage, which has one: a year.
+const AS_LONG_AS_IT_IS_WANTED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Characters of the last line on standard error that explain why a server ended.
 const MAX_LAST_LINE_CHARS: usize = 200;
@@ -41,6 +44,8 @@ pub struct Program {
     pub folder: PathBuf,
     /// Where names are looked up.
     pub search_path: Vec<PathBuf>,
+    /// Whether it runs in the cage of commands instead of with the user's own rights.
+    pub sandbox: bool,
 }
 
 impl Program {
@@ -83,7 +88,7 @@ impl Program {
             let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
             match !word.is_empty() && word.chars().all(plain) {
                 true => word.clone(),
-                false => format!("'{}'", word.replace('\'', "'\\''")),
+                false => quoted(word),
             }
         });
         words.collect::<Vec<_>>().join(" ")
@@ -104,24 +109,83 @@ impl Connect for Program {
         };
         let (serving, streams) =
             Serving::start(&self.keeper, &order).map_err(|e| format!("cannot be started: {e}"))?;
-        let Streams {
-            input,
+        Ok(connection(Kept::Free(serving), streams, log))
+    }
+}
+
+impl Program {
+    /// Starts it in the cage of commands, with this access to files.
+    pub(crate) async fn connect_caged(
+        &self,
+        log: &dyn ServerLog,
+        options: &CommandOptions,
+        access: Access,
+    ) -> Result<Connection, String> {
+        let program = self
+            .path()
+            .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
+        let words = self.arguments.iter().map(|word| quoted(word));
+        let words: Vec<String> = words.collect();
+        let line = format!(
+            "cd {} && exec {} {}",
+            quoted(&self.folder.to_string_lossy()),
+            quoted(&program.to_string_lossy()),
+            words.join(" ")
+        );
+        let options = CommandOptions {
+            environment: self.variables(),
+            time_limit: AS_LONG_AS_IT_IS_WANTED,
+            ..options.clone()
+        };
+        let started = Running::start_serving(&options, line, access).await;
+        let (running, streams) = started
+            .map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
+        Ok(connection(Kept::Caged(running), streams, log))
+    }
+}
+
+fn connection(kept: Kept, streams: Streams, log: &dyn ServerLog) -> Connection {
+    let Streams {
+        input,
+        output,
+        errors,
+    } = streams;
+    let last_line = Arc::new(Mutex::new(String::new()));
+    let reader = tokio::spawn(read_errors(errors, log.keep(), Arc::clone(&last_line)));
+    Connection {
+        sender: Box::new(Lines { input: Some(input) }),
+        receiver: Box::new(Output {
             output,
-            errors,
-        } = streams;
-        let last_line = Arc::new(Mutex::new(String::new()));
-        let reader = tokio::spawn(read_errors(errors, log.keep(), Arc::clone(&last_line)));
-        Ok(Connection {
-            sender: Box::new(Lines { input: Some(input) }),
-            receiver: Box::new(Output {
-                output,
-                buffer: Vec::new(),
-                searched: 0,
-                serving,
-                last_line,
-                reader: Reader(reader),
-            }),
-        })
+            buffer: Vec::new(),
+            searched: 0,
+            kept,
+            last_line,
+            reader: Reader(reader),
+        }),
+    }
+}
+
+/// A word as a shell takes it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A program that serves. Dropping it ends it, and everything it started.
+#[derive(Debug)]
+enum Kept {
+    /// With the user's own rights.
+    Free(Serving),
+    /// In the cage of commands.
+    Caged(Running),
+}
+
+impl Kept {
+    /// Why it could not be started, once its output has ended; or nothing.
+    async fn last_words(&mut self) -> String {
+        match self {
+            Kept::Free(serving) => serving.last_words().await,
+            Kept::Caged(running) => running.last_words().await,
+        }
     }
 }
 
@@ -174,7 +238,7 @@ struct Output {
     buffer: Vec<u8>,
     /// So much of it holds no line end.
     searched: usize,
-    serving: Serving,
+    kept: Kept,
     last_line: Arc<Mutex<String>>,
     reader: Reader,
 }
@@ -236,7 +300,7 @@ impl Output {
 
     /// Why nothing comes any more.
     async fn why(&mut self) -> String {
-        let failed = self.serving.last_words().await;
+        let failed = self.kept.last_words().await;
         if !failed.is_empty() {
             return format!("cannot be started: {}", display::escape(&failed));
         }
@@ -313,6 +377,7 @@ mod tests {
                 own_variables: Vec::new(),
                 folder: PathBuf::new(),
                 search_path: Vec::new(),
+                sandbox: false,
             };
             program.line()
         };

@@ -54,6 +54,10 @@ pub fn keeper_main() -> ExitCode {
 fn keep(with_world: bool) -> io::Result<()> {
     let life_line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let order = Order::read(&life_line)?;
+    let input = match order.has_input {
+        true => Some(servant::receive_input(&life_line)?),
+        false => None,
+    };
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     // Away from the terminal: its Ctrl-C is for Dunlin, which closes the life line.
@@ -63,6 +67,7 @@ fn keep(with_world: bool) -> io::Result<()> {
     let keeper = Keeper {
         life_line,
         order,
+        input,
         nothing,
     };
     let world = match with_world {
@@ -84,6 +89,8 @@ fn keep(with_world: bool) -> io::Result<()> {
 struct Keeper {
     life_line: UnixStream,
     order: Order,
+    /// The command's standard input, if it has one.
+    input: Option<OwnedFd>,
     nothing: File,
 }
 
@@ -189,6 +196,9 @@ impl Keeper {
         let project = &order.access.project;
         std::env::set_current_dir(project)
             .map_err(|e| format!("cannot go to {}: {e}", project.display()))?;
+        if let Some(input) = &self.input {
+            rustix::stdio::dup2_stdin(input).map_err(|e| format!("cannot take its input: {e}"))?;
+        }
         let cage = cage::enter(order, no_world)?;
         says.write_all(&Report::Caged(cage).to_line())
             .map_err(|e| e.to_string())?;

@@ -26,6 +26,8 @@ pub(super) struct Order {
     pub(super) temporary: PathBuf,
     pub(super) time_limit_ms: u64,
     pub(super) network: bool,
+    /// Whether its standard input comes behind the order; it has none otherwise.
+    pub(super) has_input: bool,
 }
 
 /// What the keeper reports.
@@ -158,6 +160,7 @@ mod tests {
             temporary: PathBuf::from("/tmp/x"),
             time_limit_ms: 1,
             network: true,
+            has_input: true,
         };
         let mut bytes = order.to_bytes().unwrap();
         bytes.extend(b"more");

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tempfile::TempDir;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::Receiver;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::Instant;
 
 use super::order::{End, Order, Report};
-use super::{Access, Cage, CommandOptions};
+use super::{Access, Cage, CommandOptions, Streams, servant};
 use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
 
 /// Bytes that wait in a pipe between command and Dunlin. The usual 64 KiB make a command that prints much wait for
@@ -99,6 +100,48 @@ impl Running {
         network: bool,
         access: Access,
     ) -> Result<Running, CommandError> {
+        Running::start_with(options, line, network, access, None).await
+    }
+
+    /// Starts a program that serves in the cage of commands: it has an input, and no time limit.
+    pub(crate) async fn start_serving(
+        options: &CommandOptions,
+        line: String,
+        access: Access,
+    ) -> Result<(Running, Streams), CommandError> {
+        let fail = io_error("make a pipe");
+        let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
+        let started = Running::start_with(options, line, false, access, Some(their_input));
+        let mut running = started.await?;
+        let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
+            return Err(CommandError::Keeper("its output is gone".to_owned()));
+        };
+        let streams = Streams {
+            input: Sender::from_owned_fd(input).map_err(fail)?,
+            output,
+            errors,
+        };
+        Ok((running, streams))
+    }
+
+    /// Why a program that serves could not be started, once its output has ended; or nothing.
+    pub(crate) async fn last_words(&mut self) -> String {
+        // Somebody may hold the keeper up; what was said until then is enough.
+        let finished = tokio::time::timeout(DRAIN_TIME, self.finish()).await;
+        match (&self.failed, finished) {
+            (Some(failed), _) => failed.clone(),
+            (None, Ok(Err(error))) => crate::capability::chain(&error),
+            (None, _) => String::new(),
+        }
+    }
+
+    async fn start_with(
+        options: &CommandOptions,
+        line: String,
+        network: bool,
+        access: Access,
+        input: Option<OwnedFd>,
+    ) -> Result<Running, CommandError> {
         let Some((program, arguments)) = options.keeper.split_first() else {
             return Err(CommandError::Off);
         };
@@ -127,6 +170,7 @@ impl Running {
             temporary: temporary.path().to_owned(),
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
             network: network || options.network,
+            has_input: input.is_some(),
         };
         let order = order.to_bytes().map_err(io_error("write the order"))?;
         let keeper = Command::new(program)
@@ -152,7 +196,24 @@ impl Running {
             _temporary: temporary,
         };
         running.send(&order).await?;
+        if let Some(input) = input {
+            running.send_input(input.as_fd()).await?;
+        }
         Ok(running)
+    }
+
+    async fn send_input(&self, input: BorrowedFd<'_>) -> Result<(), CommandError> {
+        let fail = io_error("reach the keeper of the command");
+        loop {
+            self.life_line.writable().await.map_err(&fail)?;
+            let sent = self.life_line.try_io(Interest::WRITABLE, || {
+                servant::send_input(&self.life_line, input)
+            });
+            match sent {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return sent.map_err(&fail),
+            }
+        }
     }
 
     async fn send(&self, mut bytes: &[u8]) -> Result<(), CommandError> {

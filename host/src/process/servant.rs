@@ -55,6 +55,11 @@ pub(crate) fn send(
     input: BorrowedFd<'_>,
 ) -> io::Result<()> {
     (&mut &*life_line).write_all(&order::framed(order)?)?;
+    send_input(life_line, input)
+}
+
+/// Sends an input behind an order.
+pub(super) fn send_input(life_line: impl AsFd, input: BorrowedFd<'_>) -> io::Result<()> {
     let handles = [input];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -70,7 +75,8 @@ pub(crate) fn send(
     Ok(())
 }
 
-fn receive_input(life_line: &UnixStream) -> io::Result<OwnedFd> {
+/// Takes the input that comes behind an order.
+pub(super) fn receive_input(life_line: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];

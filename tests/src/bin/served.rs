@@ -296,6 +296,22 @@ impl Server {
                 self.pending = Some(id);
                 say(&json!({"jsonrpc": "2.0", "id": 79, "method": "roots/list"}))
             }
+            // Tries to write each of the files that are named, and to open a way out.
+            "writing" => {
+                let tried = said.split(' ').map(|path| match std::fs::write(path, "x") {
+                    Ok(()) => "written",
+                    Err(_) => "refused",
+                });
+                let mut tried: Vec<&str> = tried.collect();
+                let out = std::net::TcpStream::connect("192.0.2.1:9");
+                tried.push(match out.map_err(|error| error.kind()) {
+                    Err(io::ErrorKind::NetworkUnreachable | io::ErrorKind::PermissionDenied) => {
+                        "no network"
+                    }
+                    _ => "network",
+                });
+                text(id, &tried.join(" "))
+            }
             "capable" => text(id, &self.capabilities.to_string()),
             "environment" => {
                 #[expect(

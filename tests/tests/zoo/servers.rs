@@ -11,7 +11,7 @@ use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 use dunlin_host::process::KEEPER;
-use dunlin_host::{Host, Plugin};
+use dunlin_host::{CommandOptions, Host, Plugin};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
                 own_variables: vec![("OWN".to_owned(), "1".to_owned())],
                 folder: sandbox.project(),
                 search_path: Vec::new(),
+                sandbox: false,
             }),
             ask: false,
             ask_tools: Vec::new(),
@@ -49,6 +50,10 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
     });
     let bridge = dunlin_plugins::bridge::ALL.first().expect("the bridge");
     let mut options = sandbox.options(LIMITS);
+    options.commands = CommandOptions {
+        keeper: vec![program!().into(), KEEPER.into()],
+        ..CommandOptions::none()
+    };
     // The bridge is the largest component there is: it is compiled once.
     static CACHE: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
     options.cache_dir = CACHE.path().to_owned();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use dunlin_host::NoProgress;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::call::Plan;
+use dunlin_host::mcp::ServerAt;
 use dunlin_tests::sandbox::{Asker, Sandbox, assert_alive, call, play};
 use serde_json::json;
 
@@ -186,4 +187,30 @@ async fn leave_is_taken_in_good_order() {
     assert_eq!(use_tool(&host, "good__echo").await, Ok("tereu".to_owned()));
     host.close_servers().await;
     host.close_servers().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_in_the_cage_writes_where_it_may() {
+    let sandbox = Sandbox::new();
+    let host = host_with(&sandbox, &["writing", "dead"], |server| {
+        if let ServerAt::Program(program) = &mut server.at {
+            program.sandbox = true;
+        }
+    });
+    let wanted = call("mcp_loader", json!({"server": "writing"}));
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    let said = "Start the MCP server 'writing'? It runs in the cage of commands: /";
+    assert!(plan.question.starts_with(said), "{}", plan.question);
+    load(&host, json!({})).await.expect("a connection");
+    let (inside, outside) = (sandbox.project().join("new"), sandbox.secret());
+    let text = format!("{} {}", inside.display(), outside.display());
+    let tried = call("writing__echo", json!({"text": text}));
+    let outcome = play(&host, &tried, Arc::new(Asker::yes())).await;
+    let told = outcome.expect("allowed").result.expect("a result").text;
+    assert_eq!(told, "written refused no network");
+    host.close_servers().await;
+    assert!(heard(&sandbox, "writing").ends_with("end of input\n"));
+    let why = load(&host, json!({"server": "dead"})).await.expect_err("an end");
+    assert!(why.contains("has ended; its last words: cannot \\u{1b}[31mopen"), "{why}");
+    assert_alive(&host).await;
 }
