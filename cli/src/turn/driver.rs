@@ -248,8 +248,14 @@ async fn drive(
             }
             Effect::Prepare(number) => match turn.call(number) {
                 Some(call) => {
-                    let prepared =
-                        unless(interrupt.as_mut(), context.tools.prepare(&call.call)).await;
+                    let withheld = speaker.and_then(|speaker| speaker.withheld(&call.call.tool));
+                    let prepare = async {
+                        match withheld {
+                            Some(failure) => Err(failure),
+                            None => context.tools.prepare(&call.call).await,
+                        }
+                    };
+                    let prepared = unless(interrupt.as_mut(), prepare).await;
                     Some(prepared.map_or(Event::Interrupted, |plan| Event::Prepared(number, plan)))
                 }
                 None => Some(Event::Interrupted),

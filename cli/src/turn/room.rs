@@ -7,15 +7,21 @@ use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use dunlin_host::Tool;
+use dunlin_host::call::Failure;
+use dunlin_host::display::shorten;
 
 use super::condense::summarise;
 use super::driver::{TurnContext, unless};
 use super::machine::Turn;
+use crate::config::nearest;
 use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Condensed;
 use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
 use crate::tokens::grouped;
+
+/// How much of a name that the model made up is quoted, in characters.
+const MAX_NAME_CHARS: usize = 100;
 
 /// Some tools, and those that joined them.
 pub fn with_joined(tools: &[Tool], joined: Vec<Tool>) -> Cow<'_, [Tool]> {
@@ -98,6 +104,21 @@ impl TurnContext<'_> {
             }
             Err(error) => frontend.notice(&format!("· they were not condensed: {error}")),
         }
+    }
+
+    /// Why a call of this tool by the model comes to nothing before anybody looks at it: the agent has no such tool,
+    /// whatever others there are.
+    pub(super) fn withheld(&self, tool: &str) -> Option<Failure> {
+        if self.agent.may_use(tool) {
+            return None;
+        }
+        let tools = self.tools();
+        let its_own = tools.iter().map(|tool| tool.name.as_str());
+        let near = nearest(tool, its_own.filter(|name| self.agent.may_use(name)));
+        Some(Failure::UnknownTool {
+            name: shorten(tool, MAX_NAME_CHARS).into_owned(),
+            near: near.map(str::to_owned).into_iter().collect(),
+        })
     }
 
     /// All tools by now.
