@@ -1,5 +1,5 @@
-//! What no component gets: sockets. Whoever links the standard library of some language imports them all the same,
-//! so they are there, and each way to one answers that access is denied.
+//! What no component gets: sockets, and requests through `wasi:http`. Whoever links the standard library of some
+//! language imports them all the same, so they are there, and each way to use one answers that it is denied.
 //!
 //! A program that wants to speak to the world has `dunlin:tool/web`, where addresses can be asked about.
 
@@ -11,34 +11,27 @@ use wasmtime::{Engine, StoreContextMut};
 
 use crate::capability::CallState;
 
-/// The package that is refused.
-const SOCKETS: &str = "wasi:sockets/";
+/// The packages that are refused.
+const PACKAGES: [&str; 2] = ["wasi:sockets/", "wasi:http/"];
 
-/// Resources that the package defines; the others in its interfaces belong to `wasi:io`, which is there.
-const OWN: [&str; 6] = [
-    "network",
-    "tcp-socket",
-    "udp-socket",
-    "incoming-datagram-stream",
-    "outgoing-datagram-stream",
-    "resolve-address-stream",
-];
+/// Resources in their interfaces that belong to `wasi:io`, which is there.
+const OTHERS: [&str; 4] = ["error", "input-stream", "output-stream", "pollable"];
 
-/// How the package says no.
-const DENIED: &str = "access-denied";
+/// How the packages say no.
+const DENIALS: [&str; 2] = ["access-denied", "HTTP-request-denied"];
 
-/// A socket, or a network. There is nothing behind it.
+/// A socket, a network, a request. There is nothing behind it.
 struct Nothing;
 
 /// The one function that cannot say no hands out a network that leads nowhere.
 const INSTANCE_NETWORK: &str = "instance-network";
 
-/// A way to a socket that has no word for no.
+/// A way to the network that has no word for no.
 #[derive(Debug, thiserror::Error)]
-#[error("called {0}; tools have no sockets")]
-struct NoSockets(String);
+#[error("called {0}; tools reach the web through dunlin:tool/web alone")]
+struct NotThere(String);
 
-/// Defines what the component imports of the package.
+/// Defines what the component imports of the packages.
 pub(super) fn link(
     linker: &mut Linker<CallState>,
     engine: &Engine,
@@ -49,14 +42,14 @@ pub(super) fn link(
         let ComponentItem::ComponentInstance(instance) = item.ty else {
             continue;
         };
-        if !name.starts_with(SOCKETS) {
+        if !PACKAGES.iter().any(|package| name.starts_with(package)) {
             continue;
         }
         let mut here = linker.instance(name)?;
         for (export, item) in instance.exports(engine) {
             match item.ty {
                 ComponentItem::ComponentFunc(function) => refuse(&mut here, export, &function)?,
-                ComponentItem::Resource(_) if OWN.contains(&export) => {
+                ComponentItem::Resource(_) if !OTHERS.contains(&export) => {
                     let ty = ResourceType::host::<Nothing>();
                     here.resource(export, ty, |_, _| Ok(()))?;
                 }
@@ -67,6 +60,24 @@ pub(super) fn link(
     Ok(())
 }
 
+/// The word for no that a function has.
+fn denial(function: &ComponentFunc) -> Option<Val> {
+    let Some(Type::Result(result)) = function.results().next() else {
+        return None;
+    };
+    match result.err()? {
+        Type::Enum(codes) => {
+            let known = codes.names().find(|name| DENIALS.contains(name))?;
+            Some(Val::Enum(known.to_owned()))
+        }
+        Type::Variant(codes) => {
+            let known = codes.cases().find(|case| DENIALS.contains(&case.name))?;
+            Some(Val::Variant(known.name.to_owned(), None))
+        }
+        _ => None,
+    }
+}
+
 fn refuse(
     here: &mut LinkerInstance<'_, CallState>,
     name: &str,
@@ -75,19 +86,10 @@ fn refuse(
     if name == INSTANCE_NETWORK {
         return here.func_new(name, nowhere);
     }
-    let can_say_no = function
-        .results()
-        .next()
-        .is_some_and(|result| match result {
-            Type::Result(result) => matches!(
-                result.err(),
-                Some(Type::Enum(codes)) if codes.names().any(|code| code == DENIED)
-            ),
-            _ => false,
-        });
+    let denial = denial(function);
     let called = name.to_owned();
     here.func_new_async(name, move |mut store, _, parameters, results| {
-        let called = called.clone();
+        let (called, denial) = (called.clone(), denial.clone());
         Box::new(async move {
             // What was lent has to be given back.
             for parameter in parameters {
@@ -95,13 +97,12 @@ fn refuse(
                     lent.resource_drop_async(&mut store).await?;
                 }
             }
-            match results {
-                [result] if can_say_no => {
-                    let code = Val::Enum(DENIED.to_owned());
-                    *result = Val::Result(Err(Some(Box::new(code))));
+            match (results, denial) {
+                ([result], Some(denial)) => {
+                    *result = Val::Result(Err(Some(Box::new(denial))));
                     Ok(())
                 }
-                _ => Err(NoSockets(called).into()),
+                _ => Err(NotThere(called).into()),
             }
         })
     })
