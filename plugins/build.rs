@@ -15,6 +15,13 @@ const GUESTS: [&str; 6] = [
     "dunlin-web-search",
 ];
 
+/// What a project of somebody else's needs of this one: where it stands here, and where it stands there.
+const TEXTS: [(&str, &str); 3] = [
+    ("../wit", "wit"),
+    ("sdk/src", "vendor/dunlin-sdk/src"),
+    ("sdk/examples", "vendor/dunlin-sdk/examples"),
+];
+
 /// The component that is no tool. Compiled apart, so that what its libraries want of common ones changes no tool.
 const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
 
@@ -23,7 +30,8 @@ fn main() -> ExitCode {
         let built = script::build(Path::new(".."), &GUESTS)?;
         script::embed_described(&built, "embedded.rs", plugin_name)?;
         let built = script::build(Path::new(".."), &BRIDGE)?;
-        script::embed_described(&built, "bridge.rs", plugin_name)
+        script::embed_described(&built, "bridge.rs", plugin_name)?;
+        script::embed_texts(&TEXTS, "texts.rs")
     })
 }
 

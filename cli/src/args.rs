@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
-pub use self::plugin::{PluginArgs, PluginCommand, PluginInstallArgs};
+pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
 #[derive(Debug, Parser)]
@@ -110,7 +110,7 @@ pub enum Command {
     /// List, add and remove MCP servers, and be one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
-    /// Check, install, list and remove tools that others wrote
+    /// Write, build, check, install and remove tools of your own
     #[command(subcommand, arg_required_else_help = true)]
     Plugin(PluginCommand),
     /// Show what tools were allowed, what they did, what was refused

@@ -39,6 +39,11 @@ pub struct ToolTexts {
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
+/// What the projects of plugin authors are given, so that they build without this one.
+pub mod author {
+    include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+}
+
 /// What speaks the Model Context Protocol.
 pub mod bridge {
     use super::Embedded;

@@ -4,9 +4,32 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use crate::plugin::manifest::Language;
+
 /// What can be done with plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
+    /// Write a small plugin into a new folder
+    New {
+        /// What it is called, and the folder
+        name: String,
+        /// What it is written in
+        #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
+        lang: Language,
+    },
+    /// Make a component of the folder of a plugin
+    Build(PluginFolder),
+    /// Build a plugin, and make the calls of its plugin.toml in a temporary project
+    Test(PluginFolder),
+    /// Build and install a plugin at each change of its folder, until Ctrl-C
+    Dev {
+        /// The folder.
+        #[command(flatten)]
+        plugin: PluginFolder,
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Say what a plugin holds, what it may ask for, and whether anything is wrong with it
     Check(PluginArgs),
     /// Install a plugin from a file or a folder
@@ -22,6 +45,14 @@ pub enum PluginCommand {
     },
     /// List the installed plugins
     List,
+}
+
+/// Which folder.
+#[derive(Debug, Args)]
+pub struct PluginFolder {
+    /// The folder of the plugin
+    #[arg(default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
 }
 
 /// Which plugin.

@@ -9,6 +9,7 @@ use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 
+use super::manifest::Manifest;
 use super::shelf::{Record, is_name};
 use super::{sample, tricks};
 use crate::error::CliError;
@@ -173,7 +174,7 @@ pub fn examine(
     let bytes = fs::read(&path).map_err(read)?;
     let name = match name {
         Some(name) => name.to_owned(),
-        None => name_of(given),
+        None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),
     };
     if !is_name(&name) {
         return Err(Refused::Name { name }.into());

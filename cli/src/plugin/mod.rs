@@ -5,9 +5,13 @@
 //! in the same sandbox that it will live in.
 
 mod abilities;
+pub mod build;
 pub mod examine;
+pub mod manifest;
 mod sample;
 pub mod shelf;
+pub mod template;
+pub mod trial;
 mod tricks;
 
 pub use abilities::in_words;

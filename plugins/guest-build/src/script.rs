@@ -156,6 +156,46 @@ fn write(
     crate::write_if_different(&folder("OUT_DIR")?.join(file), text.as_bytes())
 }
 
+/// Writes a Rust file into `OUT_DIR` that embeds the text files of folders, for `include!`: `TEXTS: &[(&str, &str)]`,
+/// each the path that it has in the second folder, and what stands in it.
+///
+/// # Errors
+/// A folder cannot be read.
+#[expect(
+    clippy::print_stdout,
+    reason = "that is how a build script talks to cargo"
+)]
+pub fn embed_texts(folders: &[(&str, &str)], file: &str) -> Result<(), BuildError> {
+    let mut text = String::from("/// Paths and texts.\npub const TEXTS: &[(&str, &str)] = &[\n");
+    for (from, to) in folders {
+        println!("cargo::rerun-if-changed={from}");
+        let given = Path::new(from);
+        let failed = |source| BuildError::file("read", given, source);
+        let from = fs::canonicalize(given).map_err(failed)?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&from).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.path().is_file() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        for name in names {
+            let path = from.join(&name);
+            println!("cargo::rerun-if-changed={}", path.display());
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "    ({:?}, include_str!({:?})),",
+                format!("{to}/{name}"),
+                path
+            );
+        }
+    }
+    text.push_str("];\n");
+    crate::write_if_different(&folder("OUT_DIR")?.join(file), text.as_bytes())
+}
+
 /// The outer target folder, or the folder of its target if it is a cross build: the output of a build
 /// script is `<there>/<profile>/build/<package>-<hash>/out`.
 pub(crate) fn target_folder(out: &Path) -> &Path {

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use dunlin_host::ceiling::Ceiling;
 use dunlin_tests::guests::guest;
-use dunlin_tests::{Environment, program};
+use dunlin_tests::{Environment, Provider, Response, program};
+use serde_json::json;
+
+use crate::stage::{Chat, environment};
 
 /// Runs a command with these words, and asserts how it ends.
 fn run(environment: &Environment, line: &str, status: i32) -> String {
@@ -204,4 +207,69 @@ fn a_ceiling_is_above_every_grant() {
     assert!(said.contains("~ may ask rw- ./ (was r--)"), "{said}");
     assert!(said.contains("+ may ask r-- /"), "{said}");
     assert!(call(&outside, 0).starts_with("outside\n"));
+}
+
+/// The start of a plugin in each language; building them needs tools of their own and is not done here.
+#[test]
+fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
+    let environment = Environment::new(program!());
+    for (language, source) in [
+        ("rust", "src/lib.rs"),
+        ("js", "src/tool.js"),
+        ("python", "src/app.py"),
+    ] {
+        let name = format!("words_{language}");
+        let said = run(
+            &environment,
+            &format!("plugin new {name} --lang {language}"),
+            0,
+        );
+        assert!(said.contains("Its README.md says how to go on"), "{said}");
+        let folder = environment.project().join(&name);
+        let text = std::fs::read_to_string(folder.join(source)).unwrap();
+        assert!(text.contains(&name), "{text}");
+        let said = run(&environment, &format!("plugin new {name}"), 2);
+        assert!(said.contains("is there already"), "{said}");
+        // Nothing was built yet.
+        let said = run(&environment, &format!("plugin check {name}"), 1);
+        assert!(
+            said.contains(&format!("hint: dunlin plugin build {name}")),
+            "{said}"
+        );
+    }
+    let said = run(&environment, "plugin build", 2);
+    assert!(said.contains("hint: dunlin plugin new NAME"), "{said}");
+    run(&environment, "plugin new ../out", 2);
+    run(&environment, "plugin new x --lang cobol", 2);
+}
+
+/// What is installed beside an open chat is there with its next message.
+#[test]
+fn an_open_chat_takes_a_new_plugin_up() {
+    let provider = Provider::play([
+        Response::reply("Nothing yet."),
+        Response::call("echo", json!({ "text": "hello" })),
+        Response::reply("Now there is."),
+    ]);
+    let environment = environment(&provider);
+    let echo = file(&environment, "echo.wasm", guest("echo").bytes);
+    let mut chat = Chat::open(&environment);
+    chat.say("What is there?");
+    chat.prompt();
+    run(
+        &environment,
+        &format!("plugin install {} --yes", echo.display()),
+        0,
+    );
+    chat.say("And now?");
+    let screen = chat.prompt();
+    assert!(screen.contains("Now there is."), "{screen:?}");
+    run(&environment, "plugin remove echo --yes", 0);
+    let requests = provider.requests();
+    let offered = requests
+        .iter()
+        .map(|request| request.tools().contains(&"echo"));
+    assert_eq!(offered.collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(requests[2].results(), ["hello"]);
+    chat.leave();
 }

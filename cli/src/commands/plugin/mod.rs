@@ -1,5 +1,6 @@
 //! `dunlin plugin`: tools that somebody else wrote.
 
+mod author;
 mod install;
 mod report;
 
@@ -10,6 +11,10 @@ use crate::workshop::Workshop;
 /// Runs one of the commands.
 pub fn run(workshop: &Workshop, command: PluginCommand) -> Result<Exit, CliError> {
     match command {
+        PluginCommand::New { name, lang } => author::new(workshop, &name, lang),
+        PluginCommand::Build(args) => author::build(workshop, &args.folder),
+        PluginCommand::Test(args) => author::test(workshop, &args.folder),
+        PluginCommand::Dev { plugin, yes } => author::dev(workshop, &plugin.folder, yes),
         PluginCommand::Check(args) => install::check(workshop, &args.from),
         PluginCommand::Install(args) => install::install(workshop, &args),
         PluginCommand::Remove { names, yes } => install::remove(workshop, &names, yes),

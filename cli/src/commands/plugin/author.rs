@@ -1,0 +1,227 @@
+//! `dunlin plugin new`, `build`, `test` and `dev`: from an empty folder to a tool in an open chat.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::{Code, Plugin, sha256_hex};
+
+use super::install::{confirmed, put};
+use super::report::show;
+use crate::error::{CliError, Exit};
+use crate::models::size;
+use crate::plugin::build::{BuildFailed, build as build_in};
+use crate::plugin::examine::{BUILT, examine};
+use crate::plugin::manifest::{Language, Manifest};
+use crate::plugin::shelf::is_name;
+use crate::plugin::{template, trial};
+use crate::ui::style::Label;
+use crate::workshop::{Workshop, host_options};
+
+/// How often the folder is looked at. Somebody waits who has just saved a file.
+const LOOK_PERIOD: Duration = Duration::from_millis(250);
+
+/// Folders whose files are made by building.
+const MADE: [&str; 5] = ["target", "node_modules", ".venv", ".git", "__pycache__"];
+
+/// Files of a folder that are looked at.
+const MAX_FILES: usize = 10_000;
+
+/// It cannot be written there.
+#[derive(Debug, thiserror::Error)]
+enum CannotWrite {
+    #[error("a plugin cannot be called {0:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -")]
+    Name(String),
+    #[error("{} is there already", .0.display())]
+    There(PathBuf),
+    #[error("cannot write {}", folder.display())]
+    Io {
+        folder: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// A call did not do what it should.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} of {1} calls failed")]
+struct Failed(usize, usize);
+
+/// There is nothing to try.
+#[derive(Debug, thiserror::Error)]
+#[error("plugin.toml has no [[test]]")]
+struct NoTests;
+
+impl From<BuildFailed> for CliError {
+    fn from(failed: BuildFailed) -> CliError {
+        let hint = failed.hint().map(str::to_owned);
+        match failed {
+            BuildFailed::Manifest(_) | BuildFailed::Ceiling(_) => CliError::usage(failed),
+            failed => CliError::failed(failed),
+        }
+        .with_hint(hint)
+    }
+}
+
+/// Writes the start of a plugin.
+pub fn new(workshop: &Workshop, name: &str, language: Language) -> Result<Exit, CliError> {
+    if !is_name(name) {
+        return Err(CliError::usage(CannotWrite::Name(name.to_owned())));
+    }
+    let folder = PathBuf::from(name);
+    if folder.exists() {
+        return Err(CliError::usage(CannotWrite::There(folder)));
+    }
+    template::write(&folder, name, language).map_err(|source| {
+        CliError::failed(CannotWrite::Io {
+            folder: folder.clone(),
+            source,
+        })
+    })?;
+    workshop.ui.status(&format!(
+        "{name}/ is a plugin in {}. Its README.md says how to go on.",
+        language.word()
+    ));
+    Ok(Exit::Done)
+}
+
+/// Builds the plugin of a folder.
+pub fn build(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
+    let began = Instant::now();
+    let path = build_in(folder)?;
+    say_built(workshop, &path, began);
+    Ok(Exit::Done)
+}
+
+fn say_built(workshop: &Workshop, path: &Path, began: Instant) {
+    let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+    workshop.ui.status(&format!(
+        "{} · {} · built in {:.1} s",
+        escape(&workshop.settings.folders.short(path)),
+        size(bytes),
+        began.elapsed().as_secs_f64()
+    ));
+}
+
+/// Builds the plugin of a folder and makes its calls.
+pub fn test(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
+    let manifest = Manifest::read(folder)
+        .map_err(BuildFailed::Manifest)
+        .map_err(CliError::from)?;
+    if manifest.test.is_empty() {
+        return Err(CliError::usage(NoTests));
+    }
+    build(workshop, folder)?;
+    let bytes = fs::read(folder.join(BUILT)).map_err(CliError::failed)?;
+    let digest = sha256_hex(&bytes);
+    let ui = &workshop.ui;
+    let mut failed = 0;
+    for trial in &manifest.test {
+        let plugin = Plugin {
+            name: manifest.name.clone(),
+            bytes: Code::from(bytes.clone()),
+            digest: digest.clone(),
+            built_in: false,
+            description: None,
+        };
+        let options = host_options(&workshop.settings, &workshop.session_id());
+        let began = Instant::now();
+        let said = workshop
+            .runtime()?
+            .block_on(trial::run(options, plugin, trial));
+        let took = began.elapsed().as_millis();
+        let tool = escape(&trial.tool).into_owned();
+        match said {
+            Ok(text) if text.contains(&trial.expect) => {
+                ui.data(&format!(
+                    "{} {tool} · {took} ms",
+                    ui.styles().paint(Label::Name, "✓")
+                ));
+            }
+            Ok(text) | Err(text) => {
+                failed += 1;
+                ui.data(&format!(
+                    "{} {tool} · {took} ms",
+                    ui.styles().paint(Label::Error, "✗")
+                ));
+                ui.data(&format!("  expected {}", escape(&trial.expect)));
+                ui.data(&format!("  it said  {}", escape_multiline(&text)));
+            }
+        }
+    }
+    match failed {
+        0 => Ok(Exit::Done),
+        failed => Err(CliError::failed(Failed(failed, manifest.test.len()))),
+    }
+}
+
+/// Builds and installs at each change. The first time it is asked about; what comes later is the same author's.
+pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
+    let mut agreed = yes;
+    loop {
+        let seen = stamp(folder);
+        let began = Instant::now();
+        let done = build_in(folder)
+            .map_err(CliError::from)
+            .and_then(|_| examine(workshop, folder, None));
+        match done {
+            Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+            // What is wrong is corrected, and built again.
+            Err(error) => ui.error(&error),
+            Ok(examined) => {
+                if !agreed {
+                    show(workshop, &examined);
+                    if !workshop.asks() {
+                        return Err(CliError::new(Exit::Denied, NobodyToAsk)
+                            .with_hint("--yes installs without asking".to_owned()));
+                    }
+                    if !confirmed(workshop, "Install it now and at each change? y/n ") {
+                        ui.status("Nothing is installed.");
+                        return Ok(Exit::Done);
+                    }
+                    agreed = true;
+                }
+                put(workshop, &examined)?;
+                ui.status(&format!(
+                    "{} is installed anew · {:.1} s · Ctrl-C ends",
+                    escape(&examined.name),
+                    began.elapsed().as_secs_f64()
+                ));
+            }
+        }
+        while stamp(folder) == seen {
+            std::thread::sleep(LOOK_PERIOD);
+        }
+    }
+}
+
+/// There is nobody to ask.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is installed: there is nobody to ask")]
+struct NobodyToAsk;
+
+/// Changes when a file does that a plugin is built from: how many there are, and when the newest was written.
+fn stamp(folder: &Path) -> (usize, Option<SystemTime>) {
+    let mut todo = vec![folder.to_owned()];
+    let mut count = 0;
+    let mut newest = None;
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if count == MAX_FILES || MADE.iter().any(|made| name == *made) || name == BUILT {
+                continue;
+            }
+            let Ok(meta) = entry.path().symlink_metadata() else {
+                continue;
+            };
+            if meta.is_dir() {
+                todo.push(entry.path());
+                continue;
+            }
+            count += 1;
+            newest = newest.max(meta.modified().ok());
+        }
+    }
+    (count, newest)
+}

@@ -1,0 +1,210 @@
+//! Makes a component of the folder of a plugin, with the tools of its language.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dunlin_guest_build::{BuildError, Request};
+use dunlin_host::ceiling::{Ceiling, CeilingError};
+
+use super::examine::BUILT;
+use super::manifest::{Language, Manifest, ManifestError};
+use super::template::crate_name;
+
+/// Characters of what a tool said that are repeated.
+const MAX_SAID_CHARS: usize = 4_000;
+
+/// Why there is no component.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildFailed {
+    /// The folder is not that of a plugin.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Rust could not be compiled.
+    #[error(transparent)]
+    Rust(#[from] BuildError),
+    /// A tool is not there.
+    #[error("{tool} cannot be started")]
+    Missing {
+        /// The tool.
+        tool: String,
+        /// How to come by it.
+        hint: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A tool failed.
+    #[error("{tool} failed:\n{said}")]
+    Tool {
+        /// The tool.
+        tool: String,
+        /// What it said.
+        said: String,
+        /// What may help.
+        hint: Option<&'static str>,
+    },
+    /// What it may ask for makes no sense.
+    #[error("[may] in plugin.toml cannot be used")]
+    Ceiling(#[from] CeilingError),
+    /// A file cannot be read or written.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl BuildFailed {
+    /// The way out, if it is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            BuildFailed::Missing { hint, .. } => Some(hint),
+            BuildFailed::Tool { hint, .. } => *hint,
+            BuildFailed::Manifest(ManifestError::Read { .. }) => {
+                Some("dunlin plugin new NAME writes the folder of a plugin")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Builds the plugin of a folder and gives the component, which stands in the folder as well.
+///
+/// # Errors
+/// Says what is missing, or what the tools of the language said.
+pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
+    let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
+    let manifest = Manifest::read(folder)?;
+    let built = match manifest.language {
+        Language::Rust => rust(folder)?,
+        Language::Js => js(folder)?,
+        Language::Python => python(folder)?,
+    };
+    let mut bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
+    if let Some(may) = manifest.may {
+        bytes = Ceiling::new(may)?.put_into(&bytes)?;
+    }
+    let path = folder.join(BUILT);
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&bytes)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|source| io_failed(&path, source))?;
+    Ok(path)
+}
+
+fn rust(folder: &Path) -> Result<PathBuf, BuildFailed> {
+    let package = package_of(folder)?;
+    if !folder.join("Cargo.lock").is_file() {
+        let mut cargo = Command::new("cargo");
+        run(
+            cargo.arg("generate-lockfile").current_dir(folder),
+            "cargo",
+            "https://rustup.rs installs Rust",
+            None,
+        )?;
+    }
+    let out = folder.join("target/component");
+    fs::create_dir_all(&out).map_err(|source| io_failed(&out, source))?;
+    let built = dunlin_guest_build::build(&Request {
+        workspace: folder.to_owned(),
+        packages: vec![package],
+        cargo: "cargo".into(),
+        rustc: "rustc".into(),
+        way: None,
+        scratch: folder.join("target"),
+        out: out.clone(),
+    })?;
+    let component = built.components.into_iter().next();
+    component
+        .map(|component| component.path)
+        .ok_or_else(|| io_failed(&out, io::ErrorKind::NotFound.into()))
+}
+
+/// The package in a folder's `Cargo.toml`.
+fn package_of(folder: &Path) -> Result<String, BuildFailed> {
+    let path = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&path).map_err(|source| io_failed(&path, source))?;
+    let table: Option<toml::Table> = text.parse().ok();
+    let name = table
+        .as_ref()
+        .and_then(|table| table.get("package")?.get("name")?.as_str());
+    // Where it cannot be read, cargo says why.
+    let named = folder.file_name().unwrap_or_default().to_string_lossy();
+    Ok(name.map_or_else(|| crate_name(&named), str::to_owned))
+}
+
+fn js(folder: &Path) -> Result<PathBuf, BuildFailed> {
+    let mut node = Command::new("node");
+    let hint = if folder.join("node_modules").is_dir() {
+        "npm test says whether the source is in order"
+    } else {
+        "npm install, in the folder of the plugin, fetches what it is built with"
+    };
+    run(
+        node.arg("build.mjs").current_dir(folder),
+        "node",
+        "https://nodejs.org installs it",
+        Some(hint),
+    )?;
+    Ok(folder.join("target/component.wasm"))
+}
+
+fn python(folder: &Path) -> Result<PathBuf, BuildFailed> {
+    let out = folder.join("target/component.wasm");
+    let above = folder.join("target");
+    fs::create_dir_all(&above).map_err(|source| io_failed(&above, source))?;
+    let own = folder.join(".venv/bin/componentize-py");
+    let mut tool = match own.is_file() {
+        true => Command::new(own),
+        false => Command::new("componentize-py"),
+    };
+    tool.args(["--wit-path", "wit", "--world", "plugin", "componentize"])
+        .args(["-p", "src", "app", "-o", "target/component.wasm"])
+        .current_dir(folder);
+    run(
+        &mut tool,
+        "componentize-py",
+        "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin",
+        None,
+    )?;
+    Ok(out)
+}
+
+fn run(
+    command: &mut Command,
+    tool: &str,
+    missing: &'static str,
+    hint: Option<&'static str>,
+) -> Result<Output, BuildFailed> {
+    let output = command.output().map_err(|source| BuildFailed::Missing {
+        tool: tool.to_owned(),
+        hint: missing,
+        source,
+    })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let from = said.len().saturating_sub(MAX_SAID_CHARS);
+    let from = said.ceil_char_boundary(from);
+    Err(BuildFailed::Tool {
+        tool: tool.to_owned(),
+        said: said[from..].trim().to_owned(),
+        hint,
+    })
+}
+
+fn io_failed(path: &Path, source: io::Error) -> BuildFailed {
+    BuildFailed::Io {
+        path: path.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,142 @@
+//! `plugin.toml`: what has to be known of the folder of a plugin to build and try it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::shelf::is_name;
+
+/// The name of the file.
+pub const FILE: &str = "plugin.toml";
+
+/// The languages that a plugin can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Rust, with Dunlin's SDK
+    Rust,
+    /// JavaScript, with componentize-js
+    Js,
+    /// Python, with componentize-py
+    Python,
+}
+
+impl Language {
+    /// The word for it in the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Language::Rust => "rust",
+            Language::Js => "js",
+            Language::Python => "python",
+        }
+    }
+}
+
+/// What the file says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// What the plugin is called.
+    pub name: String,
+    /// What it is written in.
+    pub language: Language,
+    /// What it may ever ask for; without it, whatever its imports reach.
+    pub may: Option<BTreeMap<String, String>>,
+    /// Calls to try.
+    #[serde(default)]
+    pub test: Vec<Trial>,
+}
+
+/// A call that is tried.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Of which tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: toml::Table,
+    /// Files of the project that it is called in.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// What its result has to contain.
+    pub expect: String,
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// There is none.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It says something else.
+    #[error("{} cannot be used: {problem}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line and problem.
+        problem: String,
+    },
+}
+
+impl Manifest {
+    /// Reads the file of a folder.
+    ///
+    /// # Errors
+    /// There is none, or it makes no sense.
+    pub fn read(folder: &Path) -> Result<Manifest, ManifestError> {
+        let path = folder.join(FILE);
+        let text = fs::read_to_string(&path).map_err(|source| ManifestError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        Manifest::parse(&text).map_err(|problem| ManifestError::Invalid { path, problem })
+    }
+
+    fn parse(text: &str) -> Result<Manifest, String> {
+        let manifest: Manifest = toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(0, |span| text[..span.start].matches('\n').count());
+            format!("line {}: {}", line + 1, error.message())
+        })?;
+        if !is_name(&manifest.name) {
+            return Err(format!(
+                "a plugin cannot be called {:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -",
+                manifest.name
+            ));
+        }
+        Ok(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_said_with_its_line() {
+        let text = "name = \"a\"\nlanguage = \"rust\"\n[may]\n\"./\" = \"r--\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\n";
+        let manifest = Manifest::parse(text).unwrap();
+        assert_eq!(
+            (manifest.test.len(), manifest.language),
+            (1, Language::Rust)
+        );
+        for (text, said) in [
+            ("name = \"a\"\nlanguage = \"cobol\"\n", "line 2"),
+            ("name = \"a b\"\nlanguage = \"js\"\n", "cannot be called"),
+            ("name = \"a\"\nlanguage = \"js\"\nmore = 1\n", "line 3"),
+        ] {
+            let problem = Manifest::parse(text).unwrap_err();
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+}

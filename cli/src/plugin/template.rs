@@ -1,0 +1,186 @@
+//! The projects that `dunlin plugin new` writes: a small tool that builds at once, with its tests.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::manifest::Language;
+
+/// What a file of a project is called, and what stands in it, with `{{…}}` for what differs.
+type Template = (&'static str, &'static str);
+
+const RUST: [Template; 5] = [
+    ("Cargo.toml", include_str!("templates/rust/Cargo.toml.txt")),
+    ("src/lib.rs", include_str!("templates/rust/lib.rs.txt")),
+    (
+        "vendor/dunlin-sdk/Cargo.toml",
+        include_str!("templates/rust/sdk.toml.txt"),
+    ),
+    ("README.md", include_str!("templates/README.rust.md")),
+    (".gitignore", "/target\n/plugin.wasm\n"),
+];
+
+const JS: [Template; 8] = [
+    (
+        "package.json",
+        include_str!("templates/js/package.json.txt"),
+    ),
+    ("build.mjs", include_str!("templates/js/build.mjs")),
+    ("src/tool.js", include_str!("templates/js/tool.js")),
+    ("src/words.js", include_str!("templates/js/words.js")),
+    (
+        "src/words.test.js",
+        include_str!("templates/js/words.test.js"),
+    ),
+    ("wit/world.wit", include_str!("templates/world.wit")),
+    ("README.md", include_str!("templates/README.js.md")),
+    (".gitignore", "/node_modules\n/target\n/plugin.wasm\n"),
+];
+
+const PYTHON: [Template; 5] = [
+    ("src/app.py", include_str!("templates/python/app.py")),
+    (
+        "src/test_app.py",
+        include_str!("templates/python/test_app.py"),
+    ),
+    ("wit/world.wit", include_str!("templates/world.wit")),
+    ("README.md", include_str!("templates/README.python.md")),
+    (".gitignore", "/.venv\n__pycache__\n/target\n/plugin.wasm\n"),
+];
+
+const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
+
+/// Writes a project into a folder.
+///
+/// # Errors
+/// A file cannot be written; what was written until then stays.
+pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
+    let put = |path: &str, text: &str| {
+        let path = folder.join(path);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(path, text)
+    };
+    let fill = |text: &str| {
+        text.replace("{{name}}", &tool_name(name))
+            .replace("{{crate}}", &crate_name(name))
+            .replace("{{type}}", &type_name(name))
+            .replace("{{language}}", language.word())
+    };
+    let templates: &[Template] = match language {
+        Language::Rust => &RUST,
+        Language::Js => &JS,
+        Language::Python => &PYTHON,
+    };
+    put(super::manifest::FILE, &fill(MANIFEST))?;
+    for (path, text) in templates {
+        put(path, &fill(text))?;
+    }
+    for (path, text) in dunlin_plugins::author::TEXTS {
+        let path = match (language, path.strip_prefix("wit/")) {
+            (Language::Rust, _) => (*path).to_owned(),
+            (_, Some(file)) => format!("wit/deps/dunlin-tool/{file}"),
+            // The SDK is Rust.
+            (_, None) => continue,
+        };
+        put(&path, text)?;
+    }
+    Ok(())
+}
+
+/// `word-count` → `word_count`, as tools are called.
+fn tool_name(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+/// `word_count` → `word-count`, as packages are.
+pub fn crate_name(name: &str) -> String {
+    let name = name.replace('_', "-").to_ascii_lowercase();
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name,
+        false => format!("tool-{}", name.trim_start_matches('-')),
+    }
+}
+
+/// `word_count` → `WordCount`, as types are.
+fn type_name(name: &str) -> String {
+    let words = crate_name(name);
+    let words = words.split('-').filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let (first, rest) = word.split_at(1);
+            format!("{}{rest}", first.to_ascii_uppercase())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_where_they_stand() {
+        for (name, tool, package, of_type) in [
+            ("word_count", "word_count", "word-count", "WordCount"),
+            ("Words", "words", "words", "Words"),
+            ("7zip", "7zip", "tool-7zip", "Tool7zip"),
+            ("-x", "_x", "tool-x", "ToolX"),
+        ] {
+            assert_eq!(tool_name(name), tool);
+            assert_eq!(crate_name(name), package);
+            assert_eq!(type_name(name), of_type);
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_to_fill_in() {
+        for language in [Language::Rust, Language::Js, Language::Python] {
+            let folder = tempfile::tempdir().unwrap();
+            write(folder.path(), "word_count", language).unwrap();
+            let manifest = crate::plugin::manifest::Manifest::read(folder.path()).unwrap();
+            assert_eq!(manifest.language, language);
+            let wit = match language {
+                Language::Rust => "wit",
+                _ => "wit/deps/dunlin-tool",
+            };
+            assert!(folder.path().join(wit).join("tool.wit").is_file());
+            let mut todo = vec![folder.path().to_owned()];
+            while let Some(path) = todo.pop() {
+                if path.is_dir() {
+                    todo.extend(
+                        fs::read_dir(path)
+                            .unwrap()
+                            .map(|entry| entry.unwrap().path()),
+                    );
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    assert!(!text.contains("{{"), "{}", path.display());
+                }
+            }
+        }
+    }
+
+    /// The SDK is given away with the versions that it is tested with here.
+    #[test]
+    fn the_sdk_depends_on_the_same() {
+        let ours = include_str!("../../../Cargo.toml");
+        let theirs = include_str!("templates/rust/sdk.toml.txt");
+        let of = |text: &str, name: &str| {
+            let start = format!("{name} = ");
+            let line = text.lines().rev().find(|line| line.starts_with(&start));
+            line.map(str::to_owned)
+        };
+        let sdk = include_str!("../../../plugins/sdk/Cargo.toml");
+        let names = sdk
+            .lines()
+            .filter_map(|line| line.strip_suffix(".workspace = true"));
+        let names: Vec<&str> = names.filter(|name| of(ours, name).is_some()).collect();
+        assert!(names.contains(&"wit-bindgen"), "{names:?}");
+        for name in names.into_iter().filter(|name| {
+            !["version", "edition", "license", "publish", "rust-version"].contains(name)
+        }) {
+            assert_eq!(of(theirs, name), of(ours, name), "{name}");
+        }
+    }
+}

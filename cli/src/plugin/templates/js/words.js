@@ -1,0 +1,3 @@
+export function count(text) {
+  return text.split(/\s+/).filter(Boolean).length;
+}
