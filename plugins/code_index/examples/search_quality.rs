@@ -1,14 +1,15 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--limit HITS] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--limit HITS] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
-//! microseconds; with `--explain` also what speaks for each candidate. The last line says what indexing took. See `benchmarks/search`.
+//! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
+//! would be given. The last line says what indexing took. See `benchmarks/search`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dunlin_code_index::{FileFacts, Index, Query, Store, StoreError, Weights};
+use dunlin_code_index::{FileFacts, Index, Passage, Query, Rerank, Store, StoreError, Weights};
 use serde_json::{Value, json};
 
 /// Files of an answer.
@@ -26,10 +27,12 @@ fn main() -> Result<(), String> {
     let questions = arguments.next().ok_or("the file of questions is missing")?;
     let mut weights = Weights::default();
     let mut explain = false;
+    let mut passages = false;
     let mut limit = 2 * FILES;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--explain" => explain = true,
+            "--passages" => passages = true,
             "--limit" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 limit = number.ok_or("--limit needs a number")?;
@@ -84,8 +87,10 @@ fn main() -> Result<(), String> {
         } else {
             let start = Instant::now();
             let mut index = Index::open(&store).map_err(|e| e.to_string())?;
+            let mut shown = Shown::default();
+            let rerank = passages.then_some(&mut shown as &mut dyn Rerank);
             let found = index
-                .search_with(&mut store, &query, &mut read, None, &weights)
+                .search_with(&mut store, &query, &mut read, rerank, &weights)
                 .map_err(|e| e.to_string())?;
             answer["micros"] = (start.elapsed().as_micros() as u64).into();
             let mut paths: Vec<String> = Vec::new();
@@ -95,6 +100,9 @@ fn main() -> Result<(), String> {
                 }
             }
             answer["files"] = paths.into();
+            if passages {
+                answer["passages"] = shown.0.into();
+            }
         }
         println!("{answer}");
     }
@@ -110,6 +118,20 @@ fn main() -> Result<(), String> {
                "index_micros": indexing.as_micros() as u64})
     );
     Ok(())
+}
+
+/// No model: notes what one would be given, for other programs to try theirs on.
+#[derive(Default)]
+struct Shown(Vec<Value>);
+
+impl Rerank for Shown {
+    fn scores(&mut self, _question: &str, passages: &[Passage]) -> Option<Vec<f32>> {
+        let shown = passages.iter().map(|p| {
+            json!({"path": p.path, "symbol": p.symbol, "start_line": p.start_line, "score": p.score, "text": p.text})
+        });
+        self.0 = shown.collect();
+        None
+    }
 }
 
 /// A store that is a folder.

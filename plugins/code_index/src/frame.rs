@@ -4,7 +4,7 @@
 const MAGIC: [u8; 8] = *b"dunlin-1";
 
 /// Bytes before the content: the magic, the length and the checksum.
-const HEAD: usize = 16;
+pub(crate) const HEAD: usize = 16;
 
 /// Makes a blob of content.
 pub(crate) fn seal(content: &[u8]) -> Vec<u8> {

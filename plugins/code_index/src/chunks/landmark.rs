@@ -360,7 +360,7 @@ fn position(text: &[u8], byte: u8) -> Option<usize> {
 }
 
 fn contains(text: &[u8], needle: &[u8]) -> bool {
-    text.windows(needle.len()).any(|window| window == needle)
+    memchr::memmem::find(text, needle).is_some()
 }
 
 #[cfg(test)]

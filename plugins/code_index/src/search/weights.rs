@@ -62,14 +62,14 @@ impl Default for Weights {
             written: 1.5,
             apart: 0.7,
             features: [
-                0.21, 0.02, 0.02, 0.2, 0.145, 0.06, 0.04, 0.05, 0.0, 0.035, 0.0, 0.22,
+                0.205, 0.025, 0.02, 0.195, 0.12, 0.06, 0.03, 0.06, 0.0, 0.025, 0.0, 0.26,
             ],
             test: 0.6,
-            example: 0.5,
+            example: 0.4,
             vendored: 0.6,
             prose: 0.3,
             data: 0.5,
-            header: 0.7,
+            header: 0.65,
             further: 0.6,
             meaning: 0.4,
         }

@@ -11,6 +11,9 @@ const BUCKET_BITS: u32 = 12;
 /// Buckets of the directory.
 const BUCKETS: usize = 1 << BUCKET_BITS;
 
+/// Bytes of the buckets, after which the directory's entries stand.
+const DIRECTORY: usize = (BUCKETS + 1) * 4;
+
 /// Bytes of an entry of the directory: the next 32 bits of the term, and where its postings begin.
 const ENTRY_BYTES: usize = 8;
 
@@ -88,8 +91,10 @@ impl Words {
 
     /// Takes a blob, `None` if it is not whole.
     pub(crate) fn decode(blob: Vec<u8>) -> Option<Self> {
-        frame::open(&blob)?;
-        Some(Self(blob))
+        let content = frame::open(&blob)?;
+        // A directory that reaches beyond the end would be none.
+        let is_whole = lists_start(number(content, BUCKETS * 4)?)? <= content.len();
+        is_whole.then_some(Self(blob))
     }
 
     /// The postings of a term that are numbered below `most`, in order. Whatever stands there, it ends.
@@ -100,29 +105,24 @@ impl Words {
 
     fn list(&self, term: Term) -> Option<&[u8]> {
         // Checked when it was opened; the head is the frame's.
-        let content = self.0.get(16..)?;
-        let number = |at: usize| -> Option<usize> {
-            let bytes = content.get(at..at + 4)?;
-            Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
-        };
-        let directory = (BUCKETS + 1) * 4;
-        let all = number(BUCKETS * 4)?;
-        let lists = directory + all.checked_mul(ENTRY_BYTES)?;
-        let mut low = number(bucket(term) * 4)?;
-        let mut high = number((bucket(term) + 1) * 4)?;
+        let content = self.0.get(frame::HEAD..)?;
+        let all = number(content, BUCKETS * 4)?;
+        let lists = content.get(lists_start(all)?..)?;
+        let mut low = number(content, bucket(term) * 4)?;
+        let mut high = number(content, (bucket(term) + 1) * 4)?.min(all);
         let wanted = rest(term) as usize;
         while low < high {
             let middle = low.midpoint(high);
-            let entry = directory + middle * ENTRY_BYTES;
-            let found = number(entry)?;
+            let entry = DIRECTORY + middle * ENTRY_BYTES;
+            let found = number(content, entry)?;
             if found == wanted {
-                let start = number(entry + 4)?;
+                let start = number(content, entry + 4)?;
                 let end = if middle + 1 < all {
-                    number(entry + ENTRY_BYTES + 4)?
+                    number(content, entry + ENTRY_BYTES + 4)?
                 } else {
-                    content.len() - lists
+                    lists.len()
                 };
-                return content.get(lists + start..lists + end);
+                return lists.get(start..end);
             }
             if found < wanted {
                 low = middle + 1;
@@ -132,6 +132,17 @@ impl Words {
         }
         None
     }
+}
+
+/// The number that stands somewhere.
+fn number(content: &[u8], at: usize) -> Option<usize> {
+    let bytes = content.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes) as usize)
+}
+
+/// Where the postings begin if the directory has so many entries.
+fn lists_start(entries: usize) -> Option<usize> {
+    entries.checked_mul(ENTRY_BYTES)?.checked_add(DIRECTORY)
 }
 
 fn read(list: &[u8], most: u32) -> Vec<Posting> {
@@ -186,9 +197,17 @@ mod tests {
         }
 
         #[test]
-        fn foreign_bytes_are_read_without_a_panic(content: Vec<u8>, term: u64) {
-            let words = Words::decode(frame::seal(&content)).unwrap();
-            words.postings(term, 100);
+        fn foreign_bytes_are_read_without_a_panic(start: u32, tail: Vec<u8>, all in 0_u32..20, term: u64) {
+            // Buckets that say anything, a directory that may be too short, and lists of anything.
+            let mut content: Vec<u8> = (0..BUCKETS as u32)
+                .flat_map(|bucket| start.wrapping_mul(bucket).to_le_bytes())
+                .collect();
+            content.extend_from_slice(&all.to_le_bytes());
+            content.extend_from_slice(&tail);
+            if let Some(words) = Words::decode(frame::seal(&content)) {
+                words.postings(term, 100);
+                words.postings(u64::from(start) << 20, u32::MAX);
+            }
         }
     }
 }
