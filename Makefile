@@ -4,6 +4,7 @@
 #   make test                everything that has to hold before a change goes in
 #   make build               leaves release/dunlin in the target folder
 #   make bench               runs the benchmarks
+#   make search-quality      measures how well questions find the files they mean; fetches a gigabyte of sources
 #   make quirks              plays the oddities of servers, also against the chats named in DUNLIN_PEERS
 #   make fmt                 formats the sources
 #   make clean               removes the target folder
@@ -13,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run test build bench quirks setup fmt clean
+.PHONY: run test build bench search-quality quirks setup fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -38,6 +39,9 @@ test: setup
 
 bench: setup
 	@$(CARGO) bench --locked --workspace
+
+search-quality: setup
+	@./benchmarks/search/run
 
 quirks: setup
 	@$(CARGO) build $(PROFILE) --workspace --bins

@@ -1,9 +1,9 @@
 """Asks every question of a set in each way, and prints how well each finds the files.
 
-    measure.py [tune|held-out] [WAY...]       ways: ripgrep bm25 dunlin (default), minilm, sem
+    measure.py [tune|held-out] [WAY...]       ways: ripgrep, bm25, dunlin
 
-NDCG@10 of files and how often the first file is right. `dunlin` is the example `search_quality`, which has to be built;
-`sem` needs SEM, the path of semantic-code-search's program, and SEM_MODEL.
+NDCG@10 of files and how often the first file is right. `dunlin` is the example `search_quality` of dunlin-code-index;
+`bm25` is the same with chunks alone counting.
 """
 
 import collections
@@ -13,7 +13,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import sources
 
@@ -21,8 +20,8 @@ PROGRAM = os.environ.get("DUNLIN_SEARCH_QUALITY", sources.HERE / "../../target/r
 DEPTH = 10
 
 # BM25 over chunks and nothing else.
-PLAIN = ["features.0=1"] + [f"features.{n}=0" for n in range(1, 9)] + [
-    "pair=0", "declared=0", "weak=1", "area=1", "written=1", "test=1", "example=1", "vendored=1", "prose=1", "data=1",
+PLAIN = ["features.0=1"] + [f"features.{n}=0" for n in range(1, 12)] + [
+    "pair=0", "declared=0", "header=1", "weak=1", "area=1", "written=1", "test=1", "example=1", "vendored=1", "prose=1", "data=1",
 ]
 
 STOP = set("the a an of to in for on with and or is are be by from that this it as at if when not into does do how".split())
@@ -46,7 +45,7 @@ def folder(kind, repository):
 
 
 def dunlin(kind, repository, questions, settings=()):
-    asked = sources.DATA / "asked.jsonl"
+    asked = sources.DATA / f"asked-{os.getpid()}.jsonl"
     asked.write_text("".join(json.dumps({"id": q["id"], "text": q["text"]}) + "\n" for q in questions))
     index = sources.DATA / "index" / f"{kind}-{repository}"
     command = [PROGRAM, folder(kind, repository), index, asked]
@@ -79,17 +78,7 @@ def ripgrep(kind, repository, questions):
     return results
 
 
-def sem(kind, repository, questions):
-    """semantic-code-search's own index and model, asked through its Python package."""
-    script = sources.HERE / "ask_sem.py"
-    asked = sources.DATA / "asked.jsonl"
-    asked.write_text("".join(json.dumps({"id": q["id"], "text": q["text"]}) + "\n" for q in questions))
-    out = subprocess.run([os.environ["SEM_PYTHON"], script, os.environ["SEM_MODEL"], folder(kind, repository), asked],
-                         check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in out.splitlines()]
-
-
-WAYS = {"ripgrep": ripgrep, "bm25": bm25, "dunlin": dunlin, "sem": sem}
+WAYS = {"ripgrep": ripgrep, "bm25": bm25, "dunlin": dunlin}
 
 
 def main():
@@ -100,7 +89,7 @@ def main():
     for way in ways:
         cells = []
         for kind in ("commits", "docs"):
-            scores, start = [], time.monotonic()
+            scores = []
             for repository, questions in load(which, kind).items():
                 for question, found in zip(questions, WAYS[way](kind, repository, questions), strict=True):
                     scores.append((ndcg(found, question["files"]), bool(found) and found[0] in question["files"]))
