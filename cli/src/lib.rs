@@ -44,13 +44,20 @@ pub fn main() -> ExitCode {
 ///
 /// Help, version and wrong usage end here, before a file, a thread or a variable is touched.
 ///
-/// Started as the keeper of a command it is nothing but that.
+/// Started as the keeper of a command, or to run a template, it is nothing but that.
 pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     if std::env::args_os()
         .nth(1)
         .is_some_and(|first| first == KEEPER)
     {
         return keeper_main();
+    }
+    #[cfg(feature = "local-model")]
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == provider::local::apart::RENDERER)
+    {
+        return provider::local::apart::renderer_main();
     }
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,

@@ -11,7 +11,7 @@
 //! back, so that a conversation which starts like the one before is not read again.
 //!
 //! A file may come from anywhere. What it says is checked before it is used, its template runs with a
-//! bounded number of steps, and nothing that a message says can take the place of one of the model's
+//! bounded number of steps (and, with a [`Renderer`] that sees to it, of bytes), and nothing that a message says can take the place of one of the model's
 //! control tokens. This crate never prints, and reads nothing but the file and `/proc/meminfo`.
 
 mod decoder;
@@ -22,6 +22,7 @@ mod memory;
 mod model;
 mod opened;
 mod quiet;
+mod rendering;
 mod sample;
 mod template;
 pub mod tiny;
@@ -31,6 +32,7 @@ mod weights;
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
 pub use opened::Facts;
+pub use rendering::{Renderer, Rendering};
 pub use sample::Sampling;
 
 /// The longest conversation in tokens that memory is spent on, unless the caller wants more: what was

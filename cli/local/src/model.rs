@@ -10,6 +10,7 @@ use crate::dimensions::Misfit;
 use crate::error::{LoadError, ReplyError, one_line};
 use crate::opened::{Failed, opened};
 use crate::quiet::caught;
+use crate::rendering::{Renderer, Rendering};
 use crate::sample::{Sampler, Sampling};
 use crate::template::Template;
 use crate::tokens::{Characters, Tokens};
@@ -79,6 +80,7 @@ pub struct Model {
     decoder: Decoder,
     tokens: Tokens,
     template: Template,
+    renderer: Renderer,
     /// What the decoder has read.
     known: Vec<u32>,
     start: String,
@@ -119,6 +121,7 @@ impl Model {
                 decoder,
                 tokens: opened.tokens,
                 template: opened.template,
+                renderer: Rendering::run,
                 known: Vec::new(),
                 start: opened.start,
                 end: opened.end,
@@ -136,6 +139,11 @@ impl Model {
         self.template.offers_tools()
     }
 
+    /// Has the file's chat template run elsewhere than in this process, whose memory it could take.
+    pub fn render_by(&mut self, renderer: Renderer) {
+        self.renderer = renderer;
+    }
+
     /// Makes a prompt of messages and tools, both as OpenAI's chat completions write them.
     ///
     /// # Errors
@@ -147,8 +155,8 @@ impl Model {
                 messages,
                 tools,
                 self.tokens.control(),
-                &self.start,
-                &self.end,
+                (&self.start, &self.end),
+                self.renderer,
             )
             .map_err(ReplyError::Template)?;
         let tokens = self.tokens.encode(&text).map_err(ReplyError::Engine)?;

@@ -266,7 +266,15 @@ fn files_that_are_no_models_are_named() {
         template: Some("{% for"),
         ..Tiny::default()
     });
-    check(&wrong, "its chat template");
+    // It is looked at where it runs, which need not be here.
+    std::fs::write(&path, &wrong).unwrap();
+    let broken = Model::load(&path, 100, &mut || false).unwrap();
+    let refused = broken.prompt(&[json!({"role": "user", "content": "a"})], &[]);
+    let said = refused.unwrap_err().to_string();
+    assert!(
+        said.starts_with("the model's chat template cannot be used"),
+        "{said}"
+    );
 
     let missing = Model::load(&folder.path().join("none.gguf"), 100, &mut || false).unwrap_err();
     assert!(matches!(missing, LoadError::Read { .. }), "{missing}");

@@ -171,8 +171,7 @@ fn read<'a>(
     }
     let tokens = Tokens::read(&header)?;
     let chat_ml = tokens.control().iter().any(|name| name == "<|im_start|>");
-    let template = Template::new(source, chat_ml)
-        .map_err(|problem| Misfit::Unsupported(format!("its chat template: {problem}")))?;
+    let template = Template::new(source, chat_ml);
     let name = |key: &str| tokens.control_name(header.number(key)).unwrap_or_default();
     let start = name("tokenizer.ggml.bos_token_id");
     let end = name("tokenizer.ggml.eos_token_id");

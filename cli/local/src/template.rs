@@ -1,53 +1,36 @@
-//! A conversation to a prompt, by the model's own chat template.
+//! What a model's chat template is given, and what of it reaches the model.
 //!
-//! Templates are written for Python's Jinja and come with the file, so they are foreign: they run with a
-//! bounded number of steps and reach nothing but the conversation.
+//! Templates come with the file, so they are foreign; they are run by a [`Renderer`].
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Kwargs, Serde};
-use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context};
-use minijinja_contrib::pycompat::unknown_method_callback;
-use serde::Serialize;
-use serde_json::ser::Formatter;
-use serde_json::{Map, Serializer, Value};
+use serde_json::{Map, Value};
 
-/// Steps of a template. A conversation of a thousand messages with all tools takes some hundred thousand;
-/// the bound ends a template that never would.
-const MAX_STEPS: u64 = 20_000_000;
-
-/// The name under which a template is kept.
-const NAME: &str = "chat";
+use crate::rendering::{Renderer, Rendering};
 
 /// Offers tools to models that were never taught any, but follow what they have just seen.
 const BY_EXAMPLE: &str = include_str!("by_example.jinja");
 
-/// A template ready to be used.
+/// A template as it came, not looked at.
 pub(crate) struct Template {
-    environment: Environment<'static>,
-    /// Used where tools are offered that the model's own template leaves out.
-    by_example: Option<Environment<'static>>,
+    source: String,
     takes_tools: bool,
+    /// Whether tools are offered by example, since the model's own template leaves them out.
+    by_example: bool,
 }
 
 impl Template {
-    /// Compiles the model's template. `chat_ml`: whether the model speaks ChatML, as which tools can be
-    /// offered by example.
-    pub(crate) fn new(source: &str, chat_ml: bool) -> Result<Template, String> {
+    /// The model's template. `chat_ml`: whether the model speaks ChatML, as which tools can be offered by example.
+    pub(crate) fn new(source: &str, chat_ml: bool) -> Template {
         let takes_tools = source.contains("tools");
-        let by_example = match !takes_tools && chat_ml {
-            true => Some(environment(BY_EXAMPLE)?),
-            false => None,
-        };
-        Ok(Template {
-            environment: environment(source)?,
-            by_example,
+        Template {
+            source: source.to_owned(),
             takes_tools,
-        })
+            by_example: !takes_tools && chat_ml,
+        }
     }
 
     /// Whether tools reach the model at all.
     pub(crate) fn offers_tools(&self) -> bool {
-        self.takes_tools || self.by_example.is_some()
+        self.takes_tools || self.by_example
     }
 
     /// The prompt. `control` are the model's control tokens: a message that holds one is disarmed.
@@ -56,59 +39,25 @@ impl Template {
         messages: &[Value],
         tools: &[Value],
         control: &[String],
-        start: &str,
-        end: &str,
+        (start, end): (&str, &str),
+        renderer: Renderer,
     ) -> Result<String, String> {
-        let environment = match &self.by_example {
-            Some(by_example) if !tools.is_empty() => by_example,
-            _ => &self.environment,
+        let source = match self.by_example && !tools.is_empty() {
+            true => BY_EXAMPLE,
+            false => &self.source,
         };
-        let messages: Vec<Value> = messages
-            .iter()
-            .map(|message| disarmed(&plain(message), control))
-            .collect();
-        let tools = match self.offers_tools() && !tools.is_empty() {
-            true => Jinja::from(Serde(disarmed(&Value::from(tools.to_vec()), control))),
-            false => Jinja::from(()),
-        };
-        let template = environment.get_template(NAME).map_err(said)?;
-        let rendered = template.render(context! {
-            messages => Jinja::from(Serde(&messages)),
-            tools => tools,
-            add_generation_prompt => true,
-            bos_token => start,
-            eos_token => end,
-            // Reasoning of a small model costs more time than it gives sense.
-            enable_thinking => false,
-        });
-        rendered.map_err(said)
+        let messages = messages.iter();
+        let messages = messages.map(|message| disarmed(&plain(message), control));
+        let tools = (self.offers_tools() && !tools.is_empty())
+            .then(|| disarmed(&Value::from(tools.to_vec()), control));
+        renderer(&Rendering {
+            source: source.to_owned(),
+            messages: messages.collect(),
+            tools,
+            start: start.to_owned(),
+            end: end.to_owned(),
+        })
     }
-}
-
-fn environment(source: &str) -> Result<Environment<'static>, String> {
-    let mut environment = Environment::new();
-    environment.set_unknown_method_callback(unknown_method_callback);
-    let syntax = SyntaxConfig::builder()
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .build()
-        .map_err(said)?;
-    environment.set_syntax(syntax);
-    environment.set_fuel(Some(MAX_STEPS));
-    environment.add_filter("tojson", to_json);
-    environment.add_function(
-        "raise_exception",
-        |message: String| -> Result<Jinja, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        },
-    );
-    // Templates print today's date into the prompt, which would have it read anew every day; none is as
-    // true, and the same.
-    environment.add_function("strftime_now", |_: String| String::new());
-    environment
-        .add_template_owned(NAME, source.to_owned())
-        .map_err(said)?;
-    Ok(environment)
 }
 
 /// The message as templates expect it: arguments as an object, content as a text.
@@ -162,70 +111,6 @@ fn disarmed(value: &Value, control: &[String]) -> Value {
     }
 }
 
-/// JSON as Python writes it: models were trained on it, and minijinja's own would escape for HTML.
-fn to_json(value: Jinja, options: Kwargs) -> Result<String, Error> {
-    let failed =
-        |error: serde_json::Error| Error::new(ErrorKind::BadSerialization, error.to_string());
-    let indent: Option<usize> = options.get("indent")?;
-    let mut out = Vec::new();
-    match indent {
-        None => value
-            .serialize(&mut Serializer::with_formatter(&mut out, Spaced))
-            .map_err(failed)?,
-        Some(indent) => {
-            let spaces = " ".repeat(indent.min(16));
-            let formatter = serde_json::ser::PrettyFormatter::with_indent(spaces.as_bytes());
-            value
-                .serialize(&mut Serializer::with_formatter(&mut out, formatter))
-                .map_err(failed)?;
-        }
-    }
-    String::from_utf8(out)
-        .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
-}
-
-/// `{"a": 1, "b": [2, 3]}`
-struct Spaced;
-
-impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
-        match first {
-            true => Ok(()),
-            false => writer.write_all(b", "),
-        }
-    }
-
-    fn begin_object_key<W: ?Sized + std::io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
-        match first {
-            true => Ok(()),
-            false => writer.write_all(b", "),
-        }
-    }
-
-    fn begin_object_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        writer: &mut W,
-    ) -> std::io::Result<()> {
-        writer.write_all(b": ")
-    }
-}
-
-/// The error in one line.
-fn said(error: Error) -> String {
-    match error.detail() {
-        Some(detail) => format!("{}: {detail}", error.kind()),
-        None => error.kind().to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,7 +119,7 @@ mod tests {
     const CHAT_ML: &str = "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
     fn rendered(source: &str, messages: &Value, tools: &Value) -> Result<String, String> {
-        rendered_by(&Template::new(source, true)?, messages, tools)
+        rendered_by(&Template::new(source, true), messages, tools)
     }
 
     fn rendered_by(template: &Template, messages: &Value, tools: &Value) -> Result<String, String> {
@@ -243,8 +128,8 @@ mod tests {
             messages.as_array().unwrap(),
             tools.as_array().unwrap(),
             &control,
-            "<s>",
-            "</s>",
+            ("<s>", "</s>"),
+            Rendering::run,
         )
     }
 
@@ -303,8 +188,7 @@ mod tests {
         let check = |source: &str, expected: Result<&str, &str>| {
             let messages = json!([{"role": "user", "content": " Hi "}]);
             let tools = json!([{"a": "<b>", "c": [1, 2]}]);
-            let rendered = Template::new(source, false)
-                .and_then(|template| rendered_by(&template, &messages, &tools));
+            let rendered = rendered_by(&Template::new(source, false), &messages, &tools);
             assert_eq!(
                 rendered.as_deref().map_err(String::as_str),
                 expected,
@@ -340,6 +224,6 @@ mod tests {
         let source = "{% for a in range(9999) %}{% for b in range(9999) %}{{ messages }}{% endfor %}{% endfor %}";
         let refused = rendered(source, &json!([]), &json!([])).unwrap_err();
         assert!(refused.contains("fuel"), "{refused}");
-        assert!(Template::new("{% for", true).is_err());
+        assert!(rendered("{% for", &json!([]), &json!([])).is_err());
     }
 }

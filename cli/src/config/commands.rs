@@ -21,7 +21,7 @@ pub fn environment(settings: &Settings) -> Vec<(OsString, OsString)> {
 }
 
 /// This program, also when its file was replaced by a newer one meanwhile.
-const THIS_PROGRAM: &str = "/proc/self/exe";
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Shells, best first: models write for bash.
 const SHELLS: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];

@@ -104,7 +104,7 @@ pub fn provider(agent: &Agent, timeouts: Timeouts) -> Arc<dyn Provider> {
         Api::OpenAi => Arc::new(openai::OpenAi::new(agent, timeouts)),
         Api::Ollama => Arc::new(ollama::Ollama::new(agent, timeouts)),
         #[cfg(feature = "local-model")]
-        Api::Local => Arc::new(local::Local::new(agent)),
+        Api::Local => Arc::new(local::Local::new(agent, local::apart::render)),
         // The configuration refuses it.
         #[cfg(not(feature = "local-model"))]
         Api::Local => Arc::new(openai::OpenAi::new(agent, timeouts)),

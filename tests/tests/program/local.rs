@@ -235,3 +235,34 @@ fn a_local_agent_has_neither_address_nor_key() {
     );
     check("api_key = \"k\"", "a local model needs no api_key");
 }
+
+#[test]
+fn a_template_takes_no_memory_but_its_own() {
+    let check = |template: &str, expected: &str| {
+        let environment = configured(&Tiny {
+            template: Some(template),
+            // Else tools would be offered by a template of our own.
+            chat_ml: false,
+            ..Tiny::default()
+        });
+        let output = environment.run(["ask", "hello"]);
+        assert_eq!(output.status, Some(4), "{template}: {output}");
+        let expected = format!("the model's chat template cannot be used: {expected}");
+        assert!(output.stderr.contains(&expected), "{template}: {output}");
+    };
+    check(
+        "{% set n = namespace(x='aaaaaaaa') %}{% for i in range(40) %}\
+         {% set n.x = n.x ~ n.x %}{% endfor %}",
+        "it takes more memory or time than a template may",
+    );
+    // What the engine itself makes while it only reads it.
+    check(
+        "{% set a = ['a' * 90000000, 'b' * 90000000, 'c' * 90000000, 'd' * 90000000, 'e' * 90000000] %}\
+         {% set b = ['f' * 90000000] %}{{ a }}{{ b }}",
+        "it takes more memory or time than a template may",
+    );
+    check(
+        "{% for i in range(9) %}{{ 'a' * 9000000 }}{% endfor %}",
+        "it makes a prompt that no model reads",
+    );
+}

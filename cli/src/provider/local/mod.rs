@@ -9,6 +9,7 @@
 //! Models have one channel, their text, and call within it, as their templates tell them to. It is the same
 //! reader as for text from elsewhere that finds the calls (`TextCalls`); here they are nothing odd.
 
+pub mod apart;
 mod asked;
 pub mod threads;
 
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
-use dunlin_local::{DEFAULT_WINDOW, End, LoadError, Model, Piece, Prompt, ReplyError};
+use dunlin_local::{DEFAULT_WINDOW, End, LoadError, Model, Piece, Prompt, Renderer, ReplyError};
 use futures::stream;
 use tokio::sync::{mpsc, oneshot};
 
@@ -52,11 +53,12 @@ struct Shared {
     model: Mutex<Option<Model>>,
     window: KnownWindow,
     takes_tools: OnceLock<bool>,
+    renderer: Renderer,
 }
 
 impl Local {
-    /// The model of an agent. Touches nothing.
-    pub fn new(agent: &Agent) -> Local {
+    /// The model of an agent, whose template is run by `renderer`. Touches nothing.
+    pub fn new(agent: &Agent, renderer: Renderer) -> Local {
         let longest = agent.context_window.map(usize::try_from);
         Local(Arc::new(Shared {
             // A base URL of another kind is refused before it comes here.
@@ -66,6 +68,7 @@ impl Local {
             model: Mutex::default(),
             window: KnownWindow::new(agent.context_window),
             takes_tools: OnceLock::new(),
+            renderer,
         }))
     }
 }
@@ -166,7 +169,8 @@ impl Work {
             Some(model) => model,
             none => {
                 let loaded = Model::load(&shared.path, shared.longest, &mut || self.is_stopped());
-                let model = loaded.map_err(|error| shared.not_loaded(error))?;
+                let mut model = loaded.map_err(|error| shared.not_loaded(error))?;
+                model.render_by(shared.renderer);
                 shared.window.answered(u64::try_from(model.window()).ok());
                 // Another model of the same file would say the same.
                 let _ = shared.takes_tools.set(model.offers_tools());

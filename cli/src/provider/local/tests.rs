@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dunlin_local::Rendering;
 use dunlin_local::tiny::Tiny;
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ fn agent(path: &Path) -> Agent {
 }
 
 fn local(path: &Path) -> Local {
-    Local::new(&agent(path))
+    Local::new(&agent(path), Rendering::run)
 }
 
 fn asks(text: &str) -> Value {
@@ -249,10 +250,11 @@ async fn the_window_is_known_once_the_model_is_there() {
     assert_eq!(window, Some(8192));
     assert_eq!(rig.local.window().map(|window| window.tokens), Some(8192));
     // What is configured bounds the memory that is spent.
-    let configured = Local::new(&Agent {
+    let narrow = Agent {
         context_window: Some(300),
         ..agent(&rig.local.0.path)
-    });
+    };
+    let configured = Local::new(&narrow, Rendering::run);
     let refused = configured.send(&Request::new(asks(&"x".repeat(400)))).await;
     let overflow = refused.err().and_then(|error| error.context_overflow());
     assert_eq!(overflow.and_then(|overflow| overflow.window), Some(300));
