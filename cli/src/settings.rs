@@ -19,7 +19,7 @@ use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
 use crate::config::mcp::ServerEntry;
-use crate::config::paths::{Folders, NoHome, find_project};
+use crate::config::paths::{Folders, NoHome, OPEN_TO_OTHERS, find_project};
 use crate::config::project::{self, ProjectFile};
 use crate::config::search::WebSearch;
 use crate::config::sites;
@@ -48,9 +48,6 @@ pub const DEFAULT_AGENT: &str = "assistant";
 /// The largest key file in bytes. Keys have some hundred; a larger file is something else.
 const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
 
-/// Anything that group or others may do with a key file.
-const OPEN_TO_OTHERS: u32 = 0o077;
-
 /// Everything that was decided at the start of the program.
 #[derive(Debug)]
 pub struct Settings {
@@ -64,7 +61,7 @@ pub struct Settings {
     pub model: Option<Sourced<String>>,
     /// What follows a denied call.
     pub on_denial: Sourced<OnDenial>,
-    /// Whether finished calls stay on the screen.
+    /// Whether calls, reasoning and notices are shown.
     pub show_intermediate_steps: Sourced<bool>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,

@@ -16,6 +16,7 @@ use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
+use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::provider::http::Timeouts;
@@ -33,9 +34,6 @@ const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How wide the column of subjects is.
 const SUBJECT_COLUMNS: usize = 13;
-
-/// Anything that group or others may do with a private file.
-const OPEN_TO_OTHERS: u32 = 0o077;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {

@@ -9,10 +9,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::file::{Author, FileError, Loaded};
 use super::mcp::{ServerEntry, name_problem};
-use super::paths::make_private;
-
-/// A new file may be read by the user alone: it says where the keys are.
-const PRIVATE_FILE_MODE: u32 = 0o600;
+use super::paths::{PRIVATE_FILE_MODE, make_private};
 
 /// Why the file was not changed. It is as it was then.
 #[derive(Debug, thiserror::Error)]

@@ -24,9 +24,9 @@ pub const CLICOLOR: &str = "CLICOLOR";
 pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
 /// The terminal's kind; `dumb` cannot move the cursor.
 pub const TERM: &str = "TERM";
-/// What edits the arguments of a call; comes before `EDITOR`.
+/// What edits messages and the arguments of calls; comes before `EDITOR`.
 pub const VISUAL: &str = "VISUAL";
-/// What edits the arguments of a call; `vi` without either.
+/// What edits messages and the arguments of calls; `vi` without either.
 pub const EDITOR: &str = "EDITOR";
 /// The agent, as `--agent` would say it.
 pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";

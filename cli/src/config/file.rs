@@ -29,7 +29,7 @@ pub struct File {
     pub default_agent: Option<Spanned<String>>,
     /// What follows a denied call.
     pub on_denial: Option<Spanned<OnDenial>>,
-    /// Whether finished calls stay on the screen.
+    /// Whether calls, reasoning and notices are shown.
     pub show_intermediate_steps: Option<Spanned<bool>>,
     /// Limits of a turn.
     #[serde(default)]

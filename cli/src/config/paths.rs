@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::env::{self, Environment};
 
+/// Only the user may read what Dunlin writes: keys' places, conversations, what was granted.
+pub const PRIVATE_FILE_MODE: u32 = 0o600;
+
+/// Anything that group or others may do with a file that is to be private.
+pub const OPEN_TO_OTHERS: u32 = 0o077;
+
 /// Only the user may look into Dunlin's folders: they hold conversations and permissions.
 const PRIVATE_FOLDER_MODE: u32 = 0o700;
 

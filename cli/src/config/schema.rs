@@ -1,8 +1,8 @@
 //! Which keys a configuration file may have, and the error for every other one.
 //!
 //! The files are read twice: here for their keys, so that a mistyped one is answered with the nearest
-//! known one, then by serde for their values. Keys that a later version will honour are named too: to
-//! accept a key and not honour it would be worse than an error.
+//! known one, then by serde for their values. A value that a later version will honour is named
+//! too: to accept it and not honour it would be worse than an error.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -14,11 +14,10 @@ use dunlin_host::egress::{SiteError, SiteHeaders};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::paths::OPEN_TO_OTHERS;
+
 /// The largest file in bytes. Real ones have some hundred.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-
-/// Anything that group or others may do with the file.
-const OPEN_TO_OTHERS: u32 = 0o077;
 
 /// What the file says.
 #[derive(Debug, Deserialize)]

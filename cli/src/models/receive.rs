@@ -10,10 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::config::paths::make_private;
-
-/// Only the user can read what they fetched.
-const PRIVATE_FILE_MODE: u32 = 0o600;
+use crate::config::paths::{PRIVATE_FILE_MODE, make_private};
 
 /// Room on the disk that a download leaves to others, in bytes.
 const ROOM_TO_LEAVE: u64 = 64 * 1024 * 1024;

@@ -9,11 +9,7 @@
 use serde_json::Value;
 
 use super::arguments::{self, Arguments};
-use super::{BadArguments, ProposedCall};
-
-/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut
-/// off.
-const MAX_CALLS: usize = 128;
+use super::{BadArguments, MAX_CALLS, ProposedCall};
 
 /// Longest name of a tool, in bytes. Endpoints allow 64; a longer name is unknown anyway.
 const MAX_NAME_BYTES: usize = 256;

@@ -225,11 +225,6 @@ pub struct Learned {
 }
 
 impl ProviderError {
-    /// Whether the request was too long for the model's window, said before or in the middle of a reply.
-    pub fn is_context_overflow(&self) -> bool {
-        self.context_overflow().is_some()
-    }
-
     /// By how much the request was too long for the model's window, as far as the endpoint says so; `None`: it
     /// failed for another reason.
     pub fn context_overflow(&self) -> Option<Overflow> {

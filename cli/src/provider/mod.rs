@@ -48,6 +48,9 @@ use error::ProviderError;
 use http::Timeouts;
 use window::Window;
 
+/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut off.
+const MAX_CALLS: usize = 128;
+
 /// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
 /// connection.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;

@@ -1,7 +1,7 @@
 //! The turn: from the user's message to the model's answer.
 //!
 //! ```text
-//! compose ──▶ (review) ──▶ stream ──▶ prepare ◀──▶ wait ──▶ run ──┐
+//! compose ──────────────▶ stream ──▶ prepare ◀──▶ wait ──▶ run ──┐
 //!    ▲                        │ no calls                             │
 //!    │                        ▼                                      │
 //!    └────────────────────── end ◀── denied, limit ─── all settled ──┘
@@ -34,7 +34,7 @@
 //!
 //! | State | Left behind |
 //! | --- | --- |
-//! | compose, review | the user's message |
+//! | compose | the user's message |
 //! | stream, a wait included | the text so far, marked as partial; calls that were being written are forgotten |
 //! | prepare, wait | the reply; its calls "cancelled by user", except those denied or skipped before |
 //! | run | the reply and the results of the calls that had ended; the others "cancelled by user" |

@@ -60,11 +60,6 @@ impl Ui {
         self.wait_begun.notify_one();
     }
 
-    /// Nothing is waited for any more.
-    pub fn wait_no_more(&self) {
-        self.end_waiting(&mut self.screen());
-    }
-
     /// Keeps the line of what is waited for alive. Never ends; to be polled beside what is waited for.
     pub async fn animate(&self) -> Infallible {
         loop {

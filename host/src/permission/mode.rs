@@ -72,16 +72,4 @@ impl Permissions {
     pub fn tool_mode(&self, tool: &str) -> ToolMode {
         self.lock().modes.get(tool).copied().unwrap_or_default()
     }
-
-    /// The tools for which something was chosen, sorted by name. All others are [`ToolMode::Prompt`].
-    pub fn tool_modes(&self) -> Vec<(String, ToolMode)> {
-        let state = self.lock();
-        let mut modes: Vec<_> = state
-            .modes
-            .iter()
-            .map(|(tool, mode)| (tool.clone(), *mode))
-            .collect();
-        modes.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        modes
-    }
 }

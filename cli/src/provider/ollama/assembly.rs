@@ -10,11 +10,8 @@ use crate::provider::assembly::{BrokeOff, ReportedError};
 use crate::provider::framing::Frame;
 use crate::provider::reply::Assemble;
 use crate::provider::{
-    BadArguments, Finish, ProposedCall, ReplyEnd, StreamEvent, Usage, error_body,
+    BadArguments, Finish, MAX_CALLS, ProposedCall, ReplyEnd, StreamEvent, Usage, error_body,
 };
-
-/// Most calls of one reply. Models make a handful; a server that never stops is cut off.
-const MAX_CALLS: usize = 128;
 
 /// Puts one reply together.
 #[derive(Debug, Default)]

@@ -6,10 +6,8 @@
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
 
-use super::Recovered;
-
-/// Most calls of one message.
-const MAX_CALLS: usize = 128;
+use super::{FENCE, Recovered, TAGS};
+use crate::provider::MAX_CALLS;
 
 /// How deep calls may be wrapped: `{"tool_calls": [{"function": {...}}]}` is three.
 const MAX_DEPTH: usize = 4;
@@ -162,19 +160,9 @@ impl<'a> Reader<'a> {
     /// A call, or several within one wrapping.
     fn item(&mut self, listed: bool) -> Read<()> {
         let start = self.at;
-        let mut begins = vec![
-            "```",
-            "<tool_call>",
-            "<tool_calls>",
-            "<function_call>",
-            "<function=",
-            "<|tool_call|>",
-            "<|tool_call_begin|>",
-            "<|tool_calls_section_begin|>",
-            "[TOOL_CALLS]",
-            "<｜tool▁calls▁begin｜>",
-            "<｜tool▁call▁begin｜>",
-        ];
+        // The last stands only within another.
+        let mut begins = vec![FENCE, "<｜tool▁call▁begin｜>"];
+        begins.extend(TAGS);
         if self.bare {
             begins.extend(["{", "[", "functions."]);
         }
