@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use dunlin_host::display::escape;
 use serde::Serialize;
 
-use crate::args::AskArgs;
-use crate::dialogue::{Dialogue, conclude};
+use crate::args::{AskArgs, Global};
+use crate::dialogue::{Dialogue, conclude, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::provider::Usage;
 use crate::repl::line::Recall;
@@ -42,14 +42,14 @@ struct Document<'a> {
 }
 
 /// Asks, prints, ends.
-pub fn run(workshop: &mut Workshop, args: AskArgs) -> Result<Exit, CliError> {
+pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Exit, CliError> {
     let prompt = prompt(&args.prompt, workshop.ui.streams().input).map_err(|error| {
         let hint = matches!(error, PromptError::Empty)
             .then(|| "dunlin ask QUESTION, or pipe the question in".to_owned());
         CliError::usage(error).with_hint(hint)
     })?;
-    if !workshop.settings.has_agents() {
-        return super::setup::offer(workshop).map(|_| Exit::Usage);
+    if let Some(exit) = super::setup::see_to_agent(workshop, global)? {
+        return Ok(exit);
     }
     if args.json {
         // The document is all there is on standard output; a question would be in its midst.

@@ -8,12 +8,8 @@ use crate::workshop::Workshop;
 
 /// Opens the chat.
 pub fn run(workshop: &mut Workshop, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
-    if !workshop.settings.has_agents() {
-        let environment = workshop.settings.environment.clone();
-        match setup::offer(workshop)? {
-            setup::Offered::Written => workshop.settings = super::load(global, environment)?,
-            setup::Offered::Declined => return Ok(Exit::Done),
-        }
+    if let Some(exit) = setup::see_to_agent(workshop, global)? {
+        return Ok(exit);
     }
     // A wrong name is said now, not after the first message was typed.
     workshop.settings.agent_entry()?;

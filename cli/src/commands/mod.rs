@@ -68,7 +68,7 @@ fn dispatch(
         Some(Command::Config(args)) => config::run(ui, args, global, environment),
         None => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
-        Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args),
+        Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args, global),
         Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
         Some(Command::Mcp(args)) => mcp::run(&mut workshop(environment, plugins)?, args),
         Some(Command::Plugin(args)) => plugin::run(&workshop(environment, plugins)?, args),

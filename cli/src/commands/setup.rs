@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use dunlin_host::display::escape;
 
 use crate::agent::Api;
+use crate::args::Global;
 #[cfg(feature = "local-model")]
 use crate::commands::built_in::BuiltIn;
+use crate::config::edit::add_agent;
 use crate::config::env::Environment;
-use crate::config::paths::{Folders, make_private};
+use crate::config::paths::{Folders, PRIVATE_FILE_MODE, make_private};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
 use crate::ui::style::Label;
-use crate::ui::{Typed, Ui};
+use crate::ui::{Typed, Ui, YesOrNo};
 use crate::workshop::Workshop;
-
-/// Only the user may read the configuration: it says where the keys are.
-const PRIVATE_FILE_MODE: u32 = 0o600;
 
 /// How many models of one server are listed; the rest is counted and can be typed.
 const MAX_MODELS_SHOWN: usize = 12;
@@ -30,6 +29,17 @@ pub enum Offered {
     Written,
     /// The user does not want it.
     Declined,
+    /// The user has ended the program.
+    Interrupted,
+}
+
+impl From<Typed> for Offered {
+    fn from(typed: Typed) -> Offered {
+        match typed {
+            Typed::Interrupted => Offered::Interrupted,
+            Typed::Line(_) | Typed::End => Offered::Declined,
+        }
+    }
 }
 
 /// The file cannot be written.
@@ -60,15 +70,17 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
     let path = settings.folders.config_file();
     let short = settings.folders.short(&path);
     let mut choices = choices(&found, &settings.folders);
-    if path.exists() || !workshop.asks() {
+    // What stands in it already, MCP servers perhaps, says nothing of who answers.
+    let exists = path.exists();
+    if !workshop.asks() {
         choices.retain(Choice::is_here);
-        for line in advice(&choices, path.exists(), &short) {
+        for line in advice(&choices, exists, &short) {
             ui.status(&line);
         }
         return Err(CliError::silent(Exit::Usage));
     }
     if choices.is_empty() {
-        for line in advice(&choices, false, &short) {
+        for line in advice(&choices, exists, &short) {
             ui.status(&line);
         }
         return Err(CliError::silent(Exit::Usage));
@@ -81,25 +93,62 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
             choice.describe()
         ));
     }
-    let Some(choice) = choose(ui, &choices) else {
-        return Ok(Offered::Declined);
+    let choice = match choose(ui, &choices) {
+        Ok(choice) => choice,
+        Err(offered) => return Ok(offered),
     };
-    let Some(model) = choose_model(ui, choice) else {
-        return Ok(Offered::Declined);
+    let model = match choose_model(ui, choice) {
+        Ok(model) => model,
+        Err(offered) => return Ok(offered),
     };
     let text = choice.file(&model);
+    let would_be = match exists {
+        true => format!("This would be added to {short}"),
+        false => format!("This would be {short}"),
+    };
     ui.data(&format!(
-        "\nThis would be {short}:\n\n{}",
+        "\n{would_be}:\n\n{}",
         indent(&escape_lines(&text))
     ));
-    if !confirm(ui, &choice.question()) {
+    let said = ui.yes_or_no(&choice.question());
+    if said != YesOrNo::Yes {
         ui.data("Nothing was written.");
-        return Ok(Offered::Declined);
+        return Ok(match said {
+            YesOrNo::Interrupted => Offered::Interrupted,
+            YesOrNo::Yes | YesOrNo::No => {
+                for line in OTHER_WAYS {
+                    ui.status(line);
+                }
+                Offered::Declined
+            }
+        });
     }
     choice.fetch(workshop)?;
-    write(&path, &text).map_err(|source| CliError::failed(CannotWrite { path, source }))?;
+    match exists {
+        true => add_agent(&path, &text)?,
+        false => {
+            write(&path, &text).map_err(|source| CliError::failed(CannotWrite { path, source }))?
+        }
+    }
     ui.data("");
     Ok(Offered::Written)
+}
+
+/// Sees to it that somebody can answer: where no agent is configured one is offered, and the settings are read anew.
+/// `Some`: nobody can, and the program is to end so.
+pub fn see_to_agent(workshop: &mut Workshop, global: &Global) -> Result<Option<Exit>, CliError> {
+    if workshop.settings.has_agents() {
+        return Ok(None);
+    }
+    let environment = workshop.settings.environment.clone();
+    Ok(match offer(workshop)? {
+        Offered::Written => {
+            workshop.settings = super::load(global, environment)?;
+            None
+        }
+        Offered::Declined => Some(Exit::Done),
+        Offered::Interrupted => Some(Exit::Interrupted),
+    })
 }
 
 /// What to do where nothing can be offered: three lines.
@@ -113,8 +162,8 @@ fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
     if names.is_empty() {
         return vec![
             format!("{first} Nothing here could answer."),
-            "Start Ollama, llama.cpp or LM Studio with a model, or set an API key".to_owned(),
-            LAST_RESORT.to_owned(),
+            OTHER_WAYS[0].to_owned(),
+            OTHER_WAYS[1].to_owned(),
         ];
     }
     let way_out = if file_exists {
@@ -129,12 +178,17 @@ fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
     ]
 }
 
-/// The rest of the advice: without a terminal nothing is fetched.
+/// What else makes that somebody answers; nothing is fetched where nobody is asked.
 #[cfg(feature = "local-model")]
-const LAST_RESORT: &str = "(export OPENAI_API_KEY=…), or fetch a small model with dunlin model pull; then run dunlin again.";
+const OTHER_WAYS: [&str; 2] = [
+    "Start Ollama, llama.cpp or LM Studio with a model, or set an API key",
+    "(export OPENAI_API_KEY=…), or fetch a small model with dunlin model pull; then run dunlin again.",
+];
 #[cfg(not(feature = "local-model"))]
-const LAST_RESORT: &str =
-    "(export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.";
+const OTHER_WAYS: [&str; 2] = [
+    "Start Ollama, llama.cpp or LM Studio with a model, or set an API key",
+    "(export OPENAI_API_KEY=…), and run dunlin again. dunlin doctor says more.",
+];
 
 fn choices(found: &Found, folders: &Folders) -> Vec<Choice> {
     let servers = found
@@ -241,62 +295,75 @@ fn key_name(service: &Service) -> String {
     service.name.to_ascii_lowercase()
 }
 
-fn choose<'a>(ui: &Ui, choices: &'a [Choice]) -> Option<&'a Choice> {
+fn choose<'a>(ui: &Ui, choices: &'a [Choice]) -> Result<&'a Choice, Offered> {
     if let [only] = choices {
-        return Some(only);
+        return Ok(only);
     }
     loop {
         let line = line(ui, &format!("Which one? 1-{} [1] ", choices.len()))?;
-        match pick(&line, choices.len()) {
-            Some(index) => return choices.get(index),
+        match pick(&line, choices.len()).and_then(|index| choices.get(index)) {
+            Some(choice) => return Ok(choice),
             None => ui.data("A number of the list, or Ctrl-D to leave."),
         }
     }
 }
 
-fn choose_model(ui: &Ui, choice: &Choice) -> Option<String> {
+fn choose_model(ui: &Ui, choice: &Choice) -> Result<String, Offered> {
     match choice {
-        Choice::Server(server) => {
-            let [first, _, ..] = server.models.as_slice() else {
-                return server.models.first().cloned();
-            };
-            for (number, model) in (1..).zip(server.models.iter().take(MAX_MODELS_SHOWN)) {
-                ui.data(&format!("  {number:>2}  {}", escape(model)));
-            }
-            if let Some(more) = server
-                .models
-                .len()
-                .checked_sub(MAX_MODELS_SHOWN)
-                .filter(|more| *more > 0)
-            {
-                ui.data(&format!("      and {more} more: type a name"));
-            }
-            loop {
-                let line = line(ui, &format!("Which model? [{}] ", escape(first)))?;
-                let named = server.models.iter().position(|model| *model == line.trim());
-                match named.or_else(|| pick(&line, server.models.len())) {
-                    Some(index) => return server.models.get(index).cloned(),
-                    None => ui.data("A number of the list or a model's name, or Ctrl-D to leave."),
-                }
-            }
-        }
+        Choice::Server(server) => choose_of(ui, &talking(&server.models)),
         Choice::Service(service) => {
             let line = line(
                 ui,
                 &format!("Which model of {}? [{}] ", service.name, service.model),
             )?;
             let typed = line.trim();
-            Some(
-                if typed.is_empty() {
-                    service.model
-                } else {
-                    typed
-                }
-                .to_owned(),
-            )
+            Ok(match typed {
+                "" => service.model.to_owned(),
+                typed => typed.to_owned(),
+            })
         }
         #[cfg(feature = "local-model")]
-        Choice::BuiltIn(model) => Some(model.name().to_owned()),
+        Choice::BuiltIn(model) => Ok(model.name().to_owned()),
+    }
+}
+
+/// Without those that make numbers of texts and cannot talk, as far as their names tell; all, if none is left.
+fn talking(models: &[String]) -> Vec<&String> {
+    let talks = |model: &&String| !model.to_ascii_lowercase().contains("embed");
+    let talking: Vec<&String> = models.iter().filter(talks).collect();
+    match talking.is_empty() {
+        true => models.iter().collect(),
+        false => talking,
+    }
+}
+
+fn choose_of(ui: &Ui, models: &[&String]) -> Result<String, Offered> {
+    let first = match models {
+        [first, _, ..] => first,
+        // A server without a model is no choice.
+        models => {
+            return models
+                .first()
+                .map(|only| (*only).clone())
+                .ok_or(Offered::Declined);
+        }
+    };
+    for (number, model) in (1..).zip(models.iter().take(MAX_MODELS_SHOWN)) {
+        ui.data(&format!("  {number:>2}  {}", escape(model)));
+    }
+    let more = models.len().saturating_sub(MAX_MODELS_SHOWN);
+    if more > 0 {
+        ui.data(&format!("      and {more} more: type a name"));
+    }
+    let question = format!("Which model? 1-{} [{}] ", models.len(), escape(first));
+    loop {
+        let line = line(ui, &question)?;
+        let named = models.iter().position(|model| *model == line.trim());
+        let index = named.or_else(|| pick(&line, models.len()));
+        match index.and_then(|index| models.get(index)) {
+            Some(model) => return Ok((*model).clone()),
+            None => ui.data("A number of the list or a model's name, or Ctrl-D to leave."),
+        }
     }
 }
 
@@ -312,20 +379,10 @@ fn pick(line: &str, count: usize) -> Option<usize> {
     }
 }
 
-fn confirm(ui: &Ui, question: &str) -> bool {
-    loop {
-        match line(ui, question).as_deref().map(str::trim) {
-            Some("y" | "yes") => return true,
-            Some("n" | "no") | None => return false,
-            Some(_) => ui.data("Type y or n, then Enter."),
-        }
-    }
-}
-
-fn line(ui: &Ui, prompt: &str) -> Option<String> {
+fn line(ui: &Ui, prompt: &str) -> Result<String, Offered> {
     match ui.plain_line(prompt) {
-        Typed::Line(line) => Some(line),
-        Typed::Interrupted | Typed::End => None,
+        Typed::Line(line) => Ok(line),
+        typed => Err(typed.into()),
     }
 }
 
@@ -429,6 +486,17 @@ mod tests {
             std::fs::read_dir(path.parent().unwrap()).unwrap().count(),
             1
         );
+    }
+
+    #[test]
+    fn models_that_cannot_talk_are_left_out() {
+        let check = |models: &[&str], expected: &[&str]| {
+            let models: Vec<String> = models.iter().map(|&model| model.to_owned()).collect();
+            assert_eq!(talking(&models), expected.to_vec());
+        };
+        check(&["nomic-embed-text", "qwen3"], &["qwen3"]);
+        check(&["text-Embedding-3"], &["text-Embedding-3"]);
+        check(&[], &[]);
     }
 
     #[test]

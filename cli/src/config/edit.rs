@@ -92,6 +92,36 @@ pub fn add_server(path: &Path, name: &str, server: &ServerEntry) -> Result<(), E
     })
 }
 
+/// Adds an agent to the user's file: `text` is a file of its own that says what is to be said of it. Comments and order
+/// of what is there stay; of a key that both have, the new value holds.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn add_agent(path: &Path, text: &str) -> Result<(), EditError> {
+    change(path, |_, document| {
+        let added: DocumentMut = text.parse().map_err(|source| EditError::Foreign {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        for (name, item) in added.iter() {
+            match (
+                document.get_mut(name).and_then(Item::as_table_like_mut),
+                item,
+            ) {
+                (Some(there), Item::Table(tables)) => {
+                    for (name, item) in tables.iter() {
+                        there.insert(name, item.clone());
+                    }
+                }
+                _ => {
+                    document.insert(name, item.clone());
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Takes servers out of the user's file; names that are not in it are passed over.
 ///
 /// # Errors

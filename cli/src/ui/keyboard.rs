@@ -71,6 +71,26 @@ impl Ui {
         read_line(prompt, self.styles)
     }
 
+    /// Asks for a yes or a no outside a turn, until it is one of them.
+    pub fn yes_or_no(&self, question: &str) -> YesOrNo {
+        loop {
+            match self.plain_line(question) {
+                Typed::Line(line) => match line.trim() {
+                    "y" | "yes" => return YesOrNo::Yes,
+                    "n" | "no" => return YesOrNo::No,
+                    _ => self.status("Type y or n, then Enter."),
+                },
+                Typed::End => return YesOrNo::No,
+                Typed::Interrupted => return YesOrNo::Interrupted,
+            }
+        }
+    }
+
+    /// The same, where an interruption is a no.
+    pub fn confirms(&self, question: &str) -> bool {
+        self.yes_or_no(question) == YesOrNo::Yes
+    }
+
     /// Reads a line outside a turn without showing it.
     pub fn hidden_line(&self, prompt: &str) -> Typed {
         let _keyboard = self.hold_keyboard();
@@ -195,6 +215,17 @@ impl Ui {
     pub fn take_early_typing(&self) -> String {
         terminal::typed_text(&lock(&self.early).take())
     }
+}
+
+/// What somebody said who was asked for a yes or a no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YesOrNo {
+    /// Yes.
+    Yes,
+    /// No, or there is nobody any more.
+    No,
+    /// Ctrl-C.
+    Interrupted,
 }
 
 /// Holds the keyboard, and says so to whoever listens when it is free again.

@@ -44,6 +44,7 @@ use crate::config::env::{self, Environment};
 use crate::error::CliError;
 use crate::turn::CallState;
 use crate::turn::CallView;
+pub use keyboard::YesOrNo;
 use keys::EarlyKeys;
 use reply::ReplyState;
 use style::{Label, Styles};

@@ -60,10 +60,54 @@ fn no_means_no() {
         if answer == "n" {
             terminal.type_line("");
         }
-        assert_eq!(terminal.wait_end(), Some(0));
+        let status = if answer == "\x03" { 130 } else { 0 };
+        assert_eq!(terminal.wait_end(), Some(status), "{answer:?}");
         terminal.wait_for("Nothing was written.");
         assert!(!environment.config_file().exists());
     }
+}
+
+#[test]
+fn a_server_in_the_configuration_does_not_keep_the_offer_away() {
+    let provider = Provider::play([Response::reply("Here I am")]);
+    let environment = Environment::new(program!());
+    let added = environment.run(["mcp", "add", "far", "--url", "https://mcp.example/mcp"]);
+    assert_eq!(added.status, Some(0), "{added}");
+    let before = fs::read_to_string(environment.config_file()).unwrap();
+    let mut terminal = offered(&environment, &provider);
+    assert!(
+        terminal.screen().contains("This would be added to"),
+        "{terminal:?}"
+    );
+    terminal.type_line("y");
+    let mut chat = Chat::of(terminal);
+    assert!(chat.turn("hello").contains("Here I am"));
+    chat.leave();
+    let after = fs::read_to_string(environment.config_file()).unwrap();
+    assert!(after.contains(before.trim()), "{after}");
+    assert!(after.contains("[agents.assistant]"), "{after}");
+    assert_eq!(
+        environment.run(["config", "check"]).status,
+        Some(0),
+        "{after}"
+    );
+}
+
+#[test]
+fn a_question_at_the_first_run_is_answered_after_the_offer() {
+    let provider = Provider::play([Response::reply("Forty-two")]);
+    let environment = Environment::new(program!());
+    let mut terminal = environment
+        .command(["ask", "the question"])
+        .variable("DUNLIN_DISCOVER", &provider.base_url())
+        .variable("OPENAI_API_KEY", "")
+        .terminal();
+    terminal.wait_for("Which one? 1-2 [1]");
+    terminal.type_line("");
+    terminal.wait_for("Write it? y/n");
+    terminal.type_line("y");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    terminal.wait_for("Forty-two");
 }
 
 #[test]
