@@ -11,7 +11,6 @@ use crate::error::{CliError, Exit};
 use crate::repl::hub::describe;
 use crate::session::search::{MAX_PLACES, places};
 use crate::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
-use crate::ui::Typed;
 use crate::ui::calls::fit;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
@@ -277,7 +276,7 @@ fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, C
                 ui.window().columns,
             ));
         }
-        if !confirmed(workshop) {
+        if !ui.confirms("Delete for good? y/n ") {
             ui.status("Nothing is deleted.");
             return Ok(Exit::Done);
         }
@@ -287,19 +286,6 @@ fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, C
         ui.status(&format!("{} is deleted.", escape(&entry.id)));
     }
     Ok(Exit::Done)
-}
-
-fn confirmed(workshop: &Workshop) -> bool {
-    loop {
-        match workshop.ui.plain_line("Delete for good? y/n ") {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => {}
-            },
-            Typed::Interrupted | Typed::End => return false,
-        }
-    }
 }
 
 fn load(workshop: &Workshop, entry: &Entry) -> Result<Loaded, CliError> {

@@ -11,6 +11,7 @@ mod complete;
 mod compose;
 mod expand;
 mod files;
+mod help;
 pub mod hub;
 pub mod line;
 mod messages;

@@ -11,8 +11,8 @@ use crate::commands::sessions::{fork, render, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use crate::session::export::file_name;
+use crate::ui::Ui;
 use crate::ui::style::Label;
-use crate::ui::{Typed, Ui};
 use crate::workshop::Workshop;
 
 /// Runs one of the commands.
@@ -199,20 +199,8 @@ fn understand(rest: &str) -> (ExportFormat, Option<&str>) {
 }
 
 fn may_replace(workshop: &Workshop, file: &str) -> bool {
-    if !workshop.asks() {
-        return false;
-    }
-    loop {
-        let question = format!("{} is there already. Replace it? y/n ", escape(file));
-        match workshop.ui.plain_line(&question) {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => {}
-            },
-            Typed::Interrupted | Typed::End => return false,
-        }
-    }
+    let question = format!("{} is there already. Replace it? y/n ", escape(file));
+    workshop.asks() && workshop.ui.confirms(&question)
 }
 
 #[cfg(test)]

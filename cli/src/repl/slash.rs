@@ -4,18 +4,15 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::{budget, choice, compose, expand, messages, servers, sessions, steps, tags};
+use super::{budget, choice, compose, expand, help, messages, servers, sessions, steps, tags};
 use crate::commands::{permissions, tools};
 use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
 use crate::message::Message;
+use crate::ui::Ui;
 use crate::ui::style::Label;
-use crate::ui::{Typed, Ui};
 use crate::workshop::Workshop;
-
-/// How many columns what is typed takes in the help.
-const KEY_COLUMNS: usize = 18;
 
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,9 +79,9 @@ pub struct Command {
     /// With its slash.
     pub name: &'static str,
     /// What comes after it.
-    arguments: &'static str,
+    pub(super) arguments: &'static str,
     /// What it does. A name that stands for another has none.
-    about: &'static str,
+    pub(super) about: &'static str,
     slash: Slash,
     /// Why it has to wait while calls wait; empty where it works then.
     waits: &'static str,
@@ -304,6 +301,23 @@ pub enum Changed {
     Permissions,
 }
 
+/// What is said of words behind a command that takes none, or none such: to pass over them could do what nobody meant.
+fn surplus(slash: Slash, rest: &str) -> Option<String> {
+    let command = COMMANDS.iter().find(|command| command.slash == slash)?;
+    let fits = rest.is_empty()
+        || match command.arguments {
+            "" => false,
+            "[all]" => rest == "all",
+            // Whoever understands these says what is wrong with them.
+            _ => true,
+        };
+    match (fits, command.arguments) {
+        (true, _) => None,
+        (false, "") => Some(format!("{} takes nothing.", command.name)),
+        (false, arguments) => Some(format!("It takes: {} {arguments}", command.name)),
+    }
+}
+
 /// Runs a command at the prompt.
 pub fn run(
     workshop: &Workshop,
@@ -312,6 +326,10 @@ pub fn run(
     rest: &str,
 ) -> Result<Next, CliError> {
     let ui = &workshop.ui;
+    if let Some(surplus) = surplus(slash, rest) {
+        ui.status(&surplus);
+        return Ok(Next::Prompt);
+    }
     match slash {
         Slash::Exit => return Ok(Next::Leave),
         Slash::Undo => undo(workshop)?,
@@ -333,7 +351,7 @@ pub fn run(
         Slash::Model => choice::model(workshop, dialogue, rest)?,
         Slash::Agent => choice::agent(workshop, dialogue, rest)?,
         Slash::Clear => {
-            if workshop.asks() && !confirmed(ui) {
+            if workshop.asks() && !ui.confirms("Forget the conversation? y/n ") {
                 return Ok(Next::Prompt);
             }
             if let Some(dialogue) = dialogue {
@@ -372,6 +390,10 @@ pub fn while_waiting(
     slash: Slash,
     rest: &str,
 ) -> Result<Changed, CliError> {
+    if let Some(surplus) = surplus(slash, rest) {
+        workshop.ui.status(&format!("  {surplus}"));
+        return Ok(Changed::Nothing);
+    }
     let waits = COMMANDS
         .iter()
         .find(|command| command.slash == slash && !command.waits.is_empty());
@@ -394,7 +416,7 @@ fn look(
     let ui = &workshop.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
-        Slash::Help => help(ui),
+        Slash::Help => help::show(ui),
         Slash::Permissions => show_permissions(workshop)?,
         Slash::Mcp => servers::list(workshop)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
@@ -462,38 +484,6 @@ pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
     }
 }
 
-fn help(ui: &Ui) {
-    for command in COMMANDS.iter().filter(|command| !command.about.is_empty()) {
-        let Command {
-            name,
-            arguments,
-            about,
-            ..
-        } = command;
-        let typed = format!("{name} {arguments}");
-        ui.data(&format!(
-            "  {} {about}",
-            ui.styles()
-                .paint(Label::Key, &format!("{:<KEY_COLUMNS$}", typed.trim_end()))
-        ));
-    }
-    for (keys, about) in [
-        (
-            "Alt-Enter",
-            "a new line; so does a \\ at the end, and an open ``` goes on",
-        ),
-        ("Tab", "complete a command, a name or a path"),
-        ("Ctrl-C", "interrupt a reply, clear the line"),
-        ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
-    ] {
-        ui.data(&format!(
-            "  {} {about}",
-            ui.styles()
-                .paint(Label::Key, &format!("{keys:<KEY_COLUMNS$}"))
-        ));
-    }
-}
-
 fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let store = workshop.host()?.permissions();
@@ -548,22 +538,26 @@ fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
     }
 }
 
-fn confirmed(ui: &Ui) -> bool {
-    loop {
-        match ui.plain_line("Forget the conversation? y/n ") {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => {}
-            },
-            Typed::Interrupted | Typed::End => return false,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_mean_nothing_are_refused() {
+        let check = |slash, rest: &str, expected: Option<&str>| {
+            assert_eq!(
+                surplus(slash, rest).as_deref(),
+                expected,
+                "{slash:?} {rest:?}"
+            );
+        };
+        check(Slash::Retry, "", None);
+        check(Slash::Retry, "x", Some("/retry takes nothing."));
+        check(Slash::Exit, "now", Some("/exit takes nothing."));
+        check(Slash::History, "all", None);
+        check(Slash::History, "foo", Some("It takes: /history [all]"));
+        check(Slash::Tools, "read_file sometimes", None);
+    }
 
     #[test]
     fn lines_are_understood() {

@@ -17,7 +17,7 @@ fn one_message_per_line_and_only_replies_on_stdout() {
     environment.project_file("a.txt", "text of a");
     let output = environment
         .command::<&str>([])
-        .stdin("one\n\n  \n/help me\nread a.txt")
+        .stdin("one\n\n  \n/help\n/help me\nread a.txt")
         .run();
     assert_eq!(output.status, Some(0), "{output}");
     assert!(output.stdout.ends_with("The second.\n") || output.stdout.contains("The\nsecond.\n"));
@@ -27,6 +27,7 @@ fn one_message_per_line_and_only_replies_on_stdout() {
         output.stderr.contains("✓ read_file a.txt · [TIME]"),
         "{output}"
     );
+    assert!(output.stderr.contains("/help takes nothing."), "{output}");
     assert!(!output.to_string().contains('\u{1b}'), "{output}");
     assert_eq!(provider.requests()[1].messages().len(), 3);
 }

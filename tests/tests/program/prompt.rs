@@ -79,11 +79,12 @@ fn slash_commands() {
     };
     check(
         "/help",
-        "  /permissions       list what was granted and denied",
+        &format!("  {:<25} list what was granted and denied", "/permissions"),
     );
     check("/tools", "\nread_file        prompt ");
     check("/history", "Nothing was said yet.");
     check("/copy", "There is no reply to copy.");
+    check("/retry now", "/retry takes nothing.");
     check("/permissions", "Nothing was decided yet");
     check(
         "/permisions",

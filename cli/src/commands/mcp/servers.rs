@@ -10,7 +10,6 @@ use crate::config::nearest;
 use crate::error::{CliError, Exit};
 use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
-use crate::ui::Typed;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 
@@ -155,7 +154,7 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
                 ui.data(&line(workshop, name, server));
             }
         }
-        if !confirmed(workshop) {
+        if !ui.confirms("Remove from the configuration? y/n ") {
             ui.status("Nothing is removed.");
             return Ok(Exit::Done);
         }
@@ -167,20 +166,4 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         ui.status(&format!("{} is removed.", escape(name)));
     }
     Ok(Exit::Done)
-}
-
-fn confirmed(workshop: &Workshop) -> bool {
-    loop {
-        match workshop
-            .ui
-            .plain_line("Remove from the configuration? y/n ")
-        {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => {}
-            },
-            Typed::Interrupted | Typed::End => return false,
-        }
-    }
 }

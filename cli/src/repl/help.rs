@@ -1,0 +1,123 @@
+//! `/help`: what can be typed at the prompt, on as many columns as there are.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::slash::COMMANDS;
+use crate::ui::Ui;
+use crate::ui::style::Label;
+
+/// What is to be left beside the column of what is typed; else what it does stands below.
+const LEAST_BESIDE: usize = 30;
+
+/// How far to the right it stands there.
+const BELOW: usize = 6;
+
+/// What keys do that are no commands.
+const KEYS: [(&str, &str); 4] = [
+    (
+        "Alt-Enter",
+        "a new line; so does a \\ at the end, and an open ``` goes on",
+    ),
+    ("Tab", "complete a command, a name or a path"),
+    ("Ctrl-C", "interrupt a reply, clear the line"),
+    ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
+];
+
+/// Shows it.
+pub fn show(ui: &Ui) {
+    let commands = COMMANDS.iter().filter(|command| !command.about.is_empty());
+    let commands = commands.map(|command| {
+        let typed = format!("{} {}", command.name, command.arguments);
+        (typed.trim_end().to_owned(), command.about)
+    });
+    let keys = KEYS
+        .iter()
+        .map(|(keys, about)| ((*keys).to_owned(), *about));
+    let all: Vec<(String, &str)> = commands.chain(keys).collect();
+    let widest = all.iter().map(|(typed, _)| typed.width()).max();
+    let columns = ui.window().columns;
+    for (typed, about) in &all {
+        for (typed, about) in rows(typed, about, widest.unwrap_or_default(), columns) {
+            let typed = ui.styles().paint(Label::Key, &typed);
+            ui.data(format!("  {typed} {about}").trim_end());
+        }
+    }
+}
+
+/// The rows of one entry: what stands in either column.
+fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String, String)> {
+    let beside = columns.saturating_sub(widest + 4);
+    if beside >= LEAST_BESIDE {
+        let mut first = Some(typed);
+        let rows = wrapped(about, beside).into_iter();
+        return rows
+            .map(|row| {
+                (
+                    format!("{:<widest$}", first.take().unwrap_or_default()),
+                    row,
+                )
+            })
+            .collect();
+    }
+    let below = wrapped(about, columns.saturating_sub(BELOW + 1)).into_iter();
+    let indent = " ".repeat(BELOW - 3);
+    let below = below.map(|row| (indent.clone(), row));
+    std::iter::once((typed.to_owned(), String::new()))
+        .chain(below)
+        .collect()
+}
+
+/// The text in rows of at most so many columns, but for words that are longer.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    for word in text.split(' ') {
+        match rows.last_mut() {
+            Some(row) if row.is_empty() => row.push_str(word),
+            Some(row) if row.width() + 1 + word.width() <= columns => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_fit_their_columns() {
+        let check = |columns, expected: &[(&str, &str)]| {
+            let rows = rows(
+                "/undo",
+                "take back the edits; again for the turn before",
+                7,
+                columns,
+            );
+            let rows: Vec<_> = rows.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            assert_eq!(rows, expected);
+        };
+        check(
+            80,
+            &[("/undo  ", "take back the edits; again for the turn before")],
+        );
+        check(
+            44,
+            &[
+                ("/undo  ", "take back the edits; again for"),
+                ("       ", "the turn before"),
+            ],
+        );
+        check(
+            30,
+            &[
+                ("/undo", ""),
+                ("   ", "take back the edits;"),
+                ("   ", "again for the turn"),
+                ("   ", "before"),
+            ],
+        );
+    }
+}
