@@ -8,10 +8,13 @@ mod switch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dunlin_host::display::{escape, shorten};
+use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
+use crate::commands::permissions::shell_word;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
@@ -27,8 +30,8 @@ use crate::session::{Entry, Loaded, Session, Store, StoreError};
 use crate::turn::approve::DenyAll;
 use crate::turn::log::CallLog;
 use crate::turn::{
-    Approver, CallContext, CallState, CallView, Frontend, Journal, NoJournal, OnDenial, TurnCall,
-    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
+    TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use crate::ui::Ui;
 use crate::ui::output::Tail;
@@ -299,9 +302,60 @@ pub fn approver<'a>(
     if workshop.asks() {
         Box::new(TerminalApprover::new(workshop, tools, Arc::new(recall)))
     } else {
+        // Without a host there is nothing to be noted.
+        if let Ok(host) = workshop.host() {
+            host.is_alone();
+        }
         Box::new(DenyAll)
     }
 }
+
+/// Says what was denied because nobody could be asked, and how it is allowed beforehand.
+pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
+    let ui = &workshop.ui;
+    for denial in denials {
+        let question = escape(&denial.question);
+        ui.warn(&format!("denied, with nobody to ask: {question}"));
+        if let Some(hint) = way_to_allow(workshop, &denial.needs) {
+            ui.status(&format!("hint: {hint}"));
+        }
+    }
+}
+
+/// The command that allows this beforehand.
+pub fn way_to_allow(workshop: &Workshop, needs: &[Need]) -> Option<String> {
+    if needs.is_empty() {
+        return None;
+    }
+    let ways = workshop
+        .host()
+        .ok()?
+        .permissions()
+        .ways_to_allow(needs)
+        .ok()?;
+    let commands = ways.iter().map(|way| {
+        let target = escape(&shell_word(&way.target)).into_owned();
+        format!("dunlin permissions set {target} {}", way.bits)
+    });
+    let commands: Vec<String> = commands.collect();
+    (!commands.is_empty()).then(|| format!("{} allows it beforehand", commands.join(" and ")))
+}
+
+/// All tools there are, after a warning of those that the agent is to have and that do not exist.
+fn tools_for(workshop: &Workshop, agent: &Agent) -> Result<Vec<Tool>, CliError> {
+    let tools = look_at_tools(workshop)?;
+    for (name, near) in agent.unknown_tools(&tools) {
+        let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
+        let (agent, name) = (escape(&agent.name), shorten(name, MAX_NAME_CHARS));
+        let warning =
+            format!("[agents.{agent}] names the tool {name:?}, which does not exist{near}");
+        workshop.ui.warn(&warning);
+    }
+    Ok(tools)
+}
+
+/// How much of a tool's name that does not exist is quoted, in characters.
+const MAX_NAME_CHARS: usize = 100;
 
 /// All tools there are, after a warning of plugins that have none because they are broken. The first look
 /// compiles the plugins and may take a while: Ctrl-C ends it.

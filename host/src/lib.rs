@@ -138,6 +138,9 @@ impl Progress for NoProgress {
     fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
 }
 
+/// What the audit log says of a refusal that nobody gave.
+pub(crate) const NOBODY: &str = "there was nobody to ask";
+
 /// An answer in the words of the audit log.
 pub(crate) fn describe_answer(answer: ask::Answer) -> String {
     let word = if answer.allow { "yes" } else { "no" };

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 
-use dunlin_host::display::escape;
 use serde::Serialize;
 
 use crate::args::{AskArgs, Global};
@@ -73,12 +72,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
     }
     let report = conclude(workshop, report)?;
     if !workshop.asks() {
-        for denial in &report.denials {
-            workshop.ui.warn(&format!(
-                "denied, with nobody to ask: {}",
-                escape(&denial.question)
-            ));
-        }
+        say_unasked(workshop, &report.denials);
     }
     Ok(match report.end {
         TurnEnd::Interrupted => Exit::Interrupted,

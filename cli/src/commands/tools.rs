@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::args::ToolsCommand;
 use crate::config::nearest;
-use crate::dialogue::{HandsOff, Presenter, approver, interrupted, look_at_tools};
+use crate::dialogue::{HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow};
 use crate::error::{CliError, Exit};
 use crate::provider::ProposedCall;
 use crate::repl::line::Recall;
@@ -177,7 +177,11 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
     match (record.state, record.failure) {
         (CallState::Completed, _) => Ok(Some(text)),
         (CallState::Skipped, _) => Ok(None),
-        (_, Some(failure @ Failure::Denied { .. })) => Err(CliError::new(Exit::Denied, failure)),
+        (_, Some(failure @ Failure::Denied { .. })) => {
+            let denial = report.denials.first().filter(|_| !workshop.asks());
+            let hint = denial.and_then(|denial| way_to_allow(workshop, &denial.needs));
+            Err(CliError::new(Exit::Denied, failure).with_hint(hint))
+        }
         (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {
             Err(CliError::usage(failure))
         }

@@ -9,7 +9,7 @@ use super::hub;
 use super::line::Recall;
 use super::slash::{self, Input, Next};
 use crate::args::ChatArgs;
-use crate::dialogue::{Dialogue, conclude, interrupted};
+use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::turn::TurnEnd;
 use crate::workshop::Workshop;
@@ -56,6 +56,7 @@ pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
             none => none.insert(Dialogue::begin(workshop)?),
         };
         let report = dialogue.turn(workshop, text, Recall::default())?;
+        say_unasked(workshop, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
+use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -149,6 +150,9 @@ pub struct Denial {
     /// What the user said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// What would have to be allowed beforehand; empty where that is not to be had.
+    #[serde(skip)]
+    pub needs: Vec<Need>,
 }
 
 /// What has to be done about a call before it can be decided about or run.

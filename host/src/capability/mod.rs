@@ -495,7 +495,7 @@ impl CallState {
             if let Some(ask) = &self.ask {
                 ask.went_unasked(&needs);
             }
-            return Ok((false, format!("{rule}; there was nobody to ask")));
+            return Ok((false, format!("{rule}; {}", crate::NOBODY)));
         };
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
         if self.refused.is_some() {

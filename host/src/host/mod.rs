@@ -15,7 +15,7 @@ mod undo;
 mod wording;
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
@@ -74,6 +74,8 @@ struct Inner {
     servers: Servers,
     behind: behind::Behind,
     slots: Semaphore,
+    /// Whether there is nobody who answers.
+    alone: AtomicBool,
 }
 
 impl Host {
@@ -109,6 +111,7 @@ impl Host {
             servers: Servers::new(options.mcp),
             behind: behind::Behind::default(),
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
+            alone: AtomicBool::new(false),
         })))
     }
 
@@ -238,11 +241,24 @@ impl Host {
         let lasting = actions::without_shell(open, &plan.actions, &shell, answer);
         let open = lasting.as_deref().unwrap_or(open);
         if !answer.allow {
-            self.note_denied(call, &plugin, open, &crate::describe_answer(answer))?;
+            self.note_denied(call, &plugin, open, &self.described(answer))?;
         }
         self.permissions()
             .remember(&call.id, &plugin.id, open, answer)
             .map_err(|e| Failure::Host(chain(&e)))
+    }
+
+    /// From now on nobody answers: the audit log says so of what is denied for that reason.
+    pub fn is_alone(&self) {
+        self.0.alone.store(true, Ordering::Relaxed);
+    }
+
+    /// An answer in the words of the audit log.
+    fn described(&self, answer: Answer) -> String {
+        match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
+            true => crate::NOBODY.to_owned(),
+            false => crate::describe_answer(answer),
+        }
     }
 
     /// Runs a call as it was planned. Every use is checked again; `ask` is for uses that the plan did not

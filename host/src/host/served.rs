@@ -259,7 +259,7 @@ impl Host {
                 continue;
             }
             if !answer.allow {
-                let rule = crate::describe_answer(answer);
+                let rule = self.described(answer);
                 self.log_served(call, server, &Note::denied(&need, &rule))?;
             }
             self.permissions()

@@ -46,6 +46,7 @@ fn what_is_undecided_is_denied_with_status_3() {
             .contains("✗ read_file ../outside/a.txt · denied"),
         "{output}"
     );
+    assert!(output.stderr.contains("allows it beforehand"), "{output}");
     let request = provider.wait_for_request(1);
     assert_eq!(request.messages().last().unwrap()["content"], "y");
 }

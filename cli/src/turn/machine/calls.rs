@@ -393,12 +393,19 @@ impl Turn<'_> {
             .unwrap_or_else(|| call.call.tool.clone());
         // What the user explains is for the model to hear.
         let goes_back = rule.is_none() && call.comment.is_some();
+        let needs = match call.plan.as_ref().map(|plan| &plan.standing) {
+            Some(Standing::Ask { needs, longest, .. }) if *longest == Scope::Always => {
+                needs.clone()
+            }
+            _ => Vec::new(),
+        };
         let denial = Denial {
             call: call.call.id.clone(),
             tool: call.call.tool.clone(),
             question: question.clone(),
             rule: rule.clone(),
             comment: call.comment.clone(),
+            needs,
         };
         self.denials.insert(number, denial);
         if self.rules.on_denial == OnDenial::Stop && !goes_back {
