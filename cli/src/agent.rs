@@ -1,9 +1,10 @@
 //! An agent: which model answers, where, and how it is to be asked.
 
+use dunlin_host::Tool;
 use url::Url;
 
 use crate::config::file::EndpointEntry;
-use crate::config::mcp;
+use crate::config::{mcp, nearest};
 use crate::secret::Secret;
 
 /// Which protocol the endpoint speaks.
@@ -49,6 +50,20 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Those of its tools that do not exist, each with the nearest that does. What servers may offer is not known
+    /// before they are connected.
+    pub fn unknown_tools<'a>(&'a self, tools: &'a [Tool]) -> Vec<(&'a str, Option<&'a str>)> {
+        let exists = |name: &str| {
+            name == mcp::LOADER
+                || name.contains(mcp::SEPARATOR)
+                || tools.iter().any(|tool| tool.name == name)
+        };
+        let names = self.tools.iter().flatten().map(String::as_str);
+        let unknown = names.filter(|name| !exists(name));
+        let known = || tools.iter().map(|tool| tool.name.as_str());
+        unknown.map(|name| (name, nearest(name, known()))).collect()
+    }
+
     /// Whether the agent may use this tool. Whoever may connect servers may use what they offer.
     pub fn may_use(&self, tool: &str) -> bool {
         let is_of_server = tool.contains(mcp::SEPARATOR);

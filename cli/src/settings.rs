@@ -279,8 +279,14 @@ impl SettingsError {
             SettingsError::NoAgents => {
                 Some("run `dunlin doctor`: it says what was found and what to do".to_owned())
             }
-            SettingsError::UnknownAgent { known, .. } => {
-                Some(format!("configured agents: {}", known.join(", ")))
+            SettingsError::UnknownAgent { known, origin, .. } => {
+                let known = known.join(", ");
+                Some(match origin {
+                    Origin::Default => {
+                        format!("default_agent = \"NAME\" in config.toml chooses one of: {known}")
+                    }
+                    _ => format!("configured agents: {known}"),
+                })
             }
             SettingsError::KeyVariable { variable, .. } => {
                 Some(format!("export {variable}=… and try again"))

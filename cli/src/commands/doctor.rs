@@ -380,7 +380,17 @@ fn tools(report: &mut Report<'_>, workshop: &Workshop) {
         .and_then(|host| Ok(workshop.runtime()?.block_on(host.tools())));
     match listed {
         Ok((tools, broken)) => {
-            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            let agent = workshop.settings.agent().ok().map(|(agent, _)| agent);
+            let is_its = |name: &str| agent.as_ref().is_none_or(|agent| agent.may_use(name));
+            let names = tools.iter().map(|tool| tool.name.as_str());
+            let names: Vec<&str> = names.filter(|name| is_its(name)).collect();
+            for (name, near) in agent.iter().flat_map(|agent| agent.unknown_tools(&tools)) {
+                let problem = format!("the agent's {name:?} does not exist");
+                report.line(Verdict::Bad, "tools", &problem);
+                if let Some(near) = near {
+                    report.way_out(&format!("the nearest is {near:?}"));
+                }
+            }
             let verdict = if names.is_empty() {
                 Verdict::Bad
             } else {

@@ -41,3 +41,37 @@ fn a_tool_that_the_agent_has_not_does_not_run() {
     let reed = Response::call("reed_file", json!({"file_path": "notes.txt"}));
     check("tools = [\"read_file\"]", None, reed, near);
 }
+
+#[test]
+fn a_tool_that_does_not_exist_is_said_so() {
+    let provider = Provider::play([Response::reply("Well.")]);
+    let environment = environment(&provider);
+    environment.configure_more("", "tools = [\"reed_file\", \"mcp_loader\", \"far__sing\"]");
+    let output = environment.run(["ask", "look"]);
+    let warning = "warning: [agents.assistant] names the tool \"reed_file\", which does not exist; \
+                   the nearest is \"read_file\"\n";
+    assert_eq!(
+        (output.status, output.stderr.as_str()),
+        (Some(0), warning),
+        "{output}"
+    );
+    let output = environment.run(["doctor"]);
+    let said = "the agent's \"reed_file\" does not exist";
+    assert!(output.stdout.contains(said), "{output}");
+    assert!(!output.stdout.contains("web_fetch"), "{output}");
+}
+
+#[test]
+fn of_several_agents_one_is_chosen_in_the_configuration() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let agent = |name: &str| {
+        let url = provider.base_url();
+        format!("[agents.{name}]\nbase_url = {url:?}\nmodel = \"m\"\n")
+    };
+    environment.configure(&format!("{}{}", agent("near"), agent("far")));
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    let hint = "hint: default_agent = \"NAME\" in config.toml chooses one of: far, near";
+    assert!(output.stderr.contains(hint), "{output}");
+}
