@@ -471,7 +471,7 @@ mod tests {
             Some("mcp = 3"),
             "b",
             &far(),
-            "/dunlin/config.toml:1: invalid type: integer `3`, expected struct Mcp",
+            "/dunlin/config.toml:1: mcp must be a table, not 3",
         );
         check(
             None,

@@ -371,9 +371,15 @@ impl Loaded {
         };
         let broken = |error: toml::de::Error| {
             let offset = error.span().map_or(0, |span| span.start);
+            let key = key_before(text, offset);
+            loaded.error_at(offset, in_words(&first_line(error.message()), key), None)
+        };
+        // There may be no keys and values yet.
+        let unreadable = |error: toml::de::Error| {
+            let offset = error.span().map_or(0, |span| span.start);
             loaded.error_at(offset, first_line(error.message()), None)
         };
-        let document = DeTable::parse(text).map_err(broken)?;
+        let document = DeTable::parse(text).map_err(unreadable)?;
         if let Some(misfit) = schema::first_misfit(document.get_ref()) {
             return Err(loaded.error_at(misfit.offset, misfit.problem, misfit.hint));
         }
@@ -598,6 +604,53 @@ fn read_bounded(path: &Path) -> io::Result<String> {
         )));
     }
     Ok(text)
+}
+
+/// The key whose value stands here, if it is written on the same line.
+fn key_before(text: &str, offset: usize) -> Option<&str> {
+    let before = text.get(..offset)?;
+    let line = before.rsplit('\n').next()?;
+    let (key, _) = line.split_once('=')?;
+    let key = key.trim();
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (!key.is_empty() && key.chars().all(is_bare)).then_some(key)
+}
+
+/// What serde says of a value, in words that do not need to know Rust.
+fn in_words(message: &str, key: Option<&str>) -> String {
+    let subject = key.unwrap_or("this");
+    let stripped = ["invalid type: ", "invalid value: ", "unknown variant "]
+        .iter()
+        .find_map(|start| message.strip_prefix(start));
+    let Some((found, expected)) = stripped.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return match key {
+            Some(key) => format!("{key}: {message}"),
+            None => message.to_owned(),
+        };
+    };
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        "a map" => "a table",
+        table if table.starts_with("struct ") => "a table",
+        other => other,
+    };
+    let found = match found.split_once(' ') {
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("integer" | "floating", value)) => {
+            value.trim_start_matches("point ").replace('`', "")
+        }
+        Some(("boolean", value)) => value.replace('`', ""),
+        _ => match found {
+            "sequence" => "a list".to_owned(),
+            "map" => "a table".to_owned(),
+            other => other.to_owned(),
+        },
+    };
+    format!("{subject} must be {expected}, not {found}")
 }
 
 /// The parser's messages may have several lines; an error of ours has one.

@@ -198,7 +198,7 @@ fn a_broken_configuration_is_named_by_file_line_and_nearest_key() {
     );
     check(
         "on_denial = \"ask\"\n",
-        "error: [HOME]/config/dunlin/config.toml:1: unknown variant `ask`, expected `stop` or `continue`",
+        "error: [HOME]/config/dunlin/config.toml:1: on_denial must be `stop` or `continue`, not `ask`",
     );
     check(
         "= what\n",

@@ -77,7 +77,7 @@ fn errors_name_the_line_and_the_way_out() {
     );
     check(
         "on_denial = \"go\"",
-        "config.toml:1: unknown variant `go`, expected `stop` or `continue`",
+        "config.toml:1: on_denial must be `stop` or `continue`, not `go`",
     );
     check(
         "[agents.a]\nmodel = \"m\"",
