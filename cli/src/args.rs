@@ -59,23 +59,36 @@ impl Cli {
 /// Options that every command understands, before it or after it.
 #[derive(Debug, Default, Args)]
 pub struct Global {
-    /// Use this agent of the configuration
-    #[arg(long, global = true, value_name = "NAME")]
+    /// Talk to this agent of the configuration
+    #[arg(long, global = true, help_heading = "Everywhere", value_name = "NAME")]
     pub agent: Option<String>,
-    /// Use this model instead of the agent's
-    #[arg(long, global = true, value_name = "MODEL")]
+    /// Talk to this model instead of the agent's
+    #[arg(long, global = true, help_heading = "Everywhere", value_name = "MODEL")]
     pub model: Option<String>,
     /// Work in this project [default: the nearest folder above with .git or .dunlin]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, help_heading = "Everywhere", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub project: Option<PathBuf>,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Use colours: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Everywhere",
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub color: ColorChoice,
     /// Print no status, only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "Everywhere",
+        conflicts_with = "verbose"
+    )]
     pub quiet: bool,
     /// Print more: the model's reasoning, the tokens used
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
     pub verbose: bool,
 }
 
@@ -107,7 +120,7 @@ pub enum Command {
     /// List, show, search, rename, copy, export and delete conversations
     #[command(subcommand, arg_required_else_help = true)]
     Sessions(SessionsCommand),
-    /// List, add and remove MCP servers, and be one
+    /// MCP servers: list, add, remove and test them, log in to them, and be one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
     /// Write, build, check, install and remove tools of your own
@@ -331,7 +344,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Only from this time on, UTC: 2026-01-31, 2026-01-31T12:00
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<String>,
     /// Only what was refused
     #[arg(long)]
@@ -345,6 +358,15 @@ pub struct AuditArgs {
     /// Print the lines as they are stored: JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A time as the log writes it, but for what is smaller than was said: earlier times are smaller texts.
+fn since(text: &str) -> Result<String, String> {
+    let time: jiff::civil::DateTime = text
+        .trim_end_matches('Z')
+        .parse()
+        .map_err(|_| "expected a time such as 2026-01-31 or 2026-01-31T12:00".to_owned())?;
+    Ok(time.to_string())
 }
 
 /// What can be done with models.
@@ -433,6 +455,19 @@ mod tests {
         check("f=", Err(AllowError::Bits(String::new())));
         check("f=rr", Err(AllowError::Bits("rr".to_owned())));
         check("f=r-", Err(AllowError::Bits("r-".to_owned())));
+    }
+
+    #[test]
+    fn times_are_times() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(since(text).ok().as_deref(), expected, "{text:?}");
+        };
+        check("2026-01-31", Some("2026-01-31T00:00:00"));
+        check("2026-01-31T12:00", Some("2026-01-31T12:00:00"));
+        check("2026-01-31T12:00:05Z", Some("2026-01-31T12:00:05"));
+        check("yesterday", None);
+        check("2026-1-2", None);
+        check("2026-02-30", None);
     }
 
     #[test]

@@ -59,6 +59,17 @@ pub enum KeyringError {
     /// It cannot be used.
     #[error("the system's keyring cannot be used: {0}")]
     Failed(String),
+    /// A key can be put nowhere.
+    #[error(
+        "neither a desktop's keyring nor the kernel's can be used: no secret service answers: {service}; \
+         the kernel says: {kernel}"
+    )]
+    Neither {
+        /// Why not the desktop's.
+        service: String,
+        /// Why not the kernel's.
+        kernel: String,
+    },
 }
 
 fn besides(service: &Option<String>) -> String {
@@ -95,7 +106,10 @@ pub fn set(account: &str, key: &str) -> Result<Place, KeyringError> {
             Ok(()) => Ok(Place::Service),
             Err(service) => match put(Place::Kernel) {
                 Ok(()) => Ok(Place::Kernel),
-                Err(_) => Err(KeyringError::Failed(in_words(&service))),
+                Err(kernel) => Err(KeyringError::Neither {
+                    service: in_words(&service),
+                    kernel: in_words(&kernel),
+                }),
             },
         }
     })

@@ -135,8 +135,11 @@ pub fn place(path: &str, project: &Path, home: Option<&Path>) -> Option<PathBuf>
     }
 }
 
-/// Whether a word that names no file cannot have been anything else: it begins like a path, or with a folder of the
-/// project.
+/// The longest ending of a file's name that is taken for one, in characters. A longer one may be that of a host.
+const MAX_ENDING_CHARS: usize = 4;
+
+/// Whether a word that names no file can hardly have been anything else: it begins like a path, or with a folder of the
+/// project, or ends like a file's name. A question too many costs less than a message without its file.
 fn is_meant_as_path(path: &str, project: &Path) -> bool {
     if ["/", "./", "../", "~/"]
         .iter()
@@ -146,7 +149,12 @@ fn is_meant_as_path(path: &str, project: &Path) -> bool {
     }
     match path.split_once('/') {
         Some((folder, rest)) => !rest.is_empty() && project.join(folder).is_dir(),
-        None => false,
+        None => path.rsplit_once('.').is_some_and(|(name, ending)| {
+            !name.is_empty()
+                && ending.len() <= MAX_ENDING_CHARS
+                && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+                && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        }),
     }
 }
 
@@ -224,7 +232,10 @@ mod tests {
         check("@src/mian.rs.", missing("src/mian.rs"));
         check("@./x.rs", missing("./x.rs"));
         check("@\"no such\"", missing("no such"));
+        check("@nope.txt look", missing("nope.txt"));
+        check("@nope.md, please", missing("nope.md"));
         check("@ada", Meaning::Text);
+        check("@v1.2", Meaning::Text);
         check("@ada.example", Meaning::Text);
         check("@types/node", Meaning::Text);
         check("@/", Meaning::Folder("/".to_owned()));

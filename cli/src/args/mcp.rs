@@ -8,6 +8,19 @@ use super::Allow;
 /// What can be done with MCP.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
+    /// List the configured servers
+    List,
+    /// Add a server to the configuration
+    Add(McpAddArgs),
+    /// Remove servers from the configuration
+    Remove {
+        /// The servers
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Connect to a server of the configuration and say what it offers
     Test {
         /// The server
@@ -26,19 +39,6 @@ pub enum McpCommand {
         /// The server
         name: String,
     },
-    /// List the configured servers
-    List,
-    /// Add a server to the configuration
-    Add(McpAddArgs),
-    /// Remove servers from the configuration
-    Remove {
-        /// The servers
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<String>,
-        /// Without asking
-        #[arg(long)]
-        yes: bool,
-    },
     /// Offer Dunlin's own tools to an MCP client, over standard input and output
     Serve(McpServeArgs),
 }
@@ -53,7 +53,7 @@ pub struct McpAddArgs {
     /// What it is called, and its tools after it: 1 to 24 of a-z A-Z 0-9 - _
     pub name: String,
     /// Where it answers over streamable HTTP
-    #[arg(long, conflicts_with_all = ["command", "env"], required_unless_present = "command")]
+    #[arg(long, conflicts_with_all = ["command", "env"])]
     pub url: Option<Url>,
     /// The key of the configuration that is its bearer token
     #[arg(long, value_name = "KEY", requires = "url")]

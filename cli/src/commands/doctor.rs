@@ -289,10 +289,10 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
                 &format!("{what}: there is no such model"),
             );
             let near = crate::config::nearest(model, models.iter().map(String::as_str));
-            let shown = near
-                .map(str::to_owned)
-                .unwrap_or_else(|| first_few(&models));
-            report.way_out(&format!("models there: {shown}"));
+            report.way_out(&match near {
+                Some(near) => format!("the nearest of {} models there: {near}", models.len()),
+                None => format!("models there: {}", first_few(&models)),
+            });
         }
         // Many services list their models elsewhere or not at all.
         Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. }) => {
@@ -473,7 +473,15 @@ fn broken(report: &mut Report<'_>, error: &SettingsError) {
     if matches!(error, SettingsError::NoAgents) {
         return report.line(Verdict::Bad, "agent", "none is configured");
     }
-    report.line(Verdict::Bad, "config", &super::tools::with_causes(error));
+    let subject = match error {
+        SettingsError::UnknownAgent { .. } => "agent",
+        SettingsError::KeyVariable { .. }
+        | SettingsError::KeyFile { .. }
+        | SettingsError::Keyring { .. } => "key",
+        SettingsError::Project { .. } => "project",
+        _ => "config",
+    };
+    report.line(Verdict::Bad, subject, &super::tools::with_causes(error));
     if let Some(hint) = error.hint() {
         report.way_out(&hint);
     }

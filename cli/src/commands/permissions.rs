@@ -7,6 +7,7 @@ use dunlin_host::call::Reading;
 use dunlin_host::command::ExplainedCommand;
 use dunlin_host::display::escape;
 use dunlin_host::permission::Verdict;
+use dunlin_host::target::{Operation, Target};
 
 use crate::args::PermissionsCommand;
 use crate::error::{CliError, Exit};
@@ -37,7 +38,7 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
             for key in permissions.stale_keys()? {
                 let word = shell_word(&key);
                 ui.status(&format!(
-                    "{} is not there any more; dunlin permissions unset {} removes the line",
+                    "{} is not there; dunlin permissions unset {} removes the line",
                     escape(&key),
                     escape(&word)
                 ));
@@ -46,6 +47,9 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
+            if key.starts_with('/') && !Path::new(&key).exists() {
+                ui.status("There is no such file yet; an address begins with https://");
+            }
             if !key.ends_with('/') && Path::new(&key).is_dir() {
                 let folder = escape(&key);
                 ui.status(&format!(
@@ -56,7 +60,7 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
         PermissionsCommand::Unset { target } => {
             if !permissions.unset(&target)? {
                 let hint = "dunlin permissions list shows what is stored".to_owned();
-                return Err(CliError::failed(NotStored { target }).with_hint(hint));
+                return Err(CliError::usage(NotStored { target }).with_hint(hint));
             }
             ui.status(&format!("Removed what was stored for {}", escape(&target)));
         }
@@ -76,7 +80,10 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 &ui.styles()
                     .paint(Label::Target, &escape(&target.to_string())),
             );
-            for line in &explained {
+            // There is no program at an address.
+            let is_address = matches!(target, Target::Url(_));
+            let means = |line: &&Explained| !is_address || line.operation != Operation::Execute;
+            for line in explained.iter().filter(means) {
                 explain(ui, line);
             }
         }

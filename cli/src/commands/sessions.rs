@@ -236,6 +236,10 @@ pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
+        if !folder.is_dir() {
+            let problem = format!("there is no folder {}", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, problem));
+        }
         // `tempfile` creates with 0600.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;

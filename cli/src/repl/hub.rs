@@ -231,8 +231,8 @@ pub fn describe(summary: &Summary, now: Timestamp) -> String {
         about.push_str(&ago(changed, now));
     }
     match summary.said {
-        Some(1) => about.push_str(" · 1 message"),
-        Some(said) => about.push_str(&format!(" · {said} messages")),
+        Some(1) => about.push_str(" · 1 message of yours"),
+        Some(said) => about.push_str(&format!(" · {said} messages of yours")),
         None => {}
     }
     about
@@ -384,7 +384,7 @@ mod tests {
         let now = "2026-03-01T12:00:00Z".parse().unwrap();
         assert_eq!(
             describe(&summary, now),
-            "Birds\\u{1b}[2J · 1 h ago · 1 message"
+            "Birds\\u{1b}[2J · 1 h ago · 1 message of yours"
         );
         let broken = Summary {
             problem: Some("empty".to_owned()),

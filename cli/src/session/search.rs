@@ -92,9 +92,12 @@ mod tests {
 
     #[test]
     fn odd_letters_are_no_trouble() {
+        assert!(excerpt("日本語", "語").is_some_and(|found| found.contains("語")));
         for content in ["İstanbul ẞ", "ﬀ", "\u{1b}[2J", "日本語"] {
             for wanted in ["i", "ß", "f", "語", "\u{307}"] {
-                let _ = excerpt(content, wanted);
+                if let Some(found) = excerpt(content, wanted) {
+                    assert!(!found.is_empty(), "{content} {wanted}");
+                }
             }
         }
     }

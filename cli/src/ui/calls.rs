@@ -9,6 +9,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::style::{Label, Styles};
 use crate::turn::{CallState, CallView};
 
+/// How much of a failed call's reason is to be seen on the narrowest screen, in columns, before its name is.
+const REASON_COLUMNS: usize = 16;
+
+/// What is left of a tool's name there, in columns.
+const NAME_COLUMNS: usize = 8;
+
 /// The line of a call, at most `columns` wide. The target is shortened before the rest is: both ends of
 /// a path tell more than its middle.
 pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
@@ -37,13 +43,16 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
         .number
         .map_or_else(String::new, |number| format!("{number} "));
     let number = take(&number);
-    let tool = take(&escape(&call.tool));
-    let end = take(&end);
     // A note says why, and begins with what matters; what the call is about keeps both its ends. Where it failed, that
-    // is what one wants to know.
+    // is what one wants to know. Where all is narrow the name gives way first.
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let note = note.map_or_else(String::new, |note| format!(" · {}", escape(note)));
+    let behind = end.width() + note.width().min(REASON_COLUMNS);
+    let room_of_name = columns.saturating_sub(head.width() + number.width() + 1 + behind);
+    let tool = take(&fit(&escape(&call.tool), room_of_name.max(NAME_COLUMNS)));
+    let end = take(&end);
     let share = match call.state {
+        _ if room < 2 * REASON_COLUMNS => room,
         CallState::Failed => room / 3 * 2,
         _ => room / 2,
     };

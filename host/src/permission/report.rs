@@ -170,7 +170,11 @@ impl Permissions {
         if is_fixed || matches!(rule, Rule::Once | Rule::Session(_)) {
             return None;
         }
-        let key = Key::exact(&need.target);
+        let key = match &need.target {
+            // Who names a folder, or a host, means what lies below it.
+            Target::Url(url) if url.ends_with('/') => Key::UrlBelow(url.clone()),
+            target => Key::exact(target),
+        };
         let bits = self.lock().stored.get(&key).map(|entry| entry.bits);
         let other = match verdict {
             Verdict::Allow => Decided::Deny,

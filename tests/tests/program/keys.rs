@@ -40,7 +40,7 @@ fn store(environment: &Environment) -> bool {
     assert!(
         output
             .stderr
-            .contains("the system's keyring cannot be used"),
+            .contains("neither a desktop's keyring nor the kernel's can be used"),
         "{output}"
     );
     false

@@ -90,6 +90,13 @@ fn what_cannot_be_is_not_written() {
         run(&environment, line, 2);
         assert_eq!(file(&environment), "", "{line}");
     }
+    let said = run(&environment, "mcp add far", 2);
+    assert!(
+        said.contains(
+            "hint: dunlin mcp add far -- COMMAND ARGS..., or dunlin mcp add far --url URL"
+        ),
+        "{said}"
+    );
     let broken = "[agents.a\n";
     environment.configure(broken);
     let said = run(&environment, "mcp add far -- command", 2);

@@ -21,6 +21,11 @@ const NAME_COLUMNS: usize = 16;
 #[error("there is no MCP server {0:?}")]
 struct Unknown(String);
 
+/// Nothing says what the server is.
+#[derive(Debug, thiserror::Error)]
+#[error("what is the MCP server {0:?}? Neither a command nor an address is given")]
+struct NoServer(String);
+
 /// It stands in a file that is not the user's own.
 #[derive(Debug, thiserror::Error)]
 #[error("the MCP server {name:?} stands in {place}, which is not your own configuration")]
@@ -99,6 +104,14 @@ fn address(entry: &ServerEntry) -> String {
 /// Adds a server to the user's own file.
 pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
     let settings = &workshop.settings;
+    if args.command.is_empty() && args.url.is_none() {
+        return Err(
+            CliError::usage(NoServer(args.name.clone())).with_hint(format!(
+                "dunlin mcp add {0} -- COMMAND ARGS..., or dunlin mcp add {0} --url URL",
+                shell_word(&args.name)
+            )),
+        );
+    }
     let mut words = args.command.into_iter();
     let entry = ServerEntry {
         command: words.next(),
