@@ -3,7 +3,8 @@
 #   make run [ARGS="..."]    opens a chat
 #   make test                everything that has to hold before a change goes in
 #   make build               leaves release/dunlin in the target folder
-#   make bench               runs the benchmarks
+#   make bench               runs the benchmarks, and the fuzzers for a moment
+#   make fuzz [MINUTES=10]   runs the fuzzers, one after the other, for so long each
 #   make search-quality      measures how well questions find the files they mean; fetches a gigabyte of sources
 #   make quirks              plays the oddities of servers, also against the chats named in DUNLIN_PEERS
 #   make fmt                 formats the sources
@@ -14,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run test build bench search-quality quirks setup fmt clean
+.PHONY: run test build bench fuzz search-quality quirks setup fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -39,6 +40,9 @@ test: setup
 
 bench: setup
 	@$(CARGO) bench --locked --workspace
+
+fuzz: setup
+	@$(CARGO) bench --locked --workspace --bench 'fuzz_*' -- --minutes $(or $(MINUTES),10)
 
 search-quality: setup
 	@./benchmarks/search/run

@@ -142,10 +142,19 @@ fn permissions() {
     );
     check(
         &["permissions", "unset", &file],
-        1,
+        2,
         "",
         "nothing is stored for",
     );
+    let nowhere = &["permissions", "set", "docs.rs", "r--"];
+    let said = "There is no such file yet; an address begins with https://";
+    check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
+    let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
+    assert!(
+        explained.stdout.contains("set https://docs.rs/ r??"),
+        "{explained}"
+    );
+    assert!(!explained.stdout.contains("execute"), "{explained}");
     check(&["permissions", "set", &file, "rwxx"], 2, "", "error: ");
     check(&["permissions", "set", &file, "yes"], 2, "", "error: ");
     check(

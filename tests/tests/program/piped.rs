@@ -47,6 +47,9 @@ fn what_is_undecided_is_denied_with_status_3() {
         "{output}"
     );
     assert!(output.stderr.contains("allows it beforehand"), "{output}");
+    let audit = environment.run(["audit", "--denied"]);
+    assert!(audit.stdout.contains("(there was nobody to ask"), "{audit}");
+    assert!(!audit.stdout.contains("answered"), "{audit}");
     let request = provider.wait_for_request(1);
     assert_eq!(request.messages().last().unwrap()["content"], "y");
 }

@@ -61,3 +61,19 @@ fn its_permissions_are_read() {
     assert_eq!(output.status, Some(0), "{output}");
     assert!(output.stdout.contains("/home/ada/docs/diary.txt"));
 }
+
+#[test]
+fn its_variables_are_those_that_are_read() {
+    let source = repository().join("cli/src/config/env.rs");
+    let source = fs::read_to_string(source).unwrap();
+    let readme = readme();
+    let names = source.lines().filter(|line| line.starts_with("pub const "));
+    let names: Vec<&str> = names.filter_map(|line| line.split('"').nth(1)).collect();
+    assert!(names.contains(&"DUNLIN_MODEL"), "{names:?}");
+    // What every program understands needs no row.
+    let usual = ["HOME", "TMPDIR", "PATH", "TERM"];
+    for name in names {
+        let said = readme.contains(&format!("`{name}")) || readme.contains(&format!("${name}"));
+        assert!(said || usual.contains(&name), "{name}");
+    }
+}
