@@ -5,8 +5,6 @@
 //! checks every word of the answer against a limit: the answer goes to the model with each request.
 //! *Checking arguments* happens at each call, against the schema it gave.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +18,7 @@ use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
+use crate::code::Code;
 use crate::limits::{self, CONTRACT};
 use crate::permission::PluginId;
 use crate::schema;
@@ -70,66 +69,6 @@ pub enum ParameterText {
     Lines(String),
     /// A JSON Schema of an object.
     JsonSchema(String),
-}
-
-/// Where a component is.
-#[derive(Debug, Clone)]
-pub enum Code {
-    /// In memory.
-    Bytes(Cow<'static, [u8]>),
-    /// In this file, which is read when it has to be compiled, and has to have the digest of its plugin then.
-    File(PathBuf),
-}
-
-impl From<&'static [u8]> for Code {
-    fn from(bytes: &'static [u8]) -> Code {
-        Code::Bytes(bytes.into())
-    }
-}
-
-impl From<Vec<u8>> for Code {
-    fn from(bytes: Vec<u8>) -> Code {
-        Code::Bytes(bytes.into())
-    }
-}
-
-/// Why the bytes of a component cannot be had.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CodeError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is another one than was installed.
-    #[error("{} is not the component that was installed", path.display())]
-    Other {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-impl Plugin {
-    /// The component.
-    pub(crate) fn code(&self) -> Result<Cow<'_, [u8]>, CodeError> {
-        match &self.bytes {
-            Code::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Code::File(path) => {
-                let bytes = std::fs::read(path).map_err(|source| CodeError::Read {
-                    path: path.clone(),
-                    source,
-                })?;
-                if crate::sha256_hex(&bytes) != self.digest {
-                    return Err(CodeError::Other { path: path.clone() });
-                }
-                Ok(Cow::Owned(bytes))
-            }
-        }
-    }
 }
 
 /// One tool, as the model is told.

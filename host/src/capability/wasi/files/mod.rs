@@ -8,33 +8,32 @@
 //! What is written this way is written as the program does it, without a diff and without `/undo`; a tool that
 //! changes texts has `dunlin:tool/files`.
 
+mod access;
 mod change;
 pub(crate) mod error;
+mod facts;
 pub(crate) mod listing;
 mod place;
 mod stream;
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use wasmtime::component::Resource;
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 pub(super) use self::error::Fault;
+use self::facts::{hash_of, stat_of};
 use self::listing::Listing;
-use self::place::{Base, Link, Place};
-use self::stream::{Reading, Writing, write_all};
-use super::bindings::wasi::clocks::wall_clock::Datetime;
+use self::place::{Link, Place};
+use self::stream::{Reading, write_all};
 pub(super) use super::bindings::wasi::filesystem::types::{DescriptorType, ErrorCode};
 use super::bindings::wasi::filesystem::{preopens, types};
-use crate::History;
-use crate::bindings::dunlin::tool::types::Target as Written;
-use crate::capability::{CallState, Phase, UseId, open};
+use crate::capability::{CallState, UseId, open};
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES};
 use crate::target::{Need, Operation, Target};
 
@@ -400,201 +399,6 @@ impl types::HostDescriptor for CallState {
     }
 }
 
-impl CallState {
-    /// Where a path leads from a folder. Looks at no more than that takes.
-    fn place(
-        &self,
-        handle: &Resource<Descriptor>,
-        written: &str,
-        link: Link,
-        makes: bool,
-    ) -> Answer<Place> {
-        self.only_while_running()?;
-        match self.table.get(handle)? {
-            Descriptor::Folder(folder) => {
-                let base = Base {
-                    path: &folder.path,
-                    is_start: folder.is_start,
-                };
-                place::resolve(base, written, link, makes)
-            }
-            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
-        }
-    }
-
-    /// In `describe` and `prepare` there is a file system that lets nobody do anything, the same everywhere.
-    fn only_while_running(&self) -> Answer<()> {
-        match self.phase {
-            Phase::Run => Ok(()),
-            Phase::Describe | Phase::Prepare => Err(ErrorCode::NotPermitted.into()),
-        }
-    }
-
-    /// Authorises one use of a place.
-    async fn may(&mut self, place: &Place, operation: Operation, written: &str) -> Answer<UseId> {
-        let need = need(place, operation);
-        let written = Written::Path(written.to_owned());
-        Ok(self.authorise(need, written).await?)
-    }
-
-    async fn open_path(
-        &mut self,
-        handle: &Resource<Descriptor>,
-        link: Link,
-        written: &str,
-        open_flags: types::OpenFlags,
-        flags: types::DescriptorFlags,
-    ) -> Answer<Descriptor> {
-        let creates = open_flags.contains(types::OpenFlags::CREATE);
-        let truncates = open_flags.contains(types::OpenFlags::TRUNCATE);
-        let writes = flags.contains(types::DescriptorFlags::WRITE);
-        let changes = creates || truncates || writes;
-        let reads = flags.contains(types::DescriptorFlags::READ) || !changes;
-        let place = self.place(handle, written, link, creates)?;
-        let is_folder = place.is_folder || open_flags.contains(types::OpenFlags::DIRECTORY);
-        if is_folder && changes {
-            return Err(ErrorCode::IsDirectory.into());
-        }
-        let mut needs = Vec::new();
-        if reads {
-            needs.push(need(&place, Operation::Read));
-        }
-        if changes {
-            needs.push(need(&place, Operation::Write));
-        }
-        let verbs = match (reads, changes) {
-            (true, true) => "read and write",
-            (false, true) => "write",
-            _ => "read",
-        };
-        let what = format!("{verbs} '{}'", place.path.display());
-        let under = self.authorise_together(needs, written, &what).await?;
-        if !changes {
-            let file = open::for_reading(&place.path)?;
-            let meta = file.metadata()?;
-            return match (meta.is_dir(), is_folder) {
-                (true, _) => Ok(Descriptor::Folder(Folder {
-                    path: place.path,
-                    handle: Some(file.into()),
-                    is_start: false,
-                })),
-                (false, true) => Err(ErrorCode::NotDirectory.into()),
-                (false, false) if !meta.is_file() => Err(ErrorCode::NoSuchDevice.into()),
-                (false, false) => Ok(Descriptor::File(OpenFile {
-                    file: Arc::new(file),
-                    reads: under.first().copied(),
-                    writes: None,
-                })),
-            };
-        }
-        let (folder, name) = place.parts()?;
-        let how = open::Change {
-            creates,
-            is_new: creates && open_flags.contains(types::OpenFlags::EXCLUSIVE),
-        };
-        let file = open::for_changing(folder, name, how)?;
-        if !file.metadata()?.is_file() {
-            return Err(ErrorCode::NoSuchDevice.into());
-        }
-        // Not while opening: until here it might have been anything.
-        if truncates {
-            file.set_len(0)?;
-        }
-        self.changed(&place);
-        let written_under = under.last().copied();
-        if let Some(under) = written_under {
-            self.log_use(under)?;
-        }
-        Ok(Descriptor::File(OpenFile {
-            file: Arc::new(file),
-            reads: under.first().copied().filter(|_| reads),
-            writes: written_under.filter(|_| writes),
-        }))
-    }
-
-    /// A file whose content is not what a tool has seen any more.
-    fn changed(&self, place: &Place) {
-        self.shared.history.mark(&place.path, History::EDITED, None);
-    }
-
-    fn readable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
-        match self.table.get(handle)? {
-            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
-            Descriptor::File(open) => match open.reads {
-                Some(under) => Ok((Arc::clone(&open.file), under)),
-                None => Err(ErrorCode::BadDescriptor.into()),
-            },
-        }
-    }
-
-    fn writable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
-        match self.table.get(handle)? {
-            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
-            Descriptor::File(open) => match open.writes {
-                Some(under) => Ok((Arc::clone(&open.file), under)),
-                None => Err(ErrorCode::BadDescriptor.into()),
-            },
-        }
-    }
-
-    fn writing(
-        &mut self,
-        handle: &Resource<Descriptor>,
-        at: Option<u64>,
-    ) -> Answer<Resource<DynOutputStream>> {
-        let (file, under) = self.writable(handle)?;
-        let stream: DynOutputStream = Box::new(Writing {
-            file,
-            at,
-            meter: self.meter(under),
-            written: Arc::clone(&self.machine.written),
-        });
-        Ok(self.table.push(stream)?)
-    }
-
-    /// The folder behind a handle, once it may be looked at.
-    async fn looked_at(&mut self, handle: &Resource<Descriptor>) -> Answer<OwnedFd> {
-        self.only_while_running()?;
-        let path = match self.table.get(handle)? {
-            Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
-            Descriptor::Folder(Folder {
-                handle: Some(handle),
-                ..
-            }) => return Ok(handle.try_clone()?),
-            Descriptor::Folder(folder) => folder.path.clone(),
-        };
-        let place = Place {
-            path,
-            is_folder: true,
-        };
-        self.may(&place, Operation::Read, ".").await?;
-        Ok(open::folder(&place.path)?)
-    }
-
-    async fn metadata(&mut self, handle: &Resource<Descriptor>) -> Answer<Metadata> {
-        if let Descriptor::File(open) = self.table.get(handle)? {
-            return Ok(open.file.metadata()?);
-        }
-        Ok(File::from(self.looked_at(handle).await?).metadata()?)
-    }
-
-    async fn metadata_at(
-        &mut self,
-        handle: &Resource<Descriptor>,
-        flags: types::PathFlags,
-        written: &str,
-    ) -> Answer<Metadata> {
-        let place = self.place(handle, written, link_of(flags), false)?;
-        self.may(&place, Operation::Read, written).await?;
-        let found = open::for_facts_of_name(&place.path)?;
-        let meta = File::from(found).metadata()?;
-        if place.is_folder && !meta.is_dir() {
-            return Err(ErrorCode::NotDirectory.into());
-        }
-        Ok(meta)
-    }
-}
-
 fn need(place: &Place, operation: Operation) -> Need {
     Need {
         target: Target::Path(place.path.clone()),
@@ -607,55 +411,5 @@ fn link_of(flags: types::PathFlags) -> Link {
         Link::Follow
     } else {
         Link::Itself
-    }
-}
-
-fn stat_of(meta: &Metadata) -> types::DescriptorStat {
-    let kind = meta.file_type();
-    let type_ = match () {
-        () if kind.is_file() => DescriptorType::RegularFile,
-        () if kind.is_dir() => DescriptorType::Directory,
-        () if kind.is_symlink() => DescriptorType::SymbolicLink,
-        () if kind.is_fifo() => DescriptorType::Fifo,
-        () if kind.is_socket() => DescriptorType::Socket,
-        () if kind.is_char_device() => DescriptorType::CharacterDevice,
-        () if kind.is_block_device() => DescriptorType::BlockDevice,
-        () => DescriptorType::Unknown,
-    };
-    types::DescriptorStat {
-        type_,
-        link_count: meta.nlink(),
-        size: meta.len(),
-        data_access_timestamp: time(meta.atime(), meta.atime_nsec()),
-        data_modification_timestamp: time(meta.mtime(), meta.mtime_nsec()),
-        status_change_timestamp: time(meta.ctime(), meta.ctime_nsec()),
-    }
-}
-
-/// A time that WASI can say: none before 1970.
-fn time(seconds: i64, nanoseconds: i64) -> Option<Datetime> {
-    Some(Datetime {
-        seconds: u64::try_from(seconds).ok()?,
-        nanoseconds: u32::try_from(nanoseconds).ok()?,
-    })
-}
-
-/// Tells two files apart without saying where on the disk they are.
-fn hash_of(meta: &Metadata) -> types::MetadataHashValue {
-    let mut hasher = Sha256::new();
-    hasher.update(meta.dev().to_le_bytes());
-    hasher.update(meta.ino().to_le_bytes());
-    hasher.update(meta.mtime().to_le_bytes());
-    hasher.update(meta.mtime_nsec().to_le_bytes());
-    hasher.update(meta.len().to_le_bytes());
-    let hash = hasher.finalize();
-    let number = |at: usize| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&hash[at..at + 8]);
-        u64::from_le_bytes(bytes)
-    };
-    types::MetadataHashValue {
-        lower: number(0),
-        upper: number(8),
     }
 }
