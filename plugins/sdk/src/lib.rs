@@ -9,6 +9,8 @@
 #![doc = include_str!("../examples/count_lines.rs")]
 //! ```
 //!
+//! [`tutorial`] goes on from here: testing, asking, progress, state, failures, versions.
+//!
 //! Its crate is a library with `crate-type = ["cdylib"]`. Wrong arguments never reach the tool: the
 //! model gets a failure that names the field. An [`Error`] of an import becomes a [`Failure`] by `?`.
 //!
@@ -51,6 +53,9 @@ pub mod __private {
     pub use crate::section::{size, texts, write};
     pub use crate::tool::{info, prepare, run, unknown};
 }
+
+#[doc = include_str!("tutorial.md")]
+pub mod tutorial {}
 
 #[cfg(test)]
 mod tests;
