@@ -18,6 +18,9 @@ use crate::workshop::{Workshop, host_options};
 /// Bytes of a component that is read at all. The host takes no larger one.
 const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Bytes from which on somebody wonders what the program is doing: an engine of a language is compiled with the tool.
+const LARGE_BYTES: usize = 2 * 1024 * 1024;
+
 /// Where the build of a plugin's folder leaves the component.
 pub const BUILT: &str = "plugin.wasm";
 
@@ -212,6 +215,11 @@ pub fn examine_bytes(
     let digest = plugin.digest.clone();
     let options = host_options(&workshop.settings, &workshop.session_id());
     let host = Host::new(options, vec![plugin])?;
+    if bytes.len() > LARGE_BYTES {
+        workshop
+            .ui
+            .status("A large component: compiling it takes a while, once for each version.");
+    }
     let began = Instant::now();
     let (tools, broken) = crate::dialogue::look_at_tools_of(workshop, &host)?;
     let took = began.elapsed();
