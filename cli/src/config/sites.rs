@@ -178,17 +178,23 @@ mod tests {
             fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
             Loaded::parse(&path, text, Author::User)
         };
-        let good = "[web_fetch.auth.\"example.com\"]\nheaders = { Authorization = \"Bearer s3cret\" }\n";
+        let good =
+            "[web_fetch.auth.\"example.com\"]\nheaders = { Authorization = \"Bearer s3cret\" }\n";
         let loaded = parse(good).unwrap();
         assert!(!format!("{:?}", loaded.file).contains("s3cret"));
         let (sites, warning) = configured(&loaded.file.web_fetch, &path, "config.toml");
         assert!(!sites.is_empty());
         assert_eq!(
             warning.as_deref(),
-            Some("others may read config.toml, which holds headers; chmod 600 config.toml closes it")
+            Some(
+                "others may read config.toml, which holds headers; chmod 600 config.toml closes it"
+            )
         );
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(configured(&loaded.file.web_fetch, &path, "config.toml").1, None);
+        assert_eq!(
+            configured(&loaded.file.web_fetch, &path, "config.toml").1,
+            None
+        );
         for (text, expected) in [
             (
                 "[web_fetch.auth.\"https://example.com/\"]\nheaders = { A = \"s3cret\" }",

@@ -111,7 +111,10 @@ impl Model for Lent {
             }
         }
         // Not while it streams: what was said so far may turn out to have been thoughts.
-        let stops = prompt.stops.iter().filter_map(|stop| text.find(stop.as_str()));
+        let stops = prompt
+            .stops
+            .iter()
+            .filter_map(|stop| text.find(stop.as_str()));
         if let Some(at) = stops.min() {
             text.truncate(at);
             end = AnswerEnd::Stopped;

@@ -173,10 +173,7 @@ impl Sender for Outgoing {
         };
         let (gone, is_gone) = oneshot::channel();
         let to_server = self.to_server.as_ref().ok_or_else(over)?;
-        to_server
-            .send((message, gone))
-            .await
-            .map_err(|_| over())?;
+        to_server.send((message, gone)).await.map_err(|_| over())?;
         match is_gone.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(why)) => Err(SendError {
@@ -255,7 +252,10 @@ mod tests {
             "{hostile}"
         );
         for scope in ["a\nb", "\u{1b}[2J", "ä", " "] {
-            assert!(say(scope).ends_with("run `dunlin mcp login far`"), "{scope}");
+            assert!(
+                say(scope).ends_with("run `dunlin mcp login far`"),
+                "{scope}"
+            );
         }
     }
 }

@@ -83,7 +83,12 @@ pub(super) async fn manager(address: &Address) -> Result<AuthorizationManager, L
         Some(client) => client.secret().await?,
         None => None,
     };
-    client::renew_as(&mut manager, &kept.credentials.client_id, secret.as_ref(), &address.url)?;
+    client::renew_as(
+        &mut manager,
+        &kept.credentials.client_id,
+        secret.as_ref(),
+        &address.url,
+    )?;
     Ok(manager)
 }
 

@@ -16,7 +16,7 @@ pub fn list(workshop: &Workshop) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let servers = workshop.host()?.servers();
     if servers.is_empty() {
-        ui.status("No MCP server is configured: see [mcp.servers.NAME] in the README.");
+        ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
     }
     for server in servers {
         let name = format!("{:<NAME_COLUMNS$}", server.name);

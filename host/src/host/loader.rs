@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Host;
-use super::served::Start;
+use super::served::{Start, server_need};
 use super::serving::Note;
 use super::wording::checked_arguments;
 use crate::Progress;
@@ -18,14 +18,12 @@ use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
 use crate::mcp::bridge::{Asked, Bridge, BridgeError};
-use crate::mcp::offered::{Facts, Listed, some_of};
+use crate::mcp::offered::{Facts, Listed, Offered, some_of};
 use crate::mcp::transport::ServerLog;
 use crate::mcp::{Server, ServerAt};
+use crate::permission::{Rule, ToolMode};
 use crate::plugin::Tool;
 use crate::target::{Need, Operation, Target};
-
-/// Characters of a command line in a question about several.
-const MAX_LINE_CHARS: usize = 300;
 
 impl Host {
     /// The tool that connects servers, if there are any.
@@ -35,7 +33,7 @@ impl Host {
     }
 
     /// The servers that a call means, those that are connected left out.
-    fn meant(&self, call: &Call) -> Result<Vec<Arc<Server>>, Failure> {
+    pub(super) fn meant(&self, call: &Call) -> Result<Vec<Arc<Server>>, Failure> {
         let servers = &self.0.servers;
         if let Some(loader) = &servers.loader {
             checked_arguments(loader, &call.arguments)?;
@@ -49,6 +47,19 @@ impl Host {
 
     pub(super) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
         let meant = self.meant(call)?;
+        let is_off = self.permissions().tool_mode(&call.tool) == ToolMode::Never;
+        if let (true, Some(server)) = (is_off, meant.first()) {
+            let rule = Rule::ToolNever(call.tool.clone()).to_string();
+            return Ok(Plan {
+                question: "Connect the MCP servers?".to_owned(),
+                needs: Vec::new(),
+                actions: Vec::new(),
+                standing: Standing::Denied {
+                    need: server_need(server),
+                    rule,
+                },
+            });
+        }
         let mut needs: Vec<Need> = Vec::new();
         let mut open: Vec<Need> = Vec::new();
         let mut notices: Vec<String> = Vec::new();
@@ -73,8 +84,8 @@ impl Host {
             }
         }
         let places = meant.iter().map(|server| {
+            // Whole, as of one alone: it is what the answer is given to.
             let place = display::escape(&server.place()).into_owned();
-            let place = display::shorten(&place, MAX_LINE_CHARS).into_owned();
             match &server.config.at {
                 ServerAt::Program(program) if program.sandbox => {
                     format!("{} runs in the cage of commands: {place}", server.name())
@@ -94,11 +105,13 @@ impl Host {
                         true => "in the cage of commands",
                         false => "with your rights",
                     },
-                    program.line()
+                    server.place()
                 ),
-                ServerAt::Web { url, .. } => {
-                    format!("Connect to the MCP server '{}' at {url}?", server.name())
-                }
+                ServerAt::Web { .. } => format!(
+                    "Connect to the MCP server '{}' at {}?",
+                    server.name(),
+                    server.place()
+                ),
             },
             ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
             _ => format!(
@@ -285,9 +298,21 @@ impl Host {
         self.log_served(call, server, &note)
             .map_err(|e| broken(e.to_string()))?;
         let begin = Instant::now();
+        let knew = server.is_known();
         let bridge = Arc::new(self.connect(server, asked).await?);
         server.connected(Arc::clone(&bridge), begin.elapsed());
-        self.offered_by(server);
+        let offered = self.offered_by(server);
+        // What changed since another session.
+        if let (false, Some((facts, listed))) = (knew, self.kept_definitions(server)) {
+            let before = Offered::new(server.name(), listed, facts.has_resources);
+            if let Some(difference) = offered.difference(&before) {
+                let name = server.name();
+                let notice = format!(
+                    "the tools of the MCP server {name} changed since it was used last: {difference}"
+                );
+                self.0.servers.notice(notice);
+            }
+        }
         self.keep_definitions(server, &bridge);
         Ok(bridge)
     }
@@ -344,6 +369,13 @@ impl Host {
         }
     }
 
+    /// What it offered the last time.
+    fn kept_definitions(&self, server: &Server) -> Option<(Facts, Listed)> {
+        self.0.cache.tools(&server.id.digest, |bytes| {
+            serde_json::from_slice::<(Facts, Listed)>(bytes).ok()
+        })
+    }
+
     /// The session goes on that used these servers. They are connected when one of their tools is called; until then what
     /// they offered the last time is offered.
     pub fn use_servers(&self, names: &[String]) {
@@ -359,10 +391,7 @@ impl Host {
             if server.is_used() {
                 continue;
             }
-            let kept = self.0.cache.tools(&server.id.digest, |bytes| {
-                serde_json::from_slice::<(Facts, Listed)>(bytes).ok()
-            });
-            let notice = match kept {
+            let notice = match self.kept_definitions(server) {
                 Some((facts, listed)) => {
                     server.remember(facts, listed);
                     server.set_used();

@@ -181,8 +181,28 @@ impl Host {
 
     /// What holds for starting a server, and which rule says so.
     pub(super) fn start_of(&self, call: &Call, server: &Server) -> Result<(Start, Rule), Failure> {
-        let ServerAt::Program(program) = &server.config.at else {
-            return Ok((Start::Needless, Rule::Web));
+        let caller = Caller {
+            call: &call.id,
+            tool: &call.tool,
+            plugin: &server.id,
+            declared: true,
+            ceiling: None,
+        };
+        let program = match &server.config.at {
+            ServerAt::Program(program) => program,
+            ServerAt::Web { url, .. } => {
+                // The user wrote it down: nobody is asked. A no is stronger.
+                let need = Need {
+                    target: crate::resolve::url(url).map_err(|e| Failure::Host(chain(&e)))?,
+                    operation: Operation::Write,
+                };
+                let decided = self.permissions().decide(&caller, &need);
+                let Decision { verdict, rule } = decided.map_err(|e| Failure::Host(chain(&e)))?;
+                return Ok(match verdict {
+                    Verdict::Deny => (Start::Denied(need), rule),
+                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::Web),
+                });
+            }
         };
         let Some(path) = program.path() else {
             // Starting it says so.
@@ -192,13 +212,6 @@ impl Host {
         let need = Need {
             target: Target::Program(path),
             operation: Operation::Execute,
-        };
-        let caller = Caller {
-            call: &call.id,
-            tool: &call.tool,
-            plugin: &server.id,
-            declared: true,
-            ceiling: None,
         };
         let Decision { verdict, rule } = self
             .permissions()
@@ -226,6 +239,10 @@ impl Host {
         let answer = answer.at_most(longest);
         let loader = self.loader_tool().is_some_and(|it| it.name == call.tool);
         let mut is_known = loader;
+        let meant = match loader {
+            true => self.meant(call)?,
+            false => Vec::new(),
+        };
         for server in &self.0.servers.all {
             let offered = self.offered_by(server);
             let mut tools = offered.tools.iter();
@@ -248,7 +265,8 @@ impl Host {
                 self.permissions()
                     .set_tool_mode(&call.tool, ToolMode::Never);
             }
-            if tool.is_none() && !loader {
+            // Servers may share a program, and each is asked about by itself.
+            if tool.is_none() && !meant.iter().any(|it| Arc::ptr_eq(it, server)) {
                 continue;
             }
             // Each server is granted its own program: another one gains nothing by it.
@@ -289,7 +307,7 @@ pub(super) enum Start {
 }
 
 /// What stands for a server where a need has to be named.
-fn server_need(server: &Server) -> Need {
+pub(super) fn server_need(server: &Server) -> Need {
     let program = match &server.config.at {
         ServerAt::Program(program) => program.path(),
         ServerAt::Web { .. } => None,

@@ -70,12 +70,20 @@ impl Server {
         &self.config.name
     }
 
-    /// The command line or the address.
+    /// The command line or the address, for people, models and logs: what stands behind a `?` is often a key.
     pub(crate) fn place(&self) -> String {
         match &self.config.at {
             ServerAt::Program(program) => program.line(),
-            ServerAt::Web { url, .. } => url.clone(),
+            ServerAt::Web { url, .. } => match url.split_once('?') {
+                Some((before, _)) => format!("{before}?…"),
+                None => url.clone(),
+            },
         }
+    }
+
+    /// Whether the session knows what it offers.
+    pub(crate) fn is_known(&self) -> bool {
+        self.lock().listed.is_some()
     }
 
     /// Its bridge, if that can still be used.

@@ -83,6 +83,9 @@ impl Program {
 
     /// The command line as a person would write it.
     pub(crate) fn line(&self) -> String {
+        // What they are set to may be secret; that they are set can change what the program does.
+        let names = self.own_variables.iter();
+        let names = names.map(|(name, _)| format!("{name}=…"));
         let words = std::iter::once(&self.command).chain(&self.arguments);
         let words = words.map(|word| {
             let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -91,7 +94,7 @@ impl Program {
                 false => quoted(word),
             }
         });
-        words.collect::<Vec<_>>().join(" ")
+        names.chain(words).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -374,14 +377,17 @@ mod tests {
                 command: command.to_owned(),
                 arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
                 environment: Vec::new(),
-                own_variables: Vec::new(),
+                own_variables: vec![("OWN".to_owned(), "s3cret".to_owned())],
                 folder: PathBuf::new(),
                 search_path: Vec::new(),
                 sandbox: false,
             };
             program.line()
         };
-        assert_eq!(program("npx", &["-y", "@a/b", "."]), "npx -y @a/b .");
-        assert_eq!(program("a b", &["it's", ""]), "'a b' 'it'\\''s' ''");
+        assert_eq!(
+            program("npx", &["-y", "@a/b", "."]),
+            "OWN=… npx -y @a/b ."
+        );
+        assert_eq!(program("a b", &["it's", ""]), "OWN=… 'a b' 'it'\\''s' ''");
     }
 }

@@ -4,6 +4,9 @@ use std::cell::Cell;
 use std::future::Future;
 
 use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, ProgressNotificationParam,
+};
 #[expect(
     deprecated,
     reason = "servers of the revisions that have it still send it"
@@ -11,9 +14,6 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ListRootsResult,
     LoggingMessageNotificationParam,
-};
-use rmcp::model::{
-    ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 

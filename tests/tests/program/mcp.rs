@@ -195,7 +195,10 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     assert!(heard.contains("the user does not want it"), "{heard}");
     chat.say("/cost");
     let screen = chat.prompt();
-    let row = screen.text.lines().find(|line| line.trim_start().starts_with("dialogue"));
+    let row = screen
+        .text
+        .lines()
+        .find(|line| line.trim_start().starts_with("dialogue"));
     let words: Vec<&str> = row.expect("a row").split_whitespace().collect();
     // Five of the chat, and the server's.
     assert_eq!(words[..3], ["dialogue", "6", "95"], "{:?}", chat.terminal);

@@ -143,7 +143,7 @@ async fn a_program_is_started_when_it_was_granted() {
     let plan = host.prepare(&wanted).await.expect("a plan");
     assert!(
         plan.question
-            .starts_with("Start the MCP server 'good'? It runs with your rights: /")
+            .starts_with("Start the MCP server 'good'? It runs with your rights: OWN=… /")
     );
     assert!(plan.question.contains("served good "), "{}", plan.question);
     let denied = play(&host, &wanted, Arc::new(Asker::no())).await;
@@ -171,6 +171,35 @@ async fn a_program_is_started_when_it_was_granted() {
         panic!("{plan:?}");
     };
     assert!(notices[0].contains("earlier version"), "{notices:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_yes_to_one_server_is_none_to_another_of_the_same_program() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["good", "pages"]);
+    let wanted = call("mcp_loader", json!({"server": "good"}));
+    let always = Answer {
+        allow: true,
+        scope: Scope::Always,
+    };
+    let outcome = play(&host, &wanted, Arc::new(Asker::new(always))).await;
+    outcome.expect("allowed").result.expect("connected");
+    let other = call("mcp_loader", json!({"server": "pages"}));
+    let plan = host.prepare(&other).await.expect("a plan");
+    assert!(
+        matches!(plan.standing, Standing::Ask { .. }),
+        "{:?}",
+        plan.standing
+    );
+    // What is off is off for this tool, too.
+    let never = dunlin_host::permission::ToolMode::Never;
+    host.permissions().set_tool_mode("mcp_loader", never);
+    let plan = host.prepare(&other).await.expect("a plan");
+    assert!(
+        matches!(plan.standing, Standing::Denied { .. }),
+        "{:?}",
+        plan.standing
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,9 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use rmcp::transport::auth::{
-    AuthError, AuthorizationMetadata, CredentialStore, StoredCredentials,
-};
+use rmcp::transport::auth::{AuthError, AuthorizationMetadata, CredentialStore, StoredCredentials};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

@@ -226,7 +226,10 @@ async fn a_server_may_ask_the_model_when_the_user_agrees() {
         question.wording,
         "Let the MCP server 'sampling' ask small this, and have the answer? At most 100 tokens"
     );
-    assert_eq!((question.origin, question.longest), (Origin::Server, Scope::Session));
+    assert_eq!(
+        (question.origin, question.longest),
+        (Origin::Server, Scope::Session)
+    );
     let [Action::Prompt(prompt)] = question.actions.as_slice() else {
         panic!("{question:?}");
     };

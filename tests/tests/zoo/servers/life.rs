@@ -199,7 +199,7 @@ async fn a_server_in_the_cage_writes_where_it_may() {
     });
     let wanted = call("mcp_loader", json!({"server": "writing"}));
     let plan = host.prepare(&wanted).await.expect("a plan");
-    let said = "Start the MCP server 'writing'? It runs in the cage of commands: /";
+    let said = "Start the MCP server 'writing'? It runs in the cage of commands: OWN=… /";
     assert!(plan.question.starts_with(said), "{}", plan.question);
     load(&host, json!({})).await.expect("a connection");
     let (inside, outside) = (sandbox.project().join("new"), sandbox.secret());
@@ -210,7 +210,12 @@ async fn a_server_in_the_cage_writes_where_it_may() {
     assert_eq!(told, "written refused no network");
     host.close_servers().await;
     assert!(heard(&sandbox, "writing").ends_with("end of input\n"));
-    let why = load(&host, json!({"server": "dead"})).await.expect_err("an end");
-    assert!(why.contains("has ended; its last words: cannot \\u{1b}[31mopen"), "{why}");
+    let why = load(&host, json!({"server": "dead"}))
+        .await
+        .expect_err("an end");
+    assert!(
+        why.contains("has ended; its last words: cannot \\u{1b}[31mopen"),
+        "{why}"
+    );
     assert_alive(&host).await;
 }
