@@ -10,19 +10,23 @@ mod wire;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_host::egress::{HeaderValue, Method, Request, header};
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationSession};
 use tokio::net::TcpListener;
+use url::Url;
 
 pub use self::client::OAuthClient;
 use self::client::OwnTokens;
 pub use self::tokens::TokenFile;
 use self::wire::{Anywhere, OverEgress};
 use super::http::Address;
-use crate::config::mcp::is_this_machine;
 use crate::settings::SettingsError;
+
+/// How long a browser may take to say what it wants, once it has connected.
+const CALLBACK_TIME: Duration = Duration::from_secs(5);
 
 /// Why nobody can log in, or a login is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +40,9 @@ pub enum LoginError {
     /// The client's secret is not there.
     #[error("the secret of its client cannot be read")]
     Secret(#[from] SettingsError),
+    /// Where the user would be sent is no place for that.
+    #[error("the server wants you to log in at an address that is not https")]
+    Page,
     /// A client without a secret cannot log in by itself.
     #[error("a client logs in by itself with a secret: set client_secret")]
     NoSecret,
@@ -48,7 +55,7 @@ pub enum LoginError {
 async fn blank(address: &Address) -> Result<AuthorizationManager, AuthError> {
     let client = OverEgress {
         egress: address.egress.clone(),
-        is_near: is_this_machine(&address.url),
+        server: address.url.clone(),
     };
     AuthorizationManager::new_with_oauth_http_client(address.url.as_str(), Arc::new(client)).await
 }
@@ -106,7 +113,7 @@ async fn challenge(address: &Address) -> Option<String> {
     }
     request.body = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let mut gate = Anywhere {
-        is_near: is_this_machine(&address.url),
+        server: &address.url,
     };
     // Without one there are places where such things stand as a rule.
     let answer = address.egress.send(request, &mut gate).await.ok()?;
@@ -146,13 +153,22 @@ pub async fn login(
     let session = AuthorizationSession::new(manager, request)
         .await
         .map_err(|(_, error)| error)?;
-    show(session.get_authorization_url());
+    let page: Option<Url> = session.get_authorization_url().parse().ok();
+    let server = &address.url;
+    let page = page.filter(|page| Anywhere { server }.lets(page));
+    let page = page.ok_or(LoginError::Page)?;
+    show(page.as_str());
     loop {
         let (stream, _) = listener.accept().await?;
-        // Browsers ask for icons, too; whoever else knocks is sent away as well.
-        let Some(answer) = browser::callback(&stream).await else {
+        // Browsers ask for icons and hold connections open in advance; whoever else knocks is sent away as well.
+        let asked = tokio::time::timeout(CALLBACK_TIME, browser::callback(&stream)).await;
+        let Ok(Some(answer)) = asked else {
             continue;
         };
+        // An answer to something else is somebody else's.
+        if browser::state_of(&answer) != browser::state_of(page.as_str()) {
+            continue;
+        }
         session
             .handle_callback_url(&format!("http://127.0.0.1:{port}{answer}"))
             .await?;

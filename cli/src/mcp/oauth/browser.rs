@@ -51,3 +51,25 @@ pub(super) async fn callback(stream: &TcpStream) -> Option<String> {
     }
     path
 }
+
+/// The `state` in an address or in its end: by it an answer is known.
+pub(super) fn state_of(address: &str) -> Option<String> {
+    let (_, query) = address.split_once('?')?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let (_, state) = pairs.find(|(name, _)| name == "state")?;
+    Some(state.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_known_by_its_state() {
+        let page = "https://login.example/authorize?client_id=a&state=x%2By";
+        assert_eq!(state_of(page).as_deref(), Some("x+y"));
+        assert_eq!(state_of("/callback?code=1&state=x%2By"), state_of(page));
+        assert_ne!(state_of("/callback?code=1&state=other"), state_of(page));
+        assert_eq!(state_of("/callback?x"), None);
+    }
+}

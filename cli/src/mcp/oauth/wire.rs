@@ -4,14 +4,14 @@ use std::net::IpAddr;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dunlin_host::egress::{Egress, Gate, Hop, Method, Place, Request, RequestLimits};
+use dunlin_host::egress::{
+    Egress, Gate, Hop, Method, Place, Request, RequestLimits, named_place,
+};
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy,
     OAuthHttpRequest,
 };
 use url::Url;
-
-use crate::config::mcp::is_this_machine;
 
 /// Bytes of an answer in the course of a login: documents of a few kilobytes.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
@@ -48,24 +48,45 @@ fn is_known_document(path: &str) -> bool {
 #[derive(Debug)]
 pub struct OverEgress {
     pub(super) egress: Egress,
-    /// Whether the server is on this machine: then what it refers to may be, too.
-    pub(super) is_near: bool,
+    /// The server that is logged in to.
+    pub(super) server: Url,
 }
 
-/// What a login may reach: anything that is encrypted, and this machine where the server itself is on it.
-pub(super) struct Anywhere {
-    pub(super) is_near: bool,
+/// What a login may reach: the server itself, whatever of the internet is encrypted, and this machine where the server
+/// is on it. The server says where to, so it must not lead anywhere else.
+pub(super) struct Anywhere<'a> {
+    pub(super) server: &'a Url,
+}
+
+impl Anywhere<'_> {
+    fn is_server(&self, url: &Url) -> bool {
+        url.origin() == self.server.origin()
+    }
+
+    fn is_near(&self) -> bool {
+        named_place(self.server) == Some(Place::ThisMachine)
+    }
+
+    /// Whether an address may be used, or shown to the user to be opened.
+    pub(super) fn lets(&self, url: &Url) -> bool {
+        let is_safe = url.scheme() == "https";
+        match named_place(url) {
+            Some(Place::ThisMachine) => self.is_near() && matches!(url.scheme(), "http" | "https"),
+            _ if self.is_server(url) => is_safe,
+            None | Some(Place::Public) => is_safe,
+            Some(Place::PrivateNetwork | Place::Never(_)) => false,
+        }
+    }
 }
 
 #[async_trait]
-impl Gate for Anywhere {
+impl Gate for Anywhere<'_> {
     async fn may_use(&mut self, hop: &Hop<'_>) -> bool {
-        let is_here = is_this_machine(hop.url);
-        (hop.url.scheme() == "https" && !is_here) || (self.is_near && is_here)
+        self.lets(hop.url)
     }
 
-    async fn may_reach(&mut self, _hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
-        self.is_near
+    async fn may_reach(&mut self, hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
+        self.is_near() || self.is_server(hop.url)
     }
 }
 
@@ -93,7 +114,7 @@ impl OAuthHttpClient for OverEgress {
                 ..RequestLimits::standard()
             };
             let mut gate = Anywhere {
-                is_near: self.is_near,
+                server: &self.server,
             };
             let answer = self.egress.send(wanted, &mut gate).await?;
             let mut response = http::Response::new(Vec::new());
@@ -111,20 +132,37 @@ mod tests {
 
     #[tokio::test]
     async fn a_login_reaches_what_it_may() {
-        let may = async |is_near: bool, url: &str| {
-            let url: Url = url.parse().unwrap();
+        let may = async |server: &str, url: &str| {
+            let (server, url): (Url, Url) = (server.parse().unwrap(), url.parse().unwrap());
             let hop = Hop {
                 method: &Method::GET,
                 url: &url,
                 from: None,
             };
-            Anywhere { is_near }.may_use(&hop).await
+            Anywhere { server: &server }.may_use(&hop).await
         };
-        assert!(may(false, "https://login.example.com/").await);
-        assert!(!may(false, "http://login.example.com/").await);
-        assert!(!may(false, "https://127.0.0.1/").await);
-        assert!(!may(false, "http://localhost:8080/").await);
-        assert!(may(true, "http://localhost:8080/").await);
+        let far = "https://mcp.example.com/mcp";
+        let home = "https://192.168.1.5/mcp";
+        for (server, url, lets) in [
+            (far, "https://login.example.com/", true),
+            (far, "https://93.184.216.34/", true),
+            (far, "http://login.example.com/", false),
+            (far, "https://127.0.0.1/", false),
+            (far, "http://localhost:8080/", false),
+            (far, "https://192.168.1.1/", false),
+            (far, "https://10.0.0.5:8443/", false),
+            (far, "https://[::ffff:127.0.0.1]/", false),
+            (far, "https://169.254.169.254/", false),
+            (far, "javascript:alert(1)", false),
+            (far, "file:///etc/passwd", false),
+            (home, "https://192.168.1.5/token", true),
+            (home, "http://192.168.1.5/token", false),
+            (home, "https://192.168.1.6/token", false),
+            ("http://localhost:1/mcp", "http://localhost:8080/", true),
+            ("http://localhost:1/mcp", "https://login.example.com/", true),
+        ] {
+            assert_eq!(may(server, url).await, lets, "{server} {url}");
+        }
     }
 
     #[test]
