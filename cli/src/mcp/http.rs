@@ -5,6 +5,8 @@
 
 mod client;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::egress::{Egress, HeaderName, HeaderValue, header};
@@ -13,7 +15,7 @@ use dunlin_host::mcp::transport::{Connect, Connection, Receiver, SendError, Send
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
@@ -26,10 +28,15 @@ use self::client::{Client, scope_of};
 use super::oauth::{self, OAuthClient, TokenFile};
 use crate::commands::permissions::shell_word;
 use crate::commands::tools::with_causes;
+use crate::secret::Secret;
 use crate::settings::KeyPlace;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;
+
+/// Bytes of names and schemas of tools that a server may send over one connection, each name counted once: many times what
+/// is offered of them.
+const MAX_DESCRIBED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Characters of a server's refusal that are repeated.
 const MAX_REFUSAL_CHARS: usize = 300;
@@ -59,6 +66,7 @@ impl Connect for Address {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
             .custom_headers(self.headers.iter().cloned().collect())
             .max_sse_event_size(MAX_SERVER_MESSAGE_BYTES);
+        let mut key_to_hide = None;
         if let Some(key) = self.key.clone() {
             // May wait for the user to unlock a keyring.
             let read = tokio::task::spawn_blocking(move || key.read()).await;
@@ -67,17 +75,17 @@ impl Connect for Address {
             let (secret, _) =
                 read.map_err(|e| format!("cannot be connected: {}", with_causes(&e)))?;
             config = config.auth_header(secret.reveal());
+            key_to_hide = Some(secret);
         }
-        let client = Client {
-            egress: self.egress.clone(),
-            origin: self.url.origin(),
-        };
+        let client = Client::new(self.egress.clone(), self.url.origin());
         let (to_server, outgoing) = mpsc::channel(WAITING_MESSAGES);
         let (incoming, from_server) = mpsc::channel(WAITING_MESSAGES);
         let mut names = self.headers.iter().map(|(name, _)| name);
         let task = if self.key.is_some() || names.any(|name| *name == header::AUTHORIZATION) {
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            tokio::spawn(carry(transport, outgoing, incoming))
+            let make = move || {
+                StreamableHttpClientTransport::with_client(client.clone(), config.clone())
+            };
+            tokio::spawn(carry(make, outgoing, incoming))
         } else {
             let manager = oauth::manager(self).await.map_err(|e| {
                 format!(
@@ -86,13 +94,16 @@ impl Connect for Address {
                 )
             })?;
             let client = AuthClient::new(client, manager);
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            tokio::spawn(carry(transport, outgoing, incoming))
+            let make = move || {
+                StreamableHttpClientTransport::with_client(client.clone(), config.clone())
+            };
+            tokio::spawn(carry(make, outgoing, incoming))
         };
         Ok(Connection {
             sender: Box::new(Outgoing {
                 to_server: Some(to_server),
                 name: self.name.clone(),
+                key: key_to_hide,
             }),
             receiver: Box::new(Incoming {
                 from_server,
@@ -108,11 +119,14 @@ type Leaving = (ClientJsonRpcMessage, oneshot::Sender<Result<(), String>>);
 /// Carries messages both ways, until nothing more is to be sent: then the session ends at the server, too. Dropping it
 /// only cuts the connection.
 async fn carry<T: Transport<RoleClient>>(
-    mut transport: T,
+    make: impl Fn() -> T,
     mut outgoing: mpsc::Receiver<Leaving>,
     incoming: mpsc::Sender<ServerJsonRpcMessage>,
 ) {
+    let mut transport = make();
+    let mut has_begun = false;
     let mut leaving = FuturesUnordered::new();
+    let mut described = Described::default();
     loop {
         let arriving = async {
             let room = incoming.reserve().await.ok()?;
@@ -136,13 +150,48 @@ async fn carry<T: Transport<RoleClient>>(
             },
             Some(()) = leaving.next(), if !leaving.is_empty() => {}
             arrived = arriving => match arrived {
-                Some((room, message)) => room.send(message),
+                Some((_, message)) if described.is_too_much(&message) => return,
+                Some((room, message)) => {
+                    // A server of a later revision knows no handshake and says so. The SDK's transport takes what comes
+                    // next for the end of one, so that begins anew.
+                    if !has_begun && matches!(message, ServerJsonRpcMessage::Error(_)) {
+                        transport = make();
+                    }
+                    has_begun = true;
+                    room.send(message);
+                }
                 None => break,
             },
         }
     }
     // Why it ended is told to whoever was sending.
     while leaving.next().await.is_some() {}
+}
+
+/// What a server has described its tools as, by name. The SDK keeps all that comes, asked for or not, so somebody has to
+/// count.
+#[derive(Default)]
+struct Described {
+    sizes: HashMap<String, usize>,
+    bytes: usize,
+}
+
+impl Described {
+    fn is_too_much(&mut self, message: &ServerJsonRpcMessage) -> bool {
+        let ServerJsonRpcMessage::Response(response) = message else {
+            return false;
+        };
+        let ServerResult::ListToolsResult(list) = &response.result else {
+            return false;
+        };
+        for tool in &list.tools {
+            let schema = serde_json::to_vec(tool.input_schema.as_ref());
+            let size = tool.name.len() + schema.map_or(0, |schema| schema.len());
+            let before = self.sizes.insert(tool.name.to_string(), size);
+            self.bytes = self.bytes + size - before.unwrap_or_default();
+        }
+        self.bytes > MAX_DESCRIBED_BYTES
+    }
 }
 
 /// Ends with whoever holds it.
@@ -158,6 +207,8 @@ struct Outgoing {
     /// `None`: it was closed.
     to_server: Option<mpsc::Sender<Leaving>>,
     name: String,
+    /// What must not stand in a refusal that repeats what it was sent.
+    key: Option<Secret>,
 }
 
 #[async_trait]
@@ -177,7 +228,10 @@ impl Sender for Outgoing {
         match is_gone.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(why)) => Err(SendError {
-                why: said(&why, &self.name),
+                why: match &self.key {
+                    Some(key) => said(&key.mask_in(&why), &self.name),
+                    None => said(&why, &self.name),
+                },
                 is_over: true,
             }),
             Err(_) => Err(over()),
@@ -237,6 +291,23 @@ impl Receiver for Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tools_without_end_are_too_much() {
+        let listed = |name: &str, bytes: usize| -> ServerJsonRpcMessage {
+            let schema = serde_json::json!({"type": "object", "x": "y".repeat(bytes)});
+            let tool = serde_json::json!({"name": name, "inputSchema": schema});
+            let result = serde_json::json!({"tools": [tool]});
+            let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            serde_json::from_value(message).unwrap()
+        };
+        let mut described = Described::default();
+        for _ in 0..40 {
+            assert!(!described.is_too_much(&listed("again", 1_000_000)));
+        }
+        let mut fresh = (0..40).map(|number| listed(&format!("t{number}"), 1_000_000));
+        assert!(fresh.any(|message| described.is_too_much(&message)));
+    }
 
     #[test]
     fn what_somebody_will_type_is_harmless() {

@@ -160,6 +160,7 @@ fn connection(kept: Kept, streams: Streams, log: &dyn ServerLog) -> Connection {
         receiver: Box::new(Output {
             output,
             buffer: Vec::new(),
+            start: 0,
             searched: 0,
             kept,
             last_line,
@@ -239,7 +240,9 @@ impl Sender for Lines {
 struct Output {
     output: pipe::Receiver,
     buffer: Vec<u8>,
-    /// So much of it holds no line end.
+    /// Where in it the next line begins.
+    start: usize,
+    /// So much of it holds no line end behind that.
     searched: usize,
     kept: Kept,
     last_line: Arc<Mutex<String>>,
@@ -253,7 +256,7 @@ impl Receiver for Output {
             if let Some(line) = self.line() {
                 return Ok(line);
             }
-            if self.buffer.len() > MAX_SERVER_MESSAGE_BYTES {
+            if self.buffer.len() - self.start > MAX_SERVER_MESSAGE_BYTES {
                 let most = MAX_SERVER_MESSAGE_BYTES / (1024 * 1024);
                 return Err(format!("sent a line longer than {most} MiB"));
             }
@@ -274,11 +277,11 @@ impl Output {
                 return None;
             };
             let end = self.searched + at;
-            let line = String::from_utf8_lossy(&self.buffer[..end]);
+            let line = String::from_utf8_lossy(&self.buffer[self.start..end]);
             let line = line.trim();
             let message = line.starts_with(['{', '[']).then(|| line.to_owned());
-            self.buffer.drain(..=end);
-            self.searched = 0;
+            self.start = end + 1;
+            self.searched = self.start;
             if let Some(message) = message {
                 return Some(message);
             }
@@ -289,6 +292,10 @@ impl Output {
     async fn read(&mut self) -> io::Result<bool> {
         loop {
             self.output.readable().await?;
+            // Once for all lines that were taken, not for each of them.
+            self.buffer.drain(..self.start);
+            self.searched -= self.start;
+            self.start = 0;
             let had = self.buffer.len();
             self.buffer.resize(had + READ_BYTES, 0);
             let read = self.output.try_read(&mut self.buffer[had..]);

@@ -75,10 +75,20 @@ impl Server {
     fn hear(&mut self, message: &Value) -> io::Result<()> {
         let id = message["id"].clone();
         match message["method"].as_str() {
-            Some("initialize") => {
+            Some("initialize") if !self.is("modern") => {
                 self.capabilities = message["params"]["capabilities"].clone();
                 self.introduce(id)
             }
+            Some("server/discover") if self.is("modern") => answer(
+                id,
+                json!({
+                    "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                    "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+                    "_meta": {
+                        "io.modelcontextprotocol/serverInfo": {"name": "served", "version": "2.0"},
+                    },
+                }),
+            ),
             Some("ping") => answer(id, json!({})),
             Some("tools/list") => self.list(id, &message["params"]),
             Some("tools/call") => self.call(id, &message["params"]),

@@ -2,6 +2,7 @@
 
 mod asking;
 mod life;
+mod web;
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};

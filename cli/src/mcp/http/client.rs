@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -20,6 +21,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_of_rmcp::{Sse, SseStream};
+use tokio::time::Instant;
 use url::{Origin, Url};
 
 use super::MAX_REFUSAL_CHARS;
@@ -29,13 +31,18 @@ const JSON: &str = "application/json";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// What lies between two requests for events, at least.
+const BETWEEN_STREAMS: Duration = Duration::from_millis(250);
+
 type HttpError = StreamableHttpError<EgressError>;
 
 /// The SDK's HTTP, over the host's way out.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
-    pub(super) egress: Egress,
-    pub(super) origin: Origin,
+    egress: Egress,
+    origin: Origin,
+    /// When events were asked for last. Clones are of one connection.
+    asked: Arc<Mutex<Option<Instant>>>,
 }
 
 /// Lets through what goes to the origin that the user configured.
@@ -54,6 +61,27 @@ impl Gate for SameOrigin<'_> {
 }
 
 impl Client {
+    /// For the server of this origin.
+    pub(super) fn new(egress: Egress, origin: Origin) -> Client {
+        Client {
+            egress,
+            origin,
+            asked: Arc::default(),
+        }
+    }
+
+    /// Waits until events may be asked for again: a server that ends each stream at once would be asked without a pause.
+    async fn keep_pace(&self) {
+        let due = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            let due = asked.map_or(now, |last| now.max(last + BETWEEN_STREAMS));
+            *asked = Some(due);
+            due
+        };
+        tokio::time::sleep_until(due).await;
+    }
+
     async fn send(
         &self,
         method: Method,
@@ -230,6 +258,7 @@ impl StreamableHttpClient for Client {
             custom: custom_headers,
             has_body: false,
         };
+        self.keep_pace().await;
         let response = self.send(Method::GET, &uri, headers, Bytes::new()).await?;
         if response.status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
