@@ -185,7 +185,7 @@ impl Described {
             return false;
         };
         for tool in &list.tools {
-            let schema = serde_json::to_vec(tool.input_schema.as_ref());
+            let schema = serde_json::to_vec(&*tool.input_schema);
             let size = tool.name.len() + schema.map_or(0, |schema| schema.len());
             let before = self.sizes.insert(tool.name.to_string(), size);
             self.bytes = self.bytes + size - before.unwrap_or_default();
