@@ -304,7 +304,7 @@ pub fn approver<'a>(
     } else {
         // Without a host there is nothing to be noted.
         if let Ok(host) = workshop.host() {
-            host.is_alone();
+            host.nobody_answers();
         }
         Box::new(DenyAll)
     }

@@ -249,7 +249,7 @@ impl Host {
     }
 
     /// From now on nobody answers: the audit log says so of what is denied for that reason.
-    pub fn is_alone(&self) {
+    pub fn nobody_answers(&self) {
         self.0.alone.store(true, Ordering::Relaxed);
     }
 
