@@ -54,6 +54,8 @@ pub struct Chunk {
     pub start: usize,
     /// The line after the last.
     pub end: usize,
+    /// Whether it is a test within a file of source.
+    pub is_test: bool,
 }
 
 /// Reads the lines of a file.
@@ -73,33 +75,59 @@ pub fn lines<'a>(path: &str, text: &'a [u8]) -> Vec<Line<'a>> {
 
 /// Cuts lines into chunks that cover them all, in order.
 pub fn chunks(lines: &[Line<'_>]) -> Vec<Chunk> {
-    let mut all: Vec<Chunk> = Vec::new();
-    let mut open = Chunk { start: 0, end: 0 };
-    for piece in pieces(lines) {
-        let joined = piece.end - open.start;
-        if open.end > open.start && joined > JOINED_LINES {
-            all.push(open);
-            open = piece;
-        } else {
-            open.end = piece.end;
-        }
-    }
-    if open.end > open.start {
-        all.push(open);
-    }
+    let tests = tests(lines);
+    let mut all = Vec::new();
+    join(&lines[..tests], 0, false, &mut all);
+    join(&lines[tests..], tests, true, &mut all);
     all
 }
 
+/// Where the tests of a file of Rust begin that stand in it; its end if none do.
+fn tests(lines: &[Line<'_>]) -> usize {
+    let marks = |line: &Line<'_>| line.text.starts_with(b"#[cfg(test)]");
+    let begins = |at: usize| {
+        let next = lines[at + 1..].iter().find(|line| !is_attribute(line.text));
+        // `mod tests;` stands elsewhere.
+        next.is_some_and(|line| {
+            line.text.starts_with(b"mod ") && line.text.trim_ascii_end().ends_with(b"{")
+        })
+    };
+    (0..lines.len())
+        .find(|at| marks(&lines[*at]) && begins(*at))
+        .unwrap_or(lines.len())
+}
+
+/// Joins small pieces.
+fn join(lines: &[Line<'_>], first: usize, is_test: bool, all: &mut Vec<Chunk>) {
+    let mut open = first..first;
+    let mut close = |lines: std::ops::Range<usize>| {
+        if !lines.is_empty() {
+            all.push(Chunk {
+                start: lines.start,
+                end: lines.end,
+                is_test,
+            });
+        }
+    };
+    for piece in pieces(lines) {
+        let (start, end) = (piece.start + first, piece.end + first);
+        if !open.is_empty() && end - open.start > JOINED_LINES {
+            close(open);
+            open = start..end;
+        } else {
+            open.end = end;
+        }
+    }
+    close(open);
+}
+
 /// Cuts at every declaration, and long stretches between at empty lines.
-fn pieces(lines: &[Line<'_>]) -> Vec<Chunk> {
+fn pieces(lines: &[Line<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut cut = |start: &mut usize, at: usize| {
         if at > *start {
-            pieces.push(Chunk {
-                start: *start,
-                end: at,
-            });
+            pieces.push(*start..at);
             *start = at;
         }
     };
@@ -162,6 +190,17 @@ mod tests {
             assert_eq!(a.end, b.start);
             assert!(lines[b.start].text.starts_with(b"/// Says"));
         }
+    }
+
+    #[test]
+    fn tests_within_a_file_are_told_apart() {
+        let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n";
+        let cut = chunks(&lines("a.rs", text.as_bytes()));
+        let cut: Vec<(usize, usize, bool)> =
+            cut.iter().map(|c| (c.start, c.end, c.is_test)).collect();
+        assert_eq!(cut, [(0, 2, false), (2, 6, true)]);
+        let text = "fn a() {}\n#[cfg(test)]\nmod tests;\nfn c() {}\n";
+        assert_eq!(chunks(&lines("a.rs", text.as_bytes())).len(), 1);
     }
 
     #[test]

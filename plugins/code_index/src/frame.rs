@@ -1,7 +1,7 @@
 //! How blobs are written, so that torn or foreign bytes are never taken for an index.
 
 /// What every blob begins with. The digit is the version: another one leads to a new index.
-const MAGIC: [u8; 8] = *b"dunlin-1";
+const MAGIC: [u8; 8] = *b"dunlin-2";
 
 /// Bytes before the content: the magic, the length and the checksum.
 pub(crate) const HEAD: usize = 16;

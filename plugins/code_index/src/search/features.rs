@@ -65,6 +65,16 @@ struct Scored {
 }
 
 impl Scored {
+    fn scaled(self, share: f32) -> Self {
+        Self {
+            words: share * self.words,
+            pairs: share * self.pairs,
+            declared: share * self.declared,
+            declared_pairs: share * self.declared_pairs,
+            covered: share * self.covered,
+        }
+    }
+
     fn sum(self, weights: &Weights) -> f32 {
         self.words + weights.pair * self.pairs
     }
@@ -178,6 +188,8 @@ struct Frame<'a> {
     chunk_words: f32,
     /// Mean words of a file.
     file_words: f32,
+    /// How much a test counts.
+    test_share: f32,
     /// The rarity of all words together.
     all: f32,
     weight_sum: f32,
@@ -215,6 +227,7 @@ impl<'a> Frame<'a> {
             path_rarity,
             path_middle: rarity(&(gathered.files / 50)),
             chunk_words: (gathered.words as f32 / gathered.chunks.max(1) as f32).max(1.0),
+            test_share: question.prior(Kind::Test, weights),
             file_words: (gathered.words as f32 / files.max(1.0)).max(1.0),
             all: all.max(f32::MIN_POSITIVE),
             weight_sum: weights.features.iter().sum::<f32>().max(f32::MIN_POSITIVE),
@@ -259,7 +272,7 @@ impl<'a> Frame<'a> {
             let row = &tables.files[file];
             let first = row.first_chunk;
             for chunk in first..first + row.chunks {
-                let scored = chunks[chunk as usize];
+                let scored = chunks[chunk as usize].scaled(self.share(segment, chunk));
                 let sum = scored.sum(self.weights);
                 if sum > 0.0 {
                     scores.chunks.push((chunk, sum));
@@ -339,13 +352,21 @@ impl<'a> Frame<'a> {
                 self.whole(number, in_file, segment, files);
                 in_file = (file, 0.0);
             }
-            in_file.1 += often;
+            in_file.1 += often * self.share(segment, posting.at);
         }
         self.whole(number, in_file, segment, files);
         for posting in &found.paths[number] {
             // The name of the file says more than those of its folders.
             let share = if posting.declared() { 1.0 } else { 0.6 };
             files[posting.at as usize].path += share * self.path_rarity[number];
+        }
+    }
+
+    /// How much a chunk counts: a test within a file of source stands behind what it tests.
+    fn share(&self, segment: &Segment, chunk: u32) -> f32 {
+        match segment.tables.chunks.get(chunk as usize) {
+            Some(row) if row.is_test => self.test_share,
+            _ => 1.0,
         }
     }
 

@@ -177,6 +177,7 @@ impl Builder {
             start: chunk.start as u32,
             lines: (chunk.end - chunk.start) as u32,
             words,
+            is_test: chunk.is_test,
         });
         words
     }

@@ -31,6 +31,8 @@ pub(crate) struct ChunkRow {
     pub(crate) lines: u32,
     /// How many words it has.
     pub(crate) words: u32,
+    /// Whether it is a test within a file of source.
+    pub(crate) is_test: bool,
 }
 
 /// All of them.
@@ -58,7 +60,7 @@ impl Tables {
             let first = file.first_chunk as usize;
             for chunk in &self.chunks[first..first + file.chunks as usize] {
                 frame::put_varint(&mut out, chunk.start - line);
-                frame::put_varint(&mut out, chunk.lines);
+                frame::put_varint(&mut out, chunk.lines << 1 | u32::from(chunk.is_test));
                 frame::put_varint(&mut out, chunk.words);
                 line = chunk.start;
             }
@@ -94,10 +96,12 @@ impl Tables {
             let mut line = 0_u32;
             for _ in 0..file.chunks {
                 line = line.checked_add(reader.varint()?)?;
+                let lines = reader.varint()?;
                 tables.chunks.push(ChunkRow {
                     start: line,
-                    lines: reader.varint()?,
+                    lines: lines >> 1,
                     words: reader.varint()?,
+                    is_test: lines & 1 == 1,
                 });
             }
         }
@@ -126,11 +130,13 @@ mod tests {
                     start: 0,
                     lines: 30,
                     words: 200,
+                    is_test: false,
                 },
                 ChunkRow {
                     start: 30,
                     lines: 5,
                     words: 100,
+                    is_test: true,
                 },
             ],
         };
