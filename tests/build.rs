@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use dunlin_guest_build::script;
+use dunlin_guest_build::{MadeFor, script};
 
 /// One folder for each behaviour.
 const GUESTS: &str = "guests";
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     script::main(|| {
         let packages = packages();
         let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
-        let built = script::build(Path::new(".."), &packages)?;
+        let built = script::build_for(MadeFor::Trial, Path::new(".."), &packages)?;
         script::embed(&built, "guests.rs", behaviour)
     })
 }

@@ -115,6 +115,7 @@ fn rust(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let built = dunlin_guest_build::build(&Request {
         workspace: folder.to_owned(),
         packages: vec![package],
+        made_for: dunlin_guest_build::MadeFor::Size,
         cargo: "cargo".into(),
         rustc: "rustc".into(),
         way: None,

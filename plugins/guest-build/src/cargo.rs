@@ -6,17 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::way::{Compiler, TARGET, Way};
-use crate::{BuildError, Request};
+use crate::{BuildError, MadeFor, Request, c};
 
-/// The profile of guests. Set here and not in a manifest, so that every workspace builds alike.
+/// The profile of guests, but for how it optimises. Set here and not in a manifest, so that every workspace builds alike.
 ///
-/// Guests mostly wait for the host, and each byte of them is compiled by the host at first use: small
-/// beats fast. A panic is a trap either way, and unwinding would only add code.
-const PROFILE: [&str; 8] = [
+/// A panic is a trap either way, and unwinding would only add code.
+const PROFILE: [&str; 5] = [
     "inherits=\"release\"",
-    "opt-level=\"s\"",
-    "lto=\"fat\"",
-    "codegen-units=1",
     "panic=\"abort\"",
     "debug=false",
     "strip=true",
@@ -63,7 +59,14 @@ const FLAG_SEPARATOR: &str = "\u{1f}";
 
 /// Compiles all packages in one go; the module of each, in the same order.
 pub(crate) fn compile(request: &Request, compiler: &Compiler) -> Result<Vec<PathBuf>, BuildError> {
-    let target_folder = request.scratch.join(format!("guests-{}", compiler.way));
+    // Other flags make other libraries: in one folder each of the two builds would undo the other.
+    let made_for = match request.made_for {
+        MadeFor::Size | MadeFor::Trial => "",
+        MadeFor::Speed => "-fast",
+    };
+    let target_folder = request
+        .scratch
+        .join(format!("guests-{}{made_for}", compiler.way));
     fs::create_dir_all(&target_folder)
         .map_err(|source| BuildError::file("create", &target_folder, source))?;
 
@@ -112,7 +115,20 @@ fn command(
         command.env_remove(name);
     }
     command.env("RUSTC", &compiler.rustc);
-    command.env("CARGO_ENCODED_RUSTFLAGS", flags(compiler, target_folder)?);
+    command.env(
+        "CARGO_ENCODED_RUSTFLAGS",
+        flags(request.made_for, compiler, target_folder)?,
+    );
+    if request.made_for == MadeFor::Speed {
+        for (name, value) in c::variables(request, compiler)? {
+            command.env(name, value);
+        }
+    }
+    let optimising = match request.made_for {
+        MadeFor::Size => ["opt-level=\"s\"", "lto=\"fat\"", "codegen-units=1"],
+        MadeFor::Speed => ["opt-level=3", "lto=\"fat\"", "codegen-units=1"],
+        MadeFor::Trial => ["opt-level=1", "lto=\"off\"", "codegen-units=4"],
+    };
 
     command.args([
         "build",
@@ -124,7 +140,7 @@ fn command(
         "--target-dir",
     ]);
     command.arg(target_folder);
-    for setting in PROFILE {
+    for setting in PROFILE.into_iter().chain(optimising) {
         command
             .arg("--config")
             .arg(format!("profile.{PROFILE_NAME}.{setting}"));
@@ -142,7 +158,11 @@ fn command(
 }
 
 /// Flags for everything that is compiled for wasm.
-fn flags(compiler: &Compiler, target_folder: &Path) -> Result<OsString, BuildError> {
+fn flags(
+    made_for: MadeFor,
+    compiler: &Compiler,
+    target_folder: &Path,
+) -> Result<OsString, BuildError> {
     let mut flags = OsString::new();
     // A panic's place names the file it is in: where the sources lie must not change the bytes.
     if let Some(home) = cargo_home() {
@@ -150,12 +170,21 @@ fn flags(compiler: &Compiler, target_folder: &Path) -> Result<OsString, BuildErr
         flags.push(home);
         flags.push("=cargo");
     }
-    if let Some(linker) = &compiler.linker {
+    let mut add = |flag: &str, value: &OsStr| {
         if !flags.is_empty() {
             flags.push(FLAG_SEPARATOR);
         }
-        flags.push("-Clinker=");
-        flags.push(named_wasm_ld(linker, target_folder)?);
+        flags.push(flag);
+        flags.push(value);
+    };
+    if let Some(linker) = &compiler.linker {
+        add(
+            "-Clinker=",
+            named_wasm_ld(linker, target_folder)?.as_os_str(),
+        );
+    }
+    if made_for == MadeFor::Speed {
+        add("-Ctarget-feature=", OsStr::new("+simd128"));
     }
     Ok(flags)
 }

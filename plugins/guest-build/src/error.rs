@@ -53,6 +53,18 @@ pub enum BuildError {
         /// What the compiler said.
         output: String,
     },
+    /// Nothing compiles C for wasm.
+    #[error(
+        "no C compiler for wasm: install clang with llvm-ar beside it \
+         (on Debian `apt-get install clang-19 llvm-19`; `make setup` does it)"
+    )]
+    NoClang,
+    /// A package that C needs is not among the dependencies.
+    #[error("the C headers for wasm are not to be had: no package {package} in the lock file")]
+    NoHeaders {
+        /// The package.
+        package: &'static str,
+    },
     /// What the tools say of themselves cannot be read.
     #[error("{package}: what its tools say of themselves cannot be read: {problem}")]
     Describe {

@@ -12,6 +12,7 @@
 //!
 //! A build script calls [`script::main`] and [`script::build`]; anything else calls [`build`].
 
+mod c;
 mod cargo;
 mod described;
 mod error;
@@ -36,6 +37,8 @@ pub struct Request {
     pub workspace: PathBuf,
     /// The packages of the guests.
     pub packages: Vec<String>,
+    /// What they are made for.
+    pub made_for: MadeFor,
     /// The cargo to run, unless the way brings its own.
     pub cargo: PathBuf,
     /// The compiler to run, unless the way brings its own.
@@ -46,6 +49,17 @@ pub struct Request {
     pub scratch: PathBuf,
     /// Where the components go, as `<package>.wasm`.
     pub out: PathBuf,
+}
+
+/// What a guest is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MadeFor {
+    /// Most guests wait for the host, and each byte of them is compiled by it at first use: small beats fast.
+    Size,
+    /// It computes. Uses vector instructions, and may hold C, which needs clang.
+    Speed,
+    /// It is run a few times by a test: there are many, and compiling them is what takes time.
+    Trial,
 }
 
 /// The outcome of a build.

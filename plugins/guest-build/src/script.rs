@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::{BuildError, Built, Component, Description, Request, ToolTexts, Way};
+use crate::{BuildError, Built, Component, Description, MadeFor, Request, ToolTexts, Way};
 
 /// The variable that forces a [`Way`]: `installed` or `build-std`.
 pub const WAY_VARIABLE: &str = "DUNLIN_WASM";
@@ -42,11 +42,20 @@ pub fn main(script: impl FnOnce() -> Result<(), BuildError>) -> ExitCode {
 
 /// Builds guests from within a build script, and tells cargo when to run it again: when a file
 /// changed that went into them, and only then.
+pub fn build(workspace: &Path, packages: &[&str]) -> Result<Built, BuildError> {
+    build_for(MadeFor::Size, workspace, packages)
+}
+
+/// Like [`build`], for what guests are made for.
 #[expect(
     clippy::print_stdout,
     reason = "that is how a build script talks to cargo"
 )]
-pub fn build(workspace: &Path, packages: &[&str]) -> Result<Built, BuildError> {
+pub fn build_for(
+    made_for: MadeFor,
+    workspace: &Path,
+    packages: &[&str],
+) -> Result<Built, BuildError> {
     println!("cargo::rerun-if-env-changed={WAY_VARIABLE}");
     println!("cargo::rerun-if-changed=build.rs");
     let out = folder("OUT_DIR")?;
@@ -54,6 +63,7 @@ pub fn build(workspace: &Path, packages: &[&str]) -> Result<Built, BuildError> {
         workspace: fs::canonicalize(workspace)
             .map_err(|source| BuildError::file("find", workspace, source))?,
         packages: packages.iter().map(|&package| package.to_owned()).collect(),
+        made_for,
         cargo: folder("CARGO")?,
         rustc: folder("RUSTC")?,
         way: forced_way()?,

@@ -1,7 +1,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::{Way, cargo, described, inputs, script, way};
+use crate::{Way, c, cargo, described, inputs, script, way};
 
 #[test]
 fn nothing_of_the_outer_build_reaches_the_nested_one() {
@@ -155,4 +155,25 @@ fn what_tools_say_of_themselves_is_read_from_the_module() {
             "{broken:?}"
         );
     }
+}
+
+#[test]
+fn tools_for_c_are_found_by_their_names() {
+    for (name, expected) in [
+        ("clang", Some(u32::MAX)),
+        ("clang-19", Some(19)),
+        ("clang++-19", None),
+        ("clang-cpp-19", None),
+        ("clang-", None),
+        ("gcc", None),
+    ] {
+        assert_eq!(c::version("clang", name), expected, "{name}");
+    }
+    let metadata = r#"{"packages":[{"name":"a","manifest_path":"/r/a-1/Cargo.toml"},
+        {"name":"tree-sitter-language","manifest_path":"/r/tree-sitter-language-0.1.9/Cargo.toml"}]}"#;
+    let found: Vec<_> = c::manifests(metadata).collect();
+    assert_eq!(
+        found,
+        [Path::new("/r/tree-sitter-language-0.1.9/Cargo.toml")]
+    );
 }

@@ -14,8 +14,8 @@ pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 
-/// Where linkers are looked for when the compiler brings none.
-const LINKER_FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
+/// Where linkers and compilers of C are looked for.
+pub(crate) const LINKER_FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
 /// How to come by a standard library for wasm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
