@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use dunlin_guest_build::script;
+use dunlin_guest_build::{MadeFor, script};
 
 /// The packages of the built-in tools.
 const GUESTS: [&str; 6] = [
@@ -22,12 +22,17 @@ const TEXTS: [(&str, &str); 3] = [
     ("sdk/examples", "vendor/dunlin-sdk/examples"),
 ];
 
+/// Those that compute.
+const COMPUTING: [&str; 1] = ["dunlin-codebase-search"];
+
 /// The component that is no tool. Compiled apart, so that what its libraries want of common ones changes no tool.
 const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
 
 fn main() -> ExitCode {
     script::main(|| {
-        let built = script::build(Path::new(".."), &GUESTS)?;
+        let mut built = script::build(Path::new(".."), &GUESTS)?;
+        let computing = script::build_for(MadeFor::Speed, Path::new(".."), &COMPUTING)?;
+        built.components.extend(computing.components);
         script::embed_described(&built, "embedded.rs", plugin_name)?;
         let built = script::build(Path::new(".."), &BRIDGE)?;
         script::embed_described(&built, "bridge.rs", plugin_name)?;

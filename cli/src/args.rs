@@ -126,6 +126,8 @@ pub enum Command {
     /// Write, build, check, install and remove tools of your own
     #[command(subcommand, arg_required_else_help = true)]
     Plugin(PluginCommand),
+    /// Find the code of this project that a question is about
+    Search(SearchArgs),
     /// Show what tools were allowed, what they did, what was refused
     Audit(AuditArgs),
     /// Fetch, list and remove the models that run in Dunlin itself
@@ -164,6 +166,23 @@ pub struct AskArgs {
     /// The question; what is piped in is appended
     #[arg(value_name = "PROMPT", trailing_var_arg = true)]
     pub prompt: Vec<String>,
+}
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Print a list of `{path, start_line, end_line, symbol, score}`
+    #[arg(long)]
+    pub json: bool,
+    /// How many results, 1 to 50 [default: 10]
+    #[arg(short = 'n', long = "count", value_name = "N")]
+    pub count: Option<usize>,
+    /// Only below this folder or glob, relative to the project; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    pub within: Vec<String>,
+    /// A complete question: How does file reading work?
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
 }
 
 /// What `--allow TARGET=rwx` says: a target as typed and what may be done with it.

@@ -14,6 +14,7 @@ pub mod mcp;
 pub mod model;
 pub mod permissions;
 pub mod plugin;
+pub mod search;
 pub mod sessions;
 pub mod setup;
 pub mod tools;
@@ -75,6 +76,7 @@ fn dispatch(
         Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
         #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&workshop(environment, plugins)?, args),
+        Some(Command::Search(args)) => search::run(&workshop(environment, plugins)?, &args),
         Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
         Some(Command::Permissions(args)) => {
             permissions::run(&workshop(environment, plugins)?, args)

@@ -192,6 +192,7 @@ fn inside_the_project_nobody_is_asked() {
         requests[0].tools(),
         [
             "ask_user",
+            "codebase_search",
             "edit_file",
             "read_file",
             "run_terminal_command",

@@ -221,7 +221,7 @@ fn doctor() {
     );
     assert!(
         output.stdout.contains(
-            "✓ tools         ask_user, edit_file, read_file, run_terminal_command, web_fetch, web_search\n"
+            "✓ tools         ask_user, codebase_search, edit_file, read_file, run_terminal_command, web_fetch, web_search\n"
         ),
         "{output}"
     );

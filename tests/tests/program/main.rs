@@ -31,6 +31,7 @@ mod quirks;
 mod readme;
 mod rendering;
 mod retries;
+mod search;
 mod sessions;
 mod stage;
 mod startup;

@@ -1,0 +1,145 @@
+//! `dunlin search`: asks the project a question from the shell, with the tool that a model uses.
+
+use dunlin_host::display::escape;
+use serde::Serialize;
+use serde_json::json;
+
+use super::tools::by_hand;
+use crate::args::SearchArgs;
+use crate::error::{CliError, Exit};
+use crate::provider::ProposedCall;
+use crate::ui::style::Label;
+use crate::workshop::Workshop;
+
+/// The tool.
+const TOOL: &str = "codebase_search";
+
+/// One result, as `--json` prints it.
+#[derive(Debug, PartialEq, Serialize)]
+struct Found<'a> {
+    path: &'a str,
+    start_line: u64,
+    end_line: u64,
+    symbol: Option<&'a str>,
+    score: f64,
+}
+
+/// Asks, and prints what was found.
+///
+/// # Errors
+/// It was denied, it failed, or it was interrupted.
+pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
+    let mut arguments = serde_json::Map::new();
+    arguments.insert("query".to_owned(), json!(args.query.join(" ")));
+    if !args.within.is_empty() {
+        arguments.insert("target_directories".to_owned(), json!(args.within));
+    }
+    if let Some(count) = args.count {
+        arguments.insert("max_results".to_owned(), json!(count));
+    }
+    let call = ProposedCall::new("by-hand", TOOL.to_owned(), arguments);
+    let Some(text) = by_hand(workshop, call)? else {
+        return Ok(Exit::Done);
+    };
+    let ui = &workshop.ui;
+    if args.json {
+        let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
+        let found = serde_json::to_string_pretty(&found).map_err(CliError::failed)?;
+        ui.data(&found);
+        // What is no result is about the search: how much of the project it covers.
+        for note in text.lines().filter(|line| is_note(line)) {
+            ui.status(&escape(note));
+        }
+        return Ok(Exit::Done);
+    }
+    for line in text.lines() {
+        match line.strip_prefix("## ").filter(|_| head(line).is_some()) {
+            Some(head) => ui.data(&ui.styles().paint(Label::Target, &escape(head))),
+            None => ui.data(&escape(line)),
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Reads `## path:first-last in symbol (score)`; the lines of a file never look like that, they begin with their number.
+fn head(line: &str) -> Option<Found<'_>> {
+    let (rest, score) = line
+        .strip_prefix("## ")?
+        .strip_suffix(')')?
+        .rsplit_once(" (")?;
+    let score: f64 = score.parse().ok()?;
+    // A path may hold ` in `, and a symbol a colon: what ends with the lines is the path.
+    let at_lines = |at: usize| {
+        let (path, rest) = (&rest[..at], &rest[at + 1..]);
+        let (lines, symbol) = match rest.split_once(" in ") {
+            Some((lines, symbol)) => (lines, Some(symbol)),
+            None => (rest, None),
+        };
+        let (first, last) = lines.split_once('-')?;
+        Some(Found {
+            path,
+            start_line: first.parse().ok()?,
+            end_line: last.parse().ok()?,
+            symbol,
+            score,
+        })
+    };
+    rest.match_indices(':').find_map(|(at, _)| at_lines(at))
+}
+
+fn is_note(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with("## ") && !line.starts_with(' ') && {
+        // The lines of a file begin with their number, also where it has more than five digits.
+        !line.starts_with(|letter: char| letter.is_ascii_digit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_whatever_the_names() {
+        for (line, path, symbol) in [
+            (
+                "## src/a.rs:3-9 in fn read (0.83)",
+                "src/a.rs",
+                Some("fn read"),
+            ),
+            ("## a in b.rs:3-9 (0.83)", "a in b.rs", None),
+            (
+                "## a:b.rs:3-9 in A::b (x) (0.83)",
+                "a:b.rs",
+                Some("A::b (x)"),
+            ),
+        ] {
+            let expected = Found {
+                path,
+                start_line: 3,
+                end_line: 9,
+                symbol,
+                score: 0.83,
+            };
+            assert_eq!(head(line), Some(expected), "{line}");
+        }
+        for line in [
+            "   10 ## src/evil.rs:1-2 (1.00)",
+            "## no lines (1.00)",
+            "## a.rs:1-2",
+            "## a.rs:1-x (0.5)",
+            "",
+        ] {
+            assert_eq!(head(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_about_the_search_is_no_line_of_a_file() {
+        assert!(is_note(
+            "This is from 3 of 9 files: the others are being read."
+        ));
+        for line in ["", "   10 code", "123456 code", "## a.rs:1-2 (0.50)"] {
+            assert!(!is_note(line), "{line}");
+        }
+    }
+}

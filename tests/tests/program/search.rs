@@ -1,0 +1,201 @@
+//! `codebase_search`: what it finds, what it leaves out, and how it follows the files.
+
+use std::os::unix::fs::symlink;
+
+use dunlin_tests::{Environment, Provider, Response, program};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment};
+
+const UPLOAD: &str = "use std::fs;\n\n\
+    /// Keeps what a browser sends.\n\
+    pub fn store_upload(name: &str, bytes: &[u8]) -> std::io::Result<()> {\n    \
+        let folder = upload_folder();\n    fs::create_dir_all(&folder)?;\n    \
+        fs::write(folder.join(name), bytes)\n}\n\n\
+    fn upload_folder() -> std::path::PathBuf {\n    \"uploads\".into()\n}\n";
+
+const SESSION: &str = "class Sessions:\n    def expire(self, token):\n        \"\"\"Ends a session whose token is too old.\"\"\"\n        \
+    if token.age() > self.limit:\n            del self.open[token.id]\n";
+
+/// A small project with secrets, waste and ways out.
+fn project() -> Environment {
+    let environment = Environment::warm(program!());
+    environment.project_file("src/upload.rs", UPLOAD);
+    environment.project_file("app/sessions.py", SESSION);
+    environment.project_file(
+        "README.md",
+        "# Uploads\n\nA server for uploads and sessions.\n",
+    );
+    environment.project_file(".gitignore", "generated/\n");
+    environment.project_file(
+        "generated/upload.rs",
+        UPLOAD.replace("upload", "upload_generated"),
+    );
+    environment.project_file("id_rsa", "upload upload upload PRIVATE KEY upload\n");
+    let outside = environment.outside_file("outside.rs", "fn upload_from_outside() { upload() }\n");
+    symlink(&outside, environment.project().join("src/link.rs")).unwrap();
+    environment
+}
+
+fn search(environment: &Environment, arguments: &[&str]) -> dunlin_tests::Output {
+    environment.run(["search"].iter().chain(arguments))
+}
+
+fn found(environment: &Environment, arguments: &[&str]) -> Vec<Value> {
+    let arguments: Vec<&str> = ["--json"].iter().chain(arguments).copied().collect();
+    let output = search(environment, &arguments);
+    assert_eq!(output.status, Some(0), "{output}");
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+fn paths(found: &[Value]) -> Vec<&str> {
+    found
+        .iter()
+        .map(|it| it["path"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_question_finds_the_function() {
+    let environment = project();
+    let hits = found(&environment, &["How are uploaded files stored?"]);
+    assert_eq!(hits[0]["path"], "src/upload.rs", "{hits:?}");
+    assert!(hits[0]["start_line"].as_u64().unwrap() <= 4, "{hits:?}");
+    assert!(hits[0]["end_line"].as_u64().unwrap() >= 8, "{hits:?}");
+    assert!(
+        hits[0]["symbol"].as_str().unwrap().contains("store_upload"),
+        "{hits:?}"
+    );
+    let hits = found(
+        &environment,
+        &["-n", "1", "When does a session token expire?"],
+    );
+    assert_eq!(paths(&hits), ["app/sessions.py"]);
+    let hits = found(
+        &environment,
+        &["--within", "app", "How are uploads stored?"],
+    );
+    assert!(paths(&hits).iter().all(|path| path.starts_with("app/")));
+
+    let output = search(&environment, &["How are uploaded files stored?"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(
+        output.stdout.starts_with("## src/upload.rs:")
+            || output.stdout.starts_with("src/upload.rs:"),
+        "{output}"
+    );
+    assert!(
+        output.stdout.contains("    4 pub fn store_upload("),
+        "{output}"
+    );
+}
+
+#[test]
+fn secrets_waste_and_ways_out_are_left_out() {
+    let environment = project();
+    let output = search(&environment, &["-n", "50", "upload"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    for absent in ["PRIVATE KEY", "upload_generated", "upload_from_outside"] {
+        assert!(!output.stdout.contains(absent), "{absent}: {output}");
+    }
+    assert!(output.stdout.contains("1 file was left out"), "{output}");
+    let refused = environment.project().join("app/");
+    let refused = environment.run(["permissions", "set", &refused.display().to_string(), "-??"]);
+    assert_eq!(refused.status, Some(0), "{refused}");
+    let output = search(&environment, &["When does a session token expire?"]);
+    assert!(!output.stdout.contains("def expire"), "{output}");
+    let project = environment.project().display().to_string() + "/";
+    let refused = environment.run(["permissions", "set", &project, "-??"]);
+    assert_eq!(refused.status, Some(0), "{refused}");
+    let output = search(&environment, &["upload"]);
+    assert_eq!(output.status, Some(3), "{output}");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn the_index_follows_the_files() {
+    let environment = project();
+    let question = ["Where are invoices sent by mail?"];
+    let before = found(&environment, &question);
+    assert!(!paths(&before).contains(&"src/mail.rs"));
+    let mail = "/// Sends an invoice by mail.\npub fn mail_invoice(invoice: &Invoice) {\n    send(invoice);\n}\n";
+    let file = environment.project_file("src/mail.rs", mail);
+    assert_eq!(found(&environment, &question)[0]["path"], "src/mail.rs");
+    environment.project_file("src/mail.rs", format!("// A line more.\n{mail}"));
+    let moved = found(&environment, &question);
+    assert_eq!(moved[0]["path"], "src/mail.rs");
+    let output = search(&environment, &question);
+    assert!(
+        output.stdout.contains("    3 pub fn mail_invoice("),
+        "{output}"
+    );
+    std::fs::remove_file(file).unwrap();
+    assert!(!paths(&found(&environment, &question)).contains(&"src/mail.rs"));
+
+    // What stands in the store is only believed where it is what was written.
+    for entry in walk(&environment.data().join("stores")) {
+        std::fs::write(entry, "damaged").unwrap();
+    }
+    let after = found(&environment, &["How are uploaded files stored?"]);
+    assert_eq!(after[0]["path"], "src/upload.rs");
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let files = |path: std::path::PathBuf| {
+        if path.is_dir() {
+            walk(&path)
+        } else {
+            vec![path]
+        }
+    };
+    let files: Vec<_> = entries.flat_map(files).collect();
+    assert!(!files.is_empty(), "nothing in {}", folder.display());
+    files
+}
+
+#[test]
+fn what_is_asked_wrongly_is_said() {
+    let environment = project();
+    for (arguments, said) in [
+        (&[" "][..], "query: it is empty"),
+        (&["-n", "0", "x"], "max_results: 0 is not 1 to 50"),
+        (&["--within", "a[", "x"], "target_directories: "),
+    ] {
+        let output = search(&environment, arguments);
+        assert!(matches!(output.status, Some(1 | 2)), "{output}");
+        assert_eq!(output.stdout, "");
+        assert!(output.stderr.contains(said), "{output}");
+    }
+    assert_eq!(search(&environment, &[]).status, Some(2));
+    let output = search(&environment, &["zyxwv"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(output.stdout.contains("Ask in other words"), "{output}");
+}
+
+#[test]
+fn a_model_searches_without_a_question_to_the_user() {
+    let provider = Provider::play([
+        Response::call(
+            "codebase_search",
+            json!({ "query": "How are uploaded files stored?", "explanation": "to change it" }),
+        ),
+        Response::reply("In store_upload."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("src/upload.rs", UPLOAD);
+    let mut chat = Chat::open(&environment);
+    chat.say("where do uploads go?");
+    let screen = chat.prompt();
+    assert!(screen.contains("In store_upload."), "{screen:?}");
+    assert!(!screen.contains("allow?"), "{screen:?}");
+    chat.leave();
+    let requests = provider.requests();
+    let result = &requests[1].results()[0];
+    assert!(result.starts_with("## src/upload.rs:"), "{result}");
+    let audit = environment.run(["audit"]).stdout;
+    assert!(audit.contains("codebase_search"), "{audit}");
+}
