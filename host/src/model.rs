@@ -47,7 +47,11 @@ impl Prompt {
     fn texts(&self) -> impl Iterator<Item = &str> {
         let messages = self.messages.iter().map(|said| said.text.as_str());
         let stops = self.stops.iter().map(String::as_str);
-        self.system.as_deref().into_iter().chain(messages).chain(stops)
+        self.system
+            .as_deref()
+            .into_iter()
+            .chain(messages)
+            .chain(stops)
     }
 }
 

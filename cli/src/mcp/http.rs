@@ -82,9 +82,8 @@ impl Connect for Address {
         let (incoming, from_server) = mpsc::channel(WAITING_MESSAGES);
         let mut names = self.headers.iter().map(|(name, _)| name);
         let task = if self.key.is_some() || names.any(|name| *name == header::AUTHORIZATION) {
-            let make = move || {
-                StreamableHttpClientTransport::with_client(client.clone(), config.clone())
-            };
+            let make =
+                move || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
             tokio::spawn(carry(make, outgoing, incoming))
         } else {
             let manager = oauth::manager(self).await.map_err(|e| {
@@ -94,9 +93,8 @@ impl Connect for Address {
                 )
             })?;
             let client = AuthClient::new(client, manager);
-            let make = move || {
-                StreamableHttpClientTransport::with_client(client.clone(), config.clone())
-            };
+            let make =
+                move || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
             tokio::spawn(carry(make, outgoing, incoming))
         };
         Ok(Connection {

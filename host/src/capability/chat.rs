@@ -9,8 +9,8 @@ use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::types::Error;
 use crate::display;
 use crate::limits::{
-    MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS,
-    MAX_TEXT_ANSWER_BYTES, MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
+    MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS, MAX_TEXT_ANSWER_BYTES,
+    MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
 
 /// Passes on one message a period.

@@ -196,10 +196,7 @@ impl mcp::Host for CallState {
         Ok(line.map_or_else(|| Terms::default().offer(), |line| line.terms.offer()))
     }
 
-    async fn ask_model(
-        &mut self,
-        prompt: mcp::ModelPrompt,
-    ) -> Result<mcp::ModelAnswer, Refusal> {
+    async fn ask_model(&mut self, prompt: mcp::ModelPrompt) -> Result<mcp::ModelAnswer, Refusal> {
         self.ask_model_for_server(prompt).await
     }
 }

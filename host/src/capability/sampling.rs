@@ -108,7 +108,9 @@ impl CallState {
         let ask = self.ask.clone();
         let model = ask.as_deref().and_then(model_of);
         let (Some(terms), Some(ask), Some(model)) = (terms, ask, model) else {
-            return Err(Error::Unsupported("there is no model that could be asked now".into()).into());
+            return Err(
+                Error::Unsupported("there is no model that could be asked now".into()).into(),
+            );
         };
         let prompt = checked(prompt)?;
         if self.prompts == MAX_PROMPTS {
@@ -120,7 +122,10 @@ impl CallState {
         self.prompts += 1;
         let (allow, rule) = match terms.consent.get() {
             Some(allow) => (allow, "answered before, for this session".to_owned()),
-            None => self.ask_for_consent(&terms, ask, &prompt, &model.name()).await?,
+            None => {
+                self.ask_for_consent(&terms, ask, &prompt, &model.name())
+                    .await?
+            }
         };
         self.log_prompt(allow, &rule, &prompt, &model.name())?;
         if !allow {
@@ -223,9 +228,17 @@ fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
         // In range by then.
         temperature_thousandths: temperature
             .map(|it| (it * 1_000.0).round().clamp(0.0, MAX_TEMPERATURE) as u32),
-        stops: prompt.stops.into_iter().filter(|stop| !stop.is_empty()).collect(),
+        stops: prompt
+            .stops
+            .into_iter()
+            .filter(|stop| !stop.is_empty())
+            .collect(),
     };
-    if prompt.messages.iter().all(|said| said.text.trim().is_empty()) {
+    if prompt
+        .messages
+        .iter()
+        .all(|said| said.text.trim().is_empty())
+    {
         return Err(Error::Invalid("the prompt is empty".into()));
     }
     if prompt.max_tokens == 0 {
@@ -271,14 +284,23 @@ mod tests {
     fn prompts_are_bounded() {
         let good = checked(prompt(&["Hello"])).unwrap();
         assert_eq!(good.max_tokens, MAX_PROMPT_TOKENS);
-        assert_eq!((good.system, good.temperature_thousandths), (None, Some(250)));
+        assert_eq!(
+            (good.system, good.temperature_thousandths),
+            (None, Some(250))
+        );
         assert!(matches!(checked(prompt(&[])), Err(Error::Invalid(_))));
         assert!(matches!(checked(prompt(&[" \n"])), Err(Error::Invalid(_))));
         let long = "x".repeat(MAX_PROMPT_BYTES);
         assert!(checked(prompt(&[&long])).is_ok());
-        assert!(matches!(checked(prompt(&[&long, "y"])), Err(Error::TooLarge(_))));
+        assert!(matches!(
+            checked(prompt(&[&long, "y"])),
+            Err(Error::TooLarge(_))
+        ));
         let tall = "\n".repeat(MAX_PROMPT_LINES);
-        assert!(matches!(checked(prompt(&["a", &tall])), Err(Error::TooLarge(_))));
+        assert!(matches!(
+            checked(prompt(&["a", &tall])),
+            Err(Error::TooLarge(_))
+        ));
         let odd = mcp::ModelPrompt {
             temperature: Some(f64::NAN),
             max_tokens: 0,
@@ -290,7 +312,10 @@ mod tests {
     #[test]
     fn folders_are_told_as_addresses() {
         let terms = Terms {
-            roots: vec![PathBuf::from("/home/ada/my shore"), PathBuf::from("relative")],
+            roots: vec![
+                PathBuf::from("/home/ada/my shore"),
+                PathBuf::from("relative"),
+            ],
             ..Terms::default()
         };
         let offer = terms.offer();

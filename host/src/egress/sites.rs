@@ -173,7 +173,9 @@ mod tests {
         sites.merge(&others);
         let of = |url: &str, name: &str| {
             let headers = sites.of(&url.parse().unwrap()).unwrap();
-            headers.get(name).map(|value| value.to_str().unwrap().to_owned())
+            headers
+                .get(name)
+                .map(|value| value.to_str().unwrap().to_owned())
         };
         assert_eq!(of("https://a.example/", "x-one").as_deref(), Some("1"));
         assert_eq!(of("https://a.example/", "x-two").as_deref(), Some("2"));

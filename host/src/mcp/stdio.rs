@@ -141,8 +141,8 @@ impl Program {
             ..options.clone()
         };
         let started = Running::start_serving(&options, line, access).await;
-        let (running, streams) = started
-            .map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
+        let (running, streams) =
+            started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
         Ok(connection(Kept::Caged(running), streams, log))
     }
 }
@@ -391,10 +391,7 @@ mod tests {
             };
             program.line()
         };
-        assert_eq!(
-            program("npx", &["-y", "@a/b", "."]),
-            "OWN=… npx -y @a/b ."
-        );
+        assert_eq!(program("npx", &["-y", "@a/b", "."]), "OWN=… npx -y @a/b .");
         assert_eq!(program("a b", &["it's", ""]), "OWN=… 'a b' 'it'\\''s' ''");
     }
 }

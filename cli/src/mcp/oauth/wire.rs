@@ -4,9 +4,7 @@ use std::net::IpAddr;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dunlin_host::egress::{
-    Egress, Gate, Hop, Method, Place, Request, RequestLimits, named_place,
-};
+use dunlin_host::egress::{Egress, Gate, Hop, Method, Place, Request, RequestLimits, named_place};
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy,
     OAuthHttpRequest,

@@ -112,7 +112,10 @@ async fn a_server_without_a_handshake_is_discovered() {
     let near = host(&sandbox, &["modern"]);
     let told = load(&near, json!({})).await.expect("a connection");
     assert!(told.contains("modern is connected (served 2.0, "), "{told}");
-    assert_eq!(use_tool(&near, "modern__echo").await, Ok("tereu".to_owned()));
+    assert_eq!(
+        use_tool(&near, "modern__echo").await,
+        Ok("tereu".to_owned())
+    );
 
     let site = Site::start(|request| {
         answer(request, |method| match method {
