@@ -23,7 +23,7 @@ pub const CONNECT_TIME: Duration = Duration::from_secs(10);
 pub struct Request {
     /// Any method; redirects may turn it into `GET`.
     pub method: Method,
-    /// Where to; `http` or `https`. See [`read_url`].
+    /// Where to; `http` or `https`. See [`read_url`](super::read_url).
     pub url: Url,
     /// What is said beside the body. Framing, `Host` and compression are the host's own and refused here. Of the
     /// rest only what says nothing about who asks goes along to another host.

@@ -143,7 +143,7 @@ impl Program {
         let started = Running::start_serving(&options, line, access).await;
         let (running, streams) =
             started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
-        Ok(connection(Kept::Caged(running), streams, log))
+        Ok(connection(Kept::Caged(Box::new(running)), streams, log))
     }
 }
 
@@ -180,7 +180,7 @@ enum Kept {
     /// With the user's own rights.
     Free(Serving),
     /// In the cage of commands.
-    Caged(Running),
+    Caged(Box<Running>),
 }
 
 impl Kept {

@@ -72,12 +72,8 @@ impl Kind {
                 "doc" | "docs" | "documentation" => Self::Example,
                 _ => continue,
             };
-            if by_name == Self::Source
-                && other != Self::Prose
-                && (kind == Self::Source || other == Self::Test)
-            {
-                kind = other;
-            } else if other == Self::Prose {
+            let decides = kind == Self::Source || other == Self::Test;
+            if other == Self::Prose || (by_name == Self::Source && decides) {
                 kind = other;
             }
         }

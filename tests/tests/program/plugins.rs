@@ -23,7 +23,7 @@ fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
 
 fn may(targets: &[(&str, &str)]) -> Ceiling {
     let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
-    Ceiling::new(targets.iter().map(own).collect()).unwrap()
+    Ceiling::new(targets.iter().map(own).collect()).expect("a ceiling")
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn project() -> Environment {
     );
     environment.project_file("id_rsa", "upload upload upload PRIVATE KEY upload\n");
     let outside = environment.outside_file("outside.rs", "fn upload_from_outside() { upload() }\n");
-    symlink(&outside, environment.project().join("src/link.rs")).unwrap();
+    symlink(&outside, environment.project().join("src/link.rs")).expect("a link");
     environment
 }
 
@@ -45,13 +45,13 @@ fn found(environment: &Environment, arguments: &[&str]) -> Vec<Value> {
     let arguments: Vec<&str> = ["--json"].iter().chain(arguments).copied().collect();
     let output = search(environment, &arguments);
     assert_eq!(output.status, Some(0), "{output}");
-    serde_json::from_str(&output.stdout).unwrap()
+    serde_json::from_str(&output.stdout).expect("a list of hits")
 }
 
 fn paths(found: &[Value]) -> Vec<&str> {
     found
         .iter()
-        .map(|it| it["path"].as_str().unwrap())
+        .map(|it| it["path"].as_str().expect("a path"))
         .collect()
 }
 
@@ -143,8 +143,8 @@ fn the_index_follows_the_files() {
 /// All files below a folder.
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let files = |path: std::path::PathBuf| {
         if path.is_dir() {
             walk(&path)

@@ -37,15 +37,15 @@ fn nobody() -> Arc<dyn Ask> {
 fn stage(limits: Limits) -> (Sandbox, Host) {
     let sandbox = Sandbox::new();
     let project = sandbox.project();
-    fs::create_dir(project.join("src")).unwrap();
-    fs::create_dir(project.join("empty")).unwrap();
-    fs::write(project.join("src/main.rs"), "fn main() {}").unwrap();
-    fs::write(project.join(".env"), "KEY=1").unwrap();
-    fs::write(project.join("diary.txt"), "dear diary").unwrap();
-    symlink("README.md", project.join("link")).unwrap();
-    symlink("src", project.join("folder-link")).unwrap();
-    symlink("../outside/secret.txt", project.join("way-out")).unwrap();
-    symlink("../config", project.join("way-home")).unwrap();
+    fs::create_dir(project.join("src")).expect("a folder");
+    fs::create_dir(project.join("empty")).expect("a folder");
+    fs::write(project.join("src/main.rs"), "fn main() {}").expect("a file");
+    fs::write(project.join(".env"), "KEY=1").expect("a file");
+    fs::write(project.join("diary.txt"), "dear diary").expect("a file");
+    symlink("README.md", project.join("link")).expect("a link");
+    symlink("src", project.join("folder-link")).expect("a link");
+    symlink("../outside/secret.txt", project.join("way-out")).expect("a link");
+    symlink("../config", project.join("way-home")).expect("a link");
     let host = sandbox.host(&["wasi"], limits);
     (sandbox, host)
 }
@@ -53,9 +53,9 @@ fn stage(limits: Limits) -> (Sandbox, Host) {
 /// Everything below a folder: its kind, size, number of names, times and content.
 fn tree(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
-        let meta = path.symlink_metadata().unwrap();
+        let meta = path.symlink_metadata().expect("its facts");
         let content = if meta.is_file() {
             fs::read_to_string(&path).unwrap_or_default()
         } else {

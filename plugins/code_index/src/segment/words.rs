@@ -62,7 +62,7 @@ pub(crate) struct Words(Vec<u8>);
 
 impl Words {
     /// Makes a blob of postings: `lists` has each term once with its postings in order.
-    pub(crate) fn encode<'a>(mut terms: Vec<(Term, &'a [Posting])>) -> Vec<u8> {
+    pub(crate) fn encode(mut terms: Vec<(Term, &[Posting])>) -> Vec<u8> {
         terms.sort_unstable_by_key(|(term, _)| *term);
         let mut starts = vec![0_u32; BUCKETS + 1];
         let mut entries = Vec::with_capacity(terms.len() * ENTRY_BYTES);
