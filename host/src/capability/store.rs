@@ -23,6 +23,9 @@ const FOLDER_MODE: u32 = 0o700;
 /// Begins what is being written. No name does.
 const TEMPORARY: &str = ".tmp-";
 
+/// Files of killed writers are older than this, in seconds.
+const STALE_SECS: u64 = 60 * 60;
+
 /// Characters of the project's digest in the name of its folder.
 const PROJECT_DIGITS: usize = 16;
 
@@ -67,6 +70,7 @@ impl store::Host for CallState {
             );
             return Err(Error::TooLarge(problem).into());
         }
+        sweep(&folder);
         write(&folder, &path, &bytes).map_err(|e| failed("write", &e))
     }
 
@@ -138,6 +142,28 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
+}
+
+/// Removes what killed writers left. What cannot be removed is left for the next time.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_temporary = entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(TEMPORARY.as_bytes());
+        let modified = || entry.metadata().ok()?.modified().ok();
+        let is_stale = |modified: std::time::SystemTime| {
+            modified
+                .elapsed()
+                .is_ok_and(|age| age.as_secs() > STALE_SECS)
+        };
+        if is_temporary && modified().is_some_and(is_stale) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Writes aside and renames. Not flushed to the disk: what a power failure takes, a plugin has to make again.
