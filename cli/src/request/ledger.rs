@@ -136,6 +136,8 @@ pub struct Ledger {
     echoes_reasoning: bool,
     cuts: Cuts,
     measure: Measure,
+    /// What stood before the conversation in the last request, in our own counts.
+    fixed: u64,
     /// What the server has refused to go beyond.
     refused: Option<Refused>,
     /// The turn for which a summary was asked for in vain.
@@ -278,6 +280,7 @@ impl Ledger {
         let notice = (cuts != self.cuts).then(|| notice(&cuts, messages, limit));
         self.measure
             .sends(fixed + cuts.total(messages, &costs).tokens);
+        self.fixed = fixed;
         self.cuts = cuts;
         Ok(Fitted {
             messages: self.cuts.apply(messages),
@@ -304,8 +307,9 @@ impl Ledger {
                     is_told: true,
                 }
             }
+            // Only the conversation can give way: half of it does, and the request is shorter whatever else it carries.
             None => Refused {
-                tokens: sent / 2,
+                tokens: sent - sent.saturating_sub(self.measure.real(self.fixed)) / 2,
                 is_told: false,
             },
         };
@@ -460,7 +464,11 @@ impl Ledger {
         let limits = &occasion.limits;
         let of_history = self.measure.ours(limits.max_tokens);
         let of_window = self.window(limits).map(|(window, limit)| {
-            let reply = reserve(occasion.agent, window);
+            let reply = match limit {
+                // Of a window that is only guessed at nothing is known to be for the reply.
+                Limit::Refused(_) => 0,
+                _ => reserve(occasion.agent, window),
+            };
             let room = self
                 .measure
                 .ours(window.saturating_sub(reply))

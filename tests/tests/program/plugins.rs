@@ -107,7 +107,7 @@ fn what_is_hostile_is_refused_with_its_reason() {
         (
             "many_tools",
             guest("many_tools").bytes.to_vec(),
-            "handed over more than 8 MiB at once",
+            "handed over more than 9 MiB at once",
         ),
         (
             "explosive_schema",

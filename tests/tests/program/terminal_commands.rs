@@ -140,8 +140,9 @@ fn an_interruption_leaves_nothing_behind() {
 
 #[test]
 fn a_killed_dunlin_takes_its_command_along() {
+    // It has begun when all of it is there.
     let line =
-        "(setsid sh -c 'trap \"\" TERM INT HUP; sleep 300; sleep 300' &); echo begun; sleep 300";
+        "(setsid sh -c 'trap \"\" TERM INT HUP; echo begun; sleep 300; sleep 300' &); sleep 300";
     let provider = Provider::play([command(line)]);
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);

@@ -15,7 +15,7 @@ use dunlin_host::call::{Failure, Success};
 use dunlin_host::process::{KEEPER, WITHOUT_WORLD};
 use dunlin_host::{CommandOptions, Host, Plugin};
 use dunlin_tests::program;
-use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
 
 /// The variable that every command of one host has and nothing else on the machine.
@@ -57,7 +57,7 @@ impl Yard {
             ..CommandOptions::none()
         };
         change(&sandbox, &mut commands);
-        let mut options = sandbox.options(LIMITS);
+        let mut options = sandbox.options(PATIENT);
         options.search_path = ["/usr/local/bin", "/usr/bin", "/bin"]
             .map(PathBuf::from)
             .into();

@@ -48,12 +48,12 @@ async fn each_is_left_out_with_one_line() {
         (
             "huge_description",
             PATIENT,
-            "the plugin huge_description cannot describe itself: it handed over more than 8 MiB at once",
+            "the plugin huge_description cannot describe itself: it handed over more than 9 MiB at once",
         ),
         (
             "many_tools",
             PATIENT,
-            "the plugin many_tools cannot describe itself: it handed over more than 8 MiB at once",
+            "the plugin many_tools cannot describe itself: it handed over more than 9 MiB at once",
         ),
         (
             "loop_in_describe",

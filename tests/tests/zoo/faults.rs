@@ -65,12 +65,12 @@ async fn each_ends_in_one_line() {
         (
             "return_100_mb",
             PATIENT,
-            "return_100_mb handed over more than 8 MiB at once",
+            "return_100_mb handed over more than 9 MiB at once",
         ),
         (
             "huge_error",
             PATIENT,
-            "huge_error handed over more than 8 MiB at once",
+            "huge_error handed over more than 9 MiB at once",
         ),
         ("trap", PATIENT, "trap crashed"),
         (
