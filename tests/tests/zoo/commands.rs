@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin::workshop::built_in_plugins;
 use dunlin_host::ask::Ask;
 use dunlin_host::call::{Failure, Success};
 use dunlin_host::process::{KEEPER, WITHOUT_WORLD};
-use dunlin_host::{CommandOptions, Host, Plugin};
+use dunlin_host::{CommandOptions, Host};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
@@ -62,15 +63,12 @@ impl Yard {
             .map(PathBuf::from)
             .into();
         options.commands = commands;
-        let built_in = dunlin_plugins::ALL.iter().map(|embedded| Plugin {
-            name: embedded.name.to_owned(),
-            bytes: embedded.bytes.into(),
-            digest: embedded.digest.to_owned(),
-            built_in: true,
-            description: None,
-        });
         let guests = ["command_otherwise", "command_many", "echo"].map(plugin);
-        let host = Host::new(options, built_in.chain(guests).collect()).expect("a host");
+        let host = Host::new(
+            options,
+            built_in_plugins().into_iter().chain(guests).collect(),
+        )
+        .expect("a host");
         Yard { sandbox, host }
     }
 

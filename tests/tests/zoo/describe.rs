@@ -123,17 +123,10 @@ async fn built_in_tools_are_known_as_they_describe_themselves() {
 #[tokio::test]
 async fn a_name_cannot_be_taken_over() {
     let sandbox = Sandbox::new();
-    let built_in = dunlin_plugins::ALL
-        .iter()
+    let built_in = built_in_plugins()
+        .into_iter()
         .find(|plugin| plugin.name == "read_file")
         .expect("the built-in tool");
-    let built_in = Plugin {
-        name: built_in.name.to_owned(),
-        bytes: built_in.bytes.into(),
-        digest: built_in.digest.to_owned(),
-        built_in: true,
-        description: None,
-    };
     let host = sandbox.host_of(vec![built_in, plugin("shadow"), plugin("echo")], PATIENT);
     let (tools, errors) = host.tools().await;
     assert_eq!(names(&tools), ["echo", "read_file"]);

@@ -5,11 +5,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use dunlin::workshop::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, Standing};
 use dunlin_host::target::Operation;
 use dunlin_host::undo::Fate;
-use dunlin_host::{Host, NoProgress, Plugin};
+use dunlin_host::{Host, NoProgress};
 use dunlin_tests::sandbox::{
     Asker, LIMITS, README, SECRET, STORED, Sandbox, assert_alive, call, play, plugin,
 };
@@ -29,15 +30,11 @@ impl Desk {
     }
 
     fn on(sandbox: Sandbox) -> Desk {
-        let built_in = dunlin_plugins::ALL.iter().map(|embedded| Plugin {
-            name: embedded.name.to_owned(),
-            bytes: embedded.bytes.into(),
-            digest: embedded.digest.to_owned(),
-            built_in: true,
-            description: None,
-        });
         let guests = ["edit_undeclared", "edit_otherwise", "echo"].map(plugin);
-        let host = sandbox.host_of(built_in.chain(guests).collect(), LIMITS);
+        let host = sandbox.host_of(
+            built_in_plugins().into_iter().chain(guests).collect(),
+            LIMITS,
+        );
         host.begin_turn();
         Desk { sandbox, host }
     }
