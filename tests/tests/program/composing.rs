@@ -72,9 +72,10 @@ fn what_is_left_empty_is_not_sent_and_a_failing_editor_loses_nothing() {
 fn ctrl_c_in_the_editor_leaves_the_chat_alone() {
     let provider = Provider::play([Response::reply("Yes.")]);
     let environment = environment(&provider);
+    // A signal just before a long wait would be heard only after it.
     let script = r#"trap 'echo INTERRUPTED; echo written > "$1"; exit 0' INT
         echo ready
-        while :; do read line; done"#;
+        while :; do sleep 0.05; done"#;
     let mut chat = chat_with_editor(&environment, script);
     chat.say("/edit");
     chat.terminal.wait_for("ready");
