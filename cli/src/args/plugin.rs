@@ -45,6 +45,12 @@ pub enum PluginCommand {
     },
     /// List the installed plugins
     List,
+    /// Let hostile plugins loose in a temporary project, and say what stopped each
+    Zoo {
+        /// These only [default: all]
+        #[arg(value_name = "GUEST")]
+        guests: Vec<String>,
+    },
 }
 
 /// Which folder.

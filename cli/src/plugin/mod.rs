@@ -13,5 +13,6 @@ pub mod shelf;
 pub mod template;
 pub mod trial;
 mod tricks;
+pub mod zoo;
 
 pub use abilities::in_words;

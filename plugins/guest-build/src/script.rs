@@ -206,6 +206,14 @@ pub fn embed_texts(folders: &[(&str, &str)], file: &str) -> Result<(), BuildErro
     crate::write_if_different(&folder("OUT_DIR")?.join(file), text.as_bytes())
 }
 
+/// Where cargo wants what a build script makes.
+///
+/// # Errors
+/// This is no build script.
+pub fn out_folder() -> Result<PathBuf, BuildError> {
+    folder("OUT_DIR")
+}
+
 /// The outer target folder, or the folder of its target if it is a cross build: the output of a build
 /// script is `<there>/<profile>/build/<package>-<hash>/out`.
 pub(crate) fn target_folder(out: &Path) -> &Path {

@@ -1,6 +1,8 @@
 //! `dunlin plugin`: what is shown before a plugin is installed, what is refused, and what the chat has of it.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use dunlin_host::ceiling::Ceiling;
 use dunlin_tests::guests::guest;
@@ -163,6 +165,48 @@ fn what_is_hostile_is_refused_with_its_reason() {
         said.contains("has the name of a tool of the plugin echo"),
         "{said}"
     );
+}
+
+/// Every file below a folder, and what stands in it.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(tree(&path));
+        } else {
+            let bytes = fs::read(&path).unwrap_or_default();
+            found.insert(path, bytes);
+        }
+    }
+    found
+}
+
+/// Every guest is stopped as the table says, and nothing of the user's is touched: neither of the home, nor of the project.
+#[test]
+fn the_zoo_gets_nowhere() {
+    let environment = Environment::new(program!());
+    environment.project_file("mine.txt", "mine\n");
+    let before = tree(environment.root());
+    let mut guests: Vec<&str> = dunlin_zoo::TRIALS.iter().map(|trial| trial.guest).collect();
+    guests.push("wasi");
+    guests.sort_unstable();
+    guests.dedup();
+    let mut trials = 0;
+    // Few at a time: no run of a program may take as long as all of them do on a busy machine.
+    for some in guests.chunks(8) {
+        let said = run(&environment, &format!("plugin zoo {}", some.join(" ")), 0);
+        assert!(said.contains("nothing got through"), "{said}");
+        assert!(!said.contains('✗'), "{said}");
+        let passed = said.matches('✓').count();
+        // One line for each, and one at the end.
+        assert_eq!(said.lines().count(), passed + 1, "{said}");
+        trials += passed;
+    }
+    assert_eq!(trials, dunlin_zoo::TRIALS.len() + dunlin_zoo::WASI.len());
+    assert_eq!(tree(environment.root()), before);
+    let said = run(&environment, "plugin zoo trp", 2);
+    assert!(said.contains("hint: the nearest is \"trap\""), "{said}");
 }
 
 /// What the author declares is a limit that no answer lifts.

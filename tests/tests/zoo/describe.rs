@@ -21,51 +21,20 @@ fn names(tools: &[Tool]) -> Vec<&str> {
 #[tokio::test]
 async fn each_is_left_out_with_one_line() {
     let short = Limits {
-        describe_time: Duration::from_millis(300),
+        describe_time: Duration::from_secs(1),
         ..LIMITS
     };
-    for (guest, limits, expected) in [
-        (
-            "bad_contract",
-            PATIENT,
-            "the plugin bad_contract was built for dunlin:tool 9.9.9; this host serves dunlin:tool 0.1.0",
-        ),
-        (
-            "bad_name",
-            PATIENT,
-            r#"the plugin bad_name describes itself badly: the tool name "read\u{1b}[2Jfile\nallowed" is not 1 to 64 of a-z A-Z 0-9 _ -"#,
-        ),
-        (
-            "bad_schema",
-            PATIENT,
-            "the plugin bad_schema describes itself badly: the parameters of bad_schema: not JSON: EOF while parsing a value at line 1 column 33",
-        ),
-        (
-            "deep_schema",
-            PATIENT,
-            "the plugin deep_schema describes itself badly: the parameters of deep_schema: 3700002 bytes; at most 65536 are allowed",
-        ),
-        (
-            "huge_description",
-            PATIENT,
-            "the plugin huge_description cannot describe itself: it handed over more than 9 MiB at once",
-        ),
-        (
-            "many_tools",
-            PATIENT,
-            "the plugin many_tools cannot describe itself: it handed over more than 9 MiB at once",
-        ),
-        (
-            "loop_in_describe",
-            short,
-            "the plugin loop_in_describe cannot describe itself: it was stopped after 300 ms",
-        ),
-        (
-            "open_in_describe",
-            PATIENT,
-            "the plugin open_in_describe cannot describe itself: it used an import in describe",
-        ),
+    for (guest, limits) in [
+        ("bad_contract", PATIENT),
+        ("bad_name", PATIENT),
+        ("bad_schema", PATIENT),
+        ("deep_schema", PATIENT),
+        ("huge_description", PATIENT),
+        ("many_tools", PATIENT),
+        ("loop_in_describe", short),
+        ("open_in_describe", PATIENT),
     ] {
+        let expected = dunlin_zoo::line_of(guest).expect("a trial of the guest");
         let sandbox = Sandbox::new();
         let host = sandbox.host(&[guest], limits);
         let (tools, errors) = host.tools().await;

@@ -3,6 +3,7 @@
 mod author;
 mod install;
 mod report;
+mod zoo;
 
 use crate::args::PluginCommand;
 use crate::error::{CliError, Exit};
@@ -19,5 +20,6 @@ pub fn run(workshop: &Workshop, command: PluginCommand) -> Result<Exit, CliError
         PluginCommand::Install(args) => install::install(workshop, &args),
         PluginCommand::Remove { names, yes } => install::remove(workshop, &names, yes),
         PluginCommand::List => install::list(workshop),
+        PluginCommand::Zoo { guests } => zoo::run(workshop, &guests),
     }
 }
