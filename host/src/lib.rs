@@ -45,6 +45,7 @@ mod schema;
 pub mod search;
 pub mod target;
 pub mod undo;
+pub mod walk;
 
 use std::path::PathBuf;
 

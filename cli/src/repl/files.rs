@@ -10,7 +10,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dunlin_host::display::escape;
-use ignore::WalkBuilder;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -189,10 +188,9 @@ impl Shared {
         let end = Instant::now() + MAX_WALK;
         let mut batch = Vec::with_capacity(BATCH);
         let mut count = 0;
-        // In a folder that is no repository a .gitignore says the same.
-        let walk = WalkBuilder::new(&self.project).require_git(false).build();
+        let walk = dunlin_host::walk::builder(&self.project, move || Instant::now() > end).build();
         for entry in walk.flatten() {
-            if count == MAX_FILES || Instant::now() > end {
+            if count == MAX_FILES {
                 break;
             }
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());

@@ -10,15 +10,16 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkState};
 use wasmtime::component::Resource;
 
 use super::{CallState, Refusal, UseId, chain, open, shown};
 use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
-use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES};
+use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES, MAX_TREE_PATH_BYTES};
 use crate::permission::Verdict;
 use crate::target::{Need, Operation, Target};
+use crate::walk;
 
 /// Threads that look for files: the disk's answers are waited for, and more than a few only push each other.
 const WALKERS: usize = 4;
@@ -58,7 +59,7 @@ impl tree::HostFolder for CallState {
         let flag = Arc::clone(&stop.0);
         let walked = {
             let root = root.clone();
-            tokio::task::spawn_blocking(move || walk(&root, &flag)).await
+            tokio::task::spawn_blocking(move || list(&root, &flag)).await
         };
         let (mut files, is_cut) = walked
             .map_err(|_| Error::Failed("looking for the files of the project broke off".into()))?;
@@ -141,16 +142,14 @@ impl Drop for StopOnDrop {
 }
 
 /// The files below a folder, in no order, and whether there are more.
-fn walk(root: &Path, stop: &AtomicBool) -> (Vec<FileFacts>, bool) {
-    let found = Mutex::new(Vec::new());
+fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
+    /// What was found, and how long its paths are together.
+    type Found = (Vec<FileFacts>, usize);
+    let found: Mutex<Found> = Mutex::default();
     let is_cut = AtomicBool::new(false);
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .threads(WALKERS)
-        .follow_links(false)
-        // What was meant for git is meant here, whether or not somebody has run `git init` yet.
-        .require_git(false);
-    builder.build_parallel().run(|| {
+    let flag = Arc::clone(stop);
+    let mut builder = walk::builder(root, move || flag.load(Ordering::Relaxed));
+    builder.threads(WALKERS).build_parallel().run(|| {
         Box::new(|entry| {
             if stop.load(Ordering::Relaxed) {
                 return WalkState::Quit;
@@ -161,15 +160,17 @@ fn walk(root: &Path, stop: &AtomicBool) -> (Vec<FileFacts>, bool) {
             };
             // Pushing is all that is done under the lock.
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            if found.len() == MAX_TREE_FILES {
+            let (files, path_bytes) = &mut *found;
+            *path_bytes += facts.path.len();
+            if files.len() == MAX_TREE_FILES || *path_bytes > MAX_TREE_PATH_BYTES {
                 is_cut.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
-            found.push(facts);
+            files.push(facts);
             WalkState::Continue
         })
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (found, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     (found, is_cut.into_inner())
 }
 

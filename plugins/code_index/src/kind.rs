@@ -6,6 +6,9 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Bytes of the mean line from which on a file counts as minified or as data.
 const MAX_MEAN_LINE: usize = 160;
 
+/// Lines of the longest file that is read: what has more in a MiB is no text.
+const MAX_LINES: usize = 100_000;
+
 /// Bytes at the start of a file in which a zero byte or a note of its generator is looked for.
 const HEAD_BYTES: usize = 2_048;
 
@@ -87,7 +90,8 @@ impl Kind {
             return Self::Skipped;
         }
         let head = &text[..text.len().min(HEAD_BYTES)];
-        if head.contains(&0) || is_generated(head) || is_minified(text) {
+        let lines = || memchr::memchr_iter(b'\n', text).count();
+        if head.contains(&0) || is_generated(head) || is_minified(text) || lines() > MAX_LINES {
             return Self::Skipped;
         }
         kind
@@ -256,6 +260,7 @@ mod tests {
             Kind::Skipped
         );
         assert_eq!(Kind::of("a.js", &[b'x'; 5_000]), Kind::Skipped);
+        assert_eq!(Kind::of("a.c", &[b'\n'; 500_000]), Kind::Skipped);
         assert_eq!(Kind::of("a.js", b"let x = 1;\n"), Kind::Source);
     }
 }

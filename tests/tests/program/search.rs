@@ -112,6 +112,50 @@ fn secrets_waste_and_ways_out_are_left_out() {
     assert_eq!(output.stdout, "");
 }
 
+/// Files that were made to take all memory there is, or never to end: the others are found as ever.
+#[test]
+fn hostile_files_are_in_nobodys_way() {
+    let environment = project();
+    let mut number = 0_u32;
+    let mut word = || {
+        number += 1;
+        let letter = |place: u32| char::from(b'a' + (number / 26_u32.pow(place) % 26) as u8);
+        (0..5).map(letter).collect::<String>()
+    };
+    // Nothing but names that nobody else has.
+    for name in ["a.c", "b.c"] {
+        let mut names = String::new();
+        while names.len() < 1_000_000 {
+            let words: Vec<String> = (0..5).map(|_| word()).collect();
+            names += &format!("int {};\n", words.join("_"));
+        }
+        environment.project_file(&format!("names/{name}"), names);
+    }
+    // One text many times over.
+    let same: String = (0..20_000)
+        .map(|line| format!("upload_browser_sends_{line}();\n"))
+        .collect();
+    for number in 0..12 {
+        environment.project_file(&format!("same/{number}.c"), format!("{same}// {number}\n"));
+    }
+    environment.project_file("lines.c", "\n".repeat(1_000_000));
+    symlink("/dev/zero", environment.project().join("src/.ignore")).expect("a link");
+    let patterns: String = (0..100_000)
+        .map(|number| format!("a{number}/**/b\n"))
+        .collect();
+    environment.project_file("names/.gitignore", patterns);
+    let hits = found(
+        &environment,
+        &["-n", "50", "How are uploaded files stored?"],
+    );
+    assert!(paths(&hits).contains(&"src/upload.rs"), "{hits:?}");
+    let hits = found(&environment, &["upload_browser_sends"]);
+    assert!(
+        hits[0]["path"].as_str().unwrap().starts_with("same/"),
+        "{hits:?}"
+    );
+}
+
 #[test]
 fn the_index_follows_the_files() {
     let environment = project();

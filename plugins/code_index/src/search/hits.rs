@@ -11,8 +11,11 @@ use super::weights::Weights;
 use crate::index::Index;
 use crate::words::{self, Stems, Term};
 
-/// Files whose text is kept while an answer is made.
+/// Files that are read for an answer.
 const MAX_FILES: usize = 64;
+
+/// Bytes of their texts that are kept for further places in them.
+const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much of their words two hits may share and still be two.
 const MAX_SHARED: f32 = 0.85;
@@ -35,6 +38,10 @@ pub(super) struct Finder<'a> {
     stems: Stems,
     read: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
     texts: HashMap<String, Option<Text>>,
+    /// How many were read.
+    files: usize,
+    /// Bytes of the texts that are kept.
+    kept: usize,
     /// Bytes of source that may still be parsed.
     parse: usize,
 }
@@ -52,6 +59,8 @@ impl<'a> Finder<'a> {
             stems: Stems::default(),
             read,
             texts: HashMap::new(),
+            files: 0,
+            kept: 0,
             parse: Text::MAX_PARSED_BYTES,
         }
     }
@@ -81,7 +90,7 @@ impl<'a> Finder<'a> {
         let places = places(candidates, weights);
         let mut kept = Kept::default();
         for place in &places {
-            if kept.passages.len() >= limit || self.texts.len() >= MAX_FILES {
+            if kept.passages.len() >= limit || self.files >= MAX_FILES {
                 break;
             }
             if let Some(passage) = self.passage(place) {
@@ -106,7 +115,15 @@ impl<'a> Finder<'a> {
     fn passage(&mut self, place: &Place<'_>) -> Option<Passage> {
         let path = &place.candidate.path;
         if !self.texts.contains_key(path) {
-            let text = (self.read)(path).and_then(|bytes| Text::new(path, bytes));
+            let bytes = (self.read)(path);
+            self.files += 1;
+            let more = bytes.as_ref().map_or(0, Vec::len);
+            if self.kept + more > MAX_KEPT_BYTES {
+                self.texts.clear();
+                self.kept = 0;
+            }
+            self.kept += more;
+            let text = bytes.and_then(|bytes| Text::new(path, bytes));
             self.texts.insert(path.clone(), text);
         }
         let text = self.texts.get(path)?.as_ref()?;

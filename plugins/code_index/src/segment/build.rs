@@ -10,8 +10,20 @@ use crate::chunks::{self, Line, LineKind};
 use crate::kind::Kind;
 use crate::words::{self, Stems, Term};
 
-/// Postings from which on a segment is full: some 10 MB of source, for which building takes about 40 MB.
-const FULL_POSTINGS: usize = 1_500_000;
+/// Bytes that building takes from which on a segment is full: some 10 MB of source. An index is built in 64 MiB.
+const FULL_BYTES: usize = 32 * MIB;
+
+/// Bytes from which on names that were not met before are passed over: only a file of nothing but new names gets there.
+const MAX_BYTES: usize = 40 * MIB;
+
+/// What a posting takes at most until the segment is finished: in a list that grows, and sorted.
+const POSTING_BYTES: usize = 24;
+
+/// What a term takes: its number, its place, its list, and what it is written as.
+const TERM_BYTES: usize = 100;
+
+/// What a name takes.
+const NAME_BYTES: usize = 48;
 
 /// Files from which on it is full, however small they are.
 const FULL_FILES: usize = 20_000;
@@ -48,6 +60,8 @@ struct Named {
     terms: u16,
 }
 
+const MIB: usize = 1024 * 1024;
+
 /// A segment in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
@@ -70,7 +84,13 @@ pub(crate) struct Builder {
 impl Builder {
     /// Whether it should be finished and another one begun.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() >= FULL_POSTINGS || self.tables.files.len() >= FULL_FILES
+        self.bytes() >= FULL_BYTES || self.tables.files.len() >= FULL_FILES
+    }
+
+    /// What building takes, by estimate.
+    fn bytes(&self) -> usize {
+        let names = self.names.len() * NAME_BYTES + self.named.len() * size_of::<u32>();
+        self.found.len() * POSTING_BYTES + self.terms.len() * TERM_BYTES + names
     }
 
     /// Whether there is nothing in it.
@@ -187,6 +207,7 @@ impl Builder {
         let key = words::hash(name);
         let named = match self.names.get(&key) {
             Some(named) => *named,
+            None if self.bytes() >= MAX_BYTES => return 0,
             None => self.split(name, key),
         };
         let start = named.start as usize;
