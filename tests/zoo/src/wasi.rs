@@ -142,6 +142,12 @@ pub const WASI: &[Attempt] = &[
             (&["symlink ../outside new"], &["not-permitted"]),
             (&["symlink way-out new"], &["not-permitted"]),
             (&["symlink ../../config src/new"], &["not-permitted"]),
+            // What is missing on the way can become a link later.
+            (&["symlink none/../README.md new"], &["not-permitted"]),
+            (&["symlink ../none/../src src/new"], &["not-permitted"]),
+            // From elsewhere it would lead elsewhere.
+            (&["rename way-out src/new"], &["not-permitted"]),
+            (&["link way-out src/new"], &["not-permitted"]),
         ],
     },
     Attempt {

@@ -74,6 +74,7 @@ impl CallState {
         let after = self.place(to, new, Link::Itself, true)?;
         let under = self.may_have_both(&before, &after, old, "rename").await?;
         let (old_folder, old_name) = file_at(&before)?;
+        stays_where_it_leads(&before, &after)?;
         let (new_folder, new_name) = (open::folder(after.parts()?.0)?, after.parts()?.1);
         if let Ok(stat) = statat(&new_folder, new_name, AtFlags::SYMLINK_NOFOLLOW)
             && FileType::from_raw_mode(stat.st_mode).is_dir()
@@ -99,6 +100,7 @@ impl CallState {
         let after = self.place(to, new, Link::Itself, true)?;
         let under = self.may_have_both(&before, &after, old, "link").await?;
         let (old_folder, old_name) = file_at(&before)?;
+        stays_where_it_leads(&before, &after)?;
         let (new_folder, new_name) = (open::folder(after.parts()?.0)?, after.parts()?.1);
         let flags = AtFlags::empty();
         linkat(&old_folder, old_name, &new_folder, new_name, flags)?;
@@ -122,10 +124,9 @@ impl CallState {
         }
         let (folder, name) = place.parts()?;
         let target = real_path(&folder.join(leads_to))?;
-        let stays = Path::new(leads_to)
-            .components()
-            .all(|part| !matches!(part, Component::RootDir));
-        if !stays || !target.starts_with(self.shared.permissions.project()) {
+        if !leads_plainly(Path::new(leads_to))
+            || !target.starts_with(self.shared.permissions.project())
+        {
             return Err(ErrorCode::NotPermitted.into());
         }
         let what = format!(
@@ -225,6 +226,28 @@ fn file_at(place: &Place) -> Answer<(OwnedFd, &std::ffi::OsStr)> {
         return Err(ErrorCode::NotPermitted.into());
     }
     Ok((folder, name))
+}
+
+/// Refuses a symbolic link that would stand in another folder: from there it could lead out of the project.
+fn stays_where_it_leads(before: &Place, after: &Place) -> Answer<()> {
+    let ((from, name), (to, _)) = (before.parts()?, after.parts()?);
+    if from == to {
+        return Ok(());
+    }
+    let stat = statat(open::folder(from)?, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(stat.st_mode).is_symlink() {
+        true => Err(ErrorCode::NotPermitted.into()),
+        false => Ok(()),
+    }
+}
+
+/// Whether a link leads up first, if at all, and then down: what is on the way down may be made a link later, and up
+/// from there is somewhere else.
+fn leads_plainly(leads_to: &Path) -> bool {
+    let mut parts = leads_to
+        .components()
+        .skip_while(|part| matches!(part, Component::ParentDir | Component::CurDir));
+    parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn times(accessed: NewTimestamp, modified: NewTimestamp) -> Result<Timestamps, Fault> {
