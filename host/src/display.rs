@@ -53,7 +53,8 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{start}…{end}"))
 }
 
-fn needs_escape(c: char) -> bool {
+/// Whether a character acts on a terminal or cannot be seen: it carries text past whoever reads it.
+pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'

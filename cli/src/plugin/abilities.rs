@@ -1,7 +1,11 @@
 //! What the imports of a plugin let it ask for, in words.
 
 /// Imports and what they are good for. What a person need not decide about says so.
-const WORDS: [(&str, &str); 13] = [
+const WORDS: [(&str, &str); 16] = [
+    (
+        "background",
+        "goes on behind its answer for up to ten minutes, with what was granted to the call",
+    ),
     (
         "chat",
         "shows how far it is, and asks you questions in words",
@@ -19,6 +23,14 @@ const WORDS: [(&str, &str); 13] = [
     (
         "search",
         "the search engine, each search checked or asked about",
+    ),
+    (
+        "store",
+        "a folder of its own for each project, up to 512 MiB, which nobody else reads",
+    ),
+    (
+        "tree",
+        "a list of the project's files, and those that may be read without a question",
     ),
     (
         "wasi:cli",
@@ -45,4 +57,25 @@ const WORDS: [(&str, &str); 13] = [
 pub fn in_words(import: &str) -> Option<&'static str> {
     let found = WORDS.iter().find(|(name, _)| *name == import);
     found.map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    /// The contract of tools, as it is written.
+    const WORLD: &str = include_str!("../../../wit/world.wit");
+
+    #[test]
+    fn every_ability_has_words() {
+        let imports = WORLD.lines().filter_map(|line| {
+            let import = line.trim().strip_prefix("import ")?;
+            Some(import.split([';', '@', '/']).next().unwrap_or(import))
+        });
+        let imports: Vec<&str> = imports.filter(|name| *name != "types").collect();
+        assert!(imports.contains(&"tree"), "{imports:?}");
+        for import in imports {
+            assert!(in_words(import).is_some(), "{import}");
+        }
+    }
 }

@@ -2,22 +2,24 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::Host;
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::call::{Call, Plan};
 use crate::engine::clock::Clock;
-use crate::limits::MAX_GOING_ON;
+use crate::limits::{MAX_BEHIND_TIME, MAX_GOING_ON, MAX_TOOLS_BEHIND};
 
 /// The tools that work behind calls.
 #[derive(Debug, Default)]
 pub(super) struct Behind(Mutex<HashSet<String>>);
 
 impl Behind {
-    /// `false` when the tool is at it already.
+    /// `false` when the tool is at it already, or as many others as may be.
     fn begin(&self, tool: &str) -> bool {
-        self.names().insert(tool.to_owned())
+        let mut names = self.names();
+        (names.len() < MAX_TOOLS_BEHIND) && names.insert(tool.to_owned())
     }
 
     fn names(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
@@ -60,7 +62,11 @@ impl Host {
         let plan = plan.clone();
         tokio::spawn(async move {
             let host = &working.host;
+            let begun = Instant::now();
             for _ in 0..MAX_GOING_ON {
+                if begun.elapsed() > MAX_BEHIND_TIME {
+                    return;
+                }
                 let clock = Clock::start(host.0.limits.run_time);
                 let ran = host.run_on(
                     &call,

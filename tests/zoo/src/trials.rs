@@ -165,7 +165,7 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "escapes_everywhere",
         "hides characters in what the model reads",
-        NotInstalled("its tool has a character in its description that cannot be seen (U+001B): what a model reads there, nobody else does"),
+        NotInstalled("its tool has a character in its words that cannot be seen (U+001B): what a model reads there, nobody else does"),
     ),
     Trial::of(
         "escapes_everywhere",

@@ -1,5 +1,7 @@
 //! `dunlin plugin check`, `install`, `remove` and `list`.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use dunlin_host::display::escape;
@@ -131,6 +133,16 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
     }
     for record in found {
         shelf.remove(record).map_err(CliError::failed)?;
+        // The next plugin of this name is another's; what it had kept is not for that one.
+        let store = workshop.settings.folders.stores().join(&record.name);
+        if let Err(error) = fs::remove_dir_all(&store)
+            && error.kind() != ErrorKind::NotFound
+        {
+            let store = escape(&store.to_string_lossy()).into_owned();
+            ui.warn(&format!(
+                "what it kept in {store} cannot be removed: {error}"
+            ));
+        }
         ui.status(&format!("{} is removed.", escape(&record.name)));
     }
     Ok(Exit::Done)
