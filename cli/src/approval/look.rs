@@ -308,13 +308,19 @@ impl Page {
 
     fn barred(&self, text: &str, label: Option<Label>) -> Vec<String> {
         let bar = self.bar();
-        let rows = wrap(text, room(self.indent, self.window.columns));
+        // A row that goes on stands as far in as its line: nobody writes what looks like a label of ours.
+        let (inset, text) = match text.strip_prefix("  ") {
+            Some(rest) => ("  ", rest),
+            None => ("", text),
+        };
+        let room = room(self.indent, self.window.columns).saturating_sub(inset.len());
+        let rows = wrap(text, room.max(1));
         let paint = |row: String| match label {
             Some(label) => self.window.styles.paint(label, &row),
             None => row,
         };
         rows.into_iter()
-            .map(|row| format!("{bar}{}", paint(row)).trim_end().to_owned())
+            .map(|row| format!("{bar}{inset}{}", paint(row)).trim_end().to_owned())
             .collect()
     }
 
