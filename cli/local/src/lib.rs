@@ -16,6 +16,7 @@
 
 mod decoder;
 mod dimensions;
+mod encoder;
 mod error;
 mod header;
 mod memory;
@@ -25,10 +26,13 @@ mod quiet;
 mod rendering;
 mod sample;
 mod template;
+mod tensors;
 pub mod tiny;
 mod tokens;
 mod weights;
+mod wordpieces;
 
+pub use encoder::{Encoder, MAX_TOKENS};
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
 pub use opened::Facts;

@@ -83,7 +83,7 @@ impl From<candle_core::Error> for Failed {
 }
 
 impl Failed {
-    fn of(self, path: PathBuf) -> LoadError {
+    pub(crate) fn of(self, path: PathBuf) -> LoadError {
         match self {
             Failed::Misfit(Misfit::Damaged(problem)) => LoadError::Damaged { path, problem },
             Failed::Misfit(Misfit::Unsupported(problem)) => {
