@@ -247,6 +247,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             ..WebOptions::system(http::USER_AGENT)
         },
         mcp: crate::mcp::options(settings),
+        embedder: None,
     }
 }
 

@@ -164,6 +164,7 @@ fn main() -> Result<()> {
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("bench"),
             mcp: dunlin_host::mcp::McpOptions::none(),
+            embedder: None,
         },
         vec![Plugin {
             name: embedded.name.into(),

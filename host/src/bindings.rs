@@ -10,6 +10,7 @@ wasmtime::component::bindgen!({
         "dunlin:tool/chat.progress": trappable,
         "dunlin:tool/search.address": trappable,
         "dunlin:tool/background": trappable,
+        "dunlin:tool/embedding.model": trappable,
         default: async | trappable,
     },
     exports: { default: async },

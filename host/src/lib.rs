@@ -31,6 +31,7 @@ pub mod command;
 pub mod display;
 pub mod edit;
 pub mod egress;
+pub mod embedding;
 mod engine;
 mod history;
 mod host;
@@ -96,6 +97,8 @@ pub struct HostOptions {
     pub web: WebOptions,
     /// The MCP servers that may be used.
     pub mcp: mcp::McpOptions,
+    /// The model of meaning, if there is one.
+    pub embedder: Option<std::sync::Arc<dyn embedding::Embedder>>,
 }
 
 /// How tools reach the web.

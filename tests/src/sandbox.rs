@@ -142,6 +142,7 @@ impl Sandbox {
             commands: CommandOptions::none(),
             web: WebOptions::system("dunlin-tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
+            embedder: None,
         }
     }
 

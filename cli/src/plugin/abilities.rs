@@ -1,7 +1,7 @@
 //! What the imports of a plugin let it ask for, in words.
 
 /// Imports and what they are good for. What a person need not decide about says so.
-const WORDS: [(&str, &str); 16] = [
+const WORDS: [(&str, &str); 17] = [
     (
         "background",
         "goes on behind its answer for up to ten minutes, with what was granted to the call",
@@ -9,6 +9,10 @@ const WORDS: [(&str, &str); 16] = [
     (
         "chat",
         "shows how far it is, and asks you questions in words",
+    ),
+    (
+        "embedding",
+        "the model of meaning, if you have one; each use is logged",
     ),
     (
         "files",

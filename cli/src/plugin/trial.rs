@@ -23,6 +23,8 @@ pub async fn run(options: HostOptions, plugin: Plugin, trial: &Trial) -> Result<
         audit_file: folder.path().join("audit.jsonl"),
         log_file: folder.path().join("log.jsonl"),
         undo_dir: folder.path().join("undo"),
+        // What a plugin is tried with leaves the machine as little as its files.
+        embedder: None,
         ..options
     };
     let host = Host::new(options, vec![plugin]).map_err(|e| e.to_string())?;

@@ -7,6 +7,7 @@
 pub(crate) mod background;
 pub(crate) mod chat;
 pub(crate) mod edit;
+pub(crate) mod embedding;
 pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
@@ -39,6 +40,7 @@ use crate::call::Action;
 use crate::ceiling::Ceiling;
 use crate::display;
 use crate::egress::{Egress, SiteHeaders};
+use crate::embedding::Embedder;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
@@ -102,6 +104,8 @@ pub(crate) struct Shared {
     /// The search engine.
     pub(crate) search: SearchOptions,
     pub(crate) searches: Mutex<Window>,
+    /// The model of meaning.
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// What commands run in, once that was found out.
     pub(crate) cage: OnceCell<Result<Cage, String>>,
 }
@@ -149,6 +153,8 @@ pub(crate) struct CallState {
     text_questions: usize,
     /// Prompts for the chat's model.
     prompts: usize,
+    /// Questions to the model of meaning.
+    embeddings: usize,
     uses: Vec<Use>,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
@@ -240,6 +246,7 @@ impl CallState {
             questions: 0,
             text_questions: 0,
             prompts: 0,
+            embeddings: 0,
             uses: Vec::new(),
             decided: HashMap::new(),
             commands: 0,
@@ -601,6 +608,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::tree::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::store::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::background::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    tool::embedding::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::chat::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     tool::mcp::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;

@@ -97,6 +97,7 @@ impl Host {
                 sites: options.web.sites,
                 search: options.web.search,
                 searches: Mutex::default(),
+                embedder: options.embedder,
                 cage: OnceCell::new(),
             }),
             limits: options.limits,

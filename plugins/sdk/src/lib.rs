@@ -23,6 +23,7 @@
 pub mod background;
 mod bindings;
 pub mod chat;
+pub mod embedding;
 mod error;
 mod export;
 pub mod files;

@@ -99,6 +99,7 @@ impl Machine {
             commands: CommandOptions::none(),
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
+            embedder: None,
         })
         .unwrap();
         Machine {

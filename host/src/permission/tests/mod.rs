@@ -54,6 +54,7 @@ impl Fixture {
             commands: crate::CommandOptions::none(),
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
+            embedder: None,
         })
         .unwrap()
     }

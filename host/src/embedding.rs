@@ -1,0 +1,20 @@
+//! A model of meaning, for tools that look for what is meant.
+//!
+//! The host knows no model: whoever makes it hands one in, see [`crate::HostOptions::embedder`]. It trusts neither what a tool
+//! asks nor what a model answers.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+/// Makes vectors of texts.
+#[async_trait]
+pub trait Embedder: std::fmt::Debug + Send + Sync {
+    /// What it is called; vectors under one name can be compared with each other. `None`: it is not there now. Must not
+    /// block, nor load anything.
+    fn name(&self) -> Option<String>;
+
+    /// The vectors of texts, in order: as many as can be made in that time, or all. Dropping the future stops it. The
+    /// error says why there are none, for people.
+    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String>;
+}
