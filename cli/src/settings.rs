@@ -19,6 +19,7 @@ use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
 use crate::config::mcp::ServerEntry;
+use crate::config::meaning::CodebaseSearch;
 use crate::config::paths::{Folders, NoHome, OPEN_TO_OTHERS, find_project};
 use crate::config::project::{self, ProjectFile};
 use crate::config::search::WebSearch;
@@ -87,6 +88,8 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, Sourced<ServerEntry>>,
     /// The search engine that the user has chosen.
     pub web_search: Option<Sourced<WebSearch>>,
+    /// What `codebase_search` knows meanings by, where the user has said so.
+    pub codebase_search: Option<Sourced<CodebaseSearch>>,
     /// Where keys are found.
     pub keys: BTreeMap<String, Sourced<KeyEntry>>,
     /// Settings of agents that come from elsewhere than the agent, by their whole names.
@@ -342,6 +345,7 @@ impl Settings {
             agents: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
             web_search: None,
+            codebase_search: None,
             keys: BTreeMap::new(),
             origins: BTreeMap::new(),
             endpoints_of_keys: Vec::new(),
@@ -577,6 +581,10 @@ impl Settings {
             })
             .collect();
         self.web_search = file.web_search.as_ref().map(|search| loaded.source(search));
+        self.codebase_search = file
+            .codebase_search
+            .as_ref()
+            .map(|search| loaded.source(search));
         self.mcp_servers = file
             .mcp
             .servers

@@ -16,7 +16,7 @@ use dunlin_host::{
 use tokio::runtime::Runtime;
 
 use crate::commands::tools::with_causes;
-use crate::config::{commands, paths, search};
+use crate::config::{commands, meaning, paths, search};
 use crate::error::CliError;
 use crate::plugin::shelf::Shelf;
 use crate::provider::http;
@@ -247,7 +247,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             ..WebOptions::system(http::USER_AGENT)
         },
         mcp: crate::mcp::options(settings),
-        embedder: None,
+        embedder: meaning::embedder(settings),
     }
 }
 

@@ -185,6 +185,11 @@ fn show(ui: &Ui, settings: &Settings) {
             }
         }
     }
+    if let Some(search) = &settings.codebase_search {
+        for (field, value) in search.value.values() {
+            row(&format!("codebase_search.{field}"), value, &search.origin);
+        }
+    }
     for (name, server) in &settings.mcp_servers {
         let value = server.value.without_secrets().values();
         row(&format!("mcp.servers.{name}"), value, &server.origin);

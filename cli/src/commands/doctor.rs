@@ -99,7 +99,10 @@ pub fn run(
             keys(&mut report, &workshop.settings);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
             #[cfg(feature = "local-model")]
-            local_model::installed(&mut report, &workshop.settings.folders);
+            {
+                local_model::installed(&mut report, &workshop.settings.folders);
+                local_model::meaning(&mut report, &workshop.settings);
+            }
             tools(&mut report, &workshop);
             commands(&mut report, &workshop);
         }

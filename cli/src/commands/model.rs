@@ -16,7 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::models::hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
-use crate::models::{self, CATALOGUE, Entry, Installed, size};
+use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 
@@ -79,8 +79,8 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
             ui.styles().paint(Label::Quiet, &place),
         ));
     };
-    for entry in CATALOGUE {
-        let is_here = here.iter().any(|model| model.name == entry.name);
+    for entry in models::fetchable() {
+        let is_here = is_here(workshop, &here, entry);
         let place = if is_here { "here" } else { "" };
         let about = format!("{} · {}", entry.about, entry.licence);
         line(entry.name, entry.bytes, place, &about);
@@ -93,7 +93,14 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The models that are in the folder.
+fn is_here(workshop: &Workshop, here: &[Installed], entry: &Entry) -> bool {
+    match *entry == MEANING {
+        true => entry.file_in(&workshop.settings.folders).is_file(),
+        false => here.iter().any(|model| model.name == entry.name),
+    }
+}
+
+/// The models that are in the folder, and can be talked to.
 pub fn installed(workshop: &Workshop) -> Result<Vec<Installed>, CliError> {
     let path = workshop.settings.folders.models();
     models::installed(&path).map_err(|source| CliError::failed(CannotUse { path, source }))
@@ -106,7 +113,7 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
     };
     let Some(entry) = entry else {
         let name = name.unwrap_or_default().to_owned();
-        let names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let names: Vec<&str> = models::fetchable().map(|entry| entry.name).collect();
         let hint = match nearest(&name, names.iter().copied()) {
             Some(near) => format!("the nearest is {near:?}"),
             None => format!(
@@ -116,11 +123,8 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
         };
         return Err(CliError::usage(NameError::Unknown(name)).with_hint(hint));
     };
-    if installed(workshop)?
-        .iter()
-        .any(|model| model.name == entry.name)
-    {
-        let path = models::file_of(entry.name, &workshop.settings.folders);
+    if is_here(workshop, &installed(workshop)?, entry) {
+        let path = entry.file_in(&workshop.settings.folders);
         let whole = is_whole(&path, entry.bytes, entry.sha256);
         if whole.map_err(|source| CliError::failed(CannotUse { path, source }))? {
             workshop
@@ -134,7 +138,11 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
         ));
     }
     pull(workshop, entry)?;
-    if workshop.settings.agents.is_empty() {
+    if *entry == MEANING {
+        workshop
+            .ui
+            .status("codebase_search and dunlin search use it from now on");
+    } else if workshop.settings.agents.is_empty() {
         workshop.ui.status("run dunlin: it offers to configure it");
     } else {
         let name = entry.name;
@@ -146,8 +154,14 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
 }
 
 fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let here = installed(workshop)?;
+    let mut here = installed(workshop)?;
     let folders = &workshop.settings.folders;
+    if let Ok(facts) = models::meaning_file(&folders.models()).metadata() {
+        here.push(Installed {
+            name: MEANING.name.to_owned(),
+            bytes: facts.len(),
+        });
+    }
     let model = here.iter().find(|model| model.name == name);
     let leftovers = match models::is_name(name) {
         true => models::leftovers(name, &folders.models()),
@@ -172,7 +186,10 @@ fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         };
     }
     if let Some(model) = model {
-        let path = models::file_of(&model.name, folders);
+        let path = models::entry(&model.name).map_or_else(
+            || models::file_of(&model.name, folders),
+            |entry| entry.file_in(folders),
+        );
         std::fs::remove_file(&path).map_err(|source| cannot(&path, source))?;
         freed += model.bytes;
     }
@@ -188,7 +205,7 @@ fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
 /// much comes, shows how far it is, and ends at Ctrl-C with status 130; what came by then is kept.
 pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
     let (ui, folders) = (&workshop.ui, &workshop.settings.folders);
-    let target = models::file_of(entry.name, folders);
+    let target = entry.file_in(folders);
     let free = models::receive::free_bytes(&target)
         .map(|free| format!(", {} are free there", size(free)))
         .unwrap_or_default();

@@ -11,6 +11,10 @@ use crate::provider::ProposedCall;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 
+/// The file that says that somebody was told of the model.
+#[cfg(feature = "local-model")]
+const SAID: &str = "search-hint";
+
 /// The tool.
 const TOOL: &str = "codebase_search";
 
@@ -42,6 +46,9 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     };
     let ui = &workshop.ui;
+    if ui.streams().output && !args.json {
+        say_once_that_there_is_more(workshop);
+    }
     if args.json {
         let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
         let found = serde_json::to_string_pretty(&found).map_err(CliError::failed)?;
@@ -60,6 +67,28 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
     }
     Ok(Exit::Done)
 }
+
+/// Says to whoever searches by words alone, and has not chosen to, that there is a model: the first time.
+#[cfg(feature = "local-model")]
+fn say_once_that_there_is_more(workshop: &Workshop) {
+    let settings = &workshop.settings;
+    let embedder = crate::config::meaning::embedder(settings);
+    let has_meaning = embedder.is_some_and(|embedder| embedder.name().is_some());
+    let said = settings.folders.data.join(SAID);
+    if has_meaning || settings.codebase_search.is_some() || said.exists() {
+        return;
+    }
+    // Where that cannot be noted, nobody is told each time.
+    if std::fs::write(&said, "").is_ok() {
+        let name = crate::models::MEANING.name;
+        workshop.ui.status(&format!(
+            "this search goes by words alone; `dunlin model pull {name}` adds what they mean"
+        ));
+    }
+}
+
+#[cfg(not(feature = "local-model"))]
+fn say_once_that_there_is_more(_workshop: &Workshop) {}
 
 /// Reads `## path:first-last in symbol (score)`; the lines of a file never look like that, they begin with their number.
 fn head(line: &str) -> Option<Found<'_>> {

@@ -10,6 +10,7 @@ use toml::de::DeTable;
 use url::Url;
 
 use super::mcp::{self, Mcp};
+use super::meaning::CodebaseSearch;
 use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
@@ -48,6 +49,8 @@ pub struct File {
     pub mcp: Mcp,
     /// Which search engine answers.
     pub web_search: Option<Spanned<WebSearch>>,
+    /// What `codebase_search` knows meanings by.
+    pub codebase_search: Option<Spanned<CodebaseSearch>>,
     /// What goes along with requests to certain sites.
     #[serde(default)]
     pub web_fetch: WebFetch,
@@ -484,6 +487,15 @@ impl Loaded {
                 .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
             if let Some(problem) = problem {
                 return Err(self.error_of(search, format!("[web_search]: {problem}")));
+            }
+        }
+        if let Some(search) = &self.file.codebase_search {
+            let entry = search.get_ref();
+            let problem = entry
+                .problem()
+                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+            if let Some(problem) = problem {
+                return Err(self.error_of(search, format!("[codebase_search]: {problem}")));
             }
         }
         Ok(())

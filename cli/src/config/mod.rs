@@ -9,6 +9,7 @@ pub mod edit;
 pub mod env;
 pub mod file;
 pub mod mcp;
+pub mod meaning;
 pub mod paths;
 pub mod project;
 mod schema;

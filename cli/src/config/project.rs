@@ -216,6 +216,12 @@ impl Layer<'_> {
         if file.web_search.is_some() {
             self.refuse("web_search", "where searches go is yours to say");
         }
+        if file.codebase_search.is_some() {
+            self.refuse(
+                "codebase_search",
+                "who reads pieces of code is yours to say",
+            );
+        }
         if !file.web_fetch.auth.is_empty() {
             self.refuse("web_fetch", "what goes along with requests is yours to say");
         }

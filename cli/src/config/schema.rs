@@ -44,6 +44,7 @@ const FILE: &[Key] = &[
     key("agents", Shape::Named(AGENT)),
     key("mcp", Shape::Table(MCP)),
     key("web_search", Shape::Table(WEB_SEARCH)),
+    key("codebase_search", Shape::Table(CODEBASE_SEARCH)),
     key("web_fetch", Shape::Table(WEB_FETCH)),
 ];
 
@@ -92,6 +93,13 @@ const WEB_SEARCH: &[Key] = &[
     key("base_url", Shape::Value),
     key("api_key", Shape::Value),
     key("engine_id", Shape::Value),
+];
+
+const CODEBASE_SEARCH: &[Key] = &[
+    key("meaning", Shape::Value),
+    key("base_url", Shape::Value),
+    key("model", Shape::Value),
+    key("api_key", Shape::Value),
 ];
 
 const WEB_FETCH: &[Key] = &[key("auth", Shape::Named(SITE))];

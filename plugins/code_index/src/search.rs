@@ -17,11 +17,9 @@ pub use features::{Candidate, FEATURES};
 pub use rerank::{Passage, Rerank};
 pub use weights::Weights;
 
-/// The fewest passages that a model of meaning is given: it can only choose among them.
-const MIN_RERANKED: usize = 20;
-
-/// The most, each of which takes it time.
-const MAX_RERANKED: usize = 50;
+/// The passages that a model of meaning is given: it can only choose among them, and each takes it time. Nearly always
+/// what is meant is one of so many.
+const RERANKED: usize = 20;
 
 /// A question.
 #[derive(Debug, Clone, Default)]
@@ -149,9 +147,9 @@ impl Index {
         let mut finder = hits::Finder::new(self, &question, read);
         answer.hits = match rerank {
             Some(rerank) => {
-                let count = (3 * limit).clamp(MIN_RERANKED, MAX_RERANKED);
+                let count = RERANKED.max(2 * limit);
                 let passages = finder.passages(&candidates, count, weights);
-                let passages = rerank::apply(passages, &query.text, rerank, weights);
+                let passages = rerank::apply(passages, RERANKED, &query.text, rerank, weights);
                 hits::Finder::hits(passages, limit)
             }
             None => finder.best(&candidates, limit, weights),

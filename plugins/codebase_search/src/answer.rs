@@ -11,7 +11,7 @@ use dunlin_code_index::{Answer, Hit, Progress, Query};
 const MAX_BYTES: usize = 28_000;
 
 /// How much of the project was searched.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Coverage {
     /// What the index knows of the files.
     pub progress: Progress,
@@ -19,6 +19,8 @@ pub struct Coverage {
     pub withheld: u64,
     /// Whether there are more files than a host lists.
     pub is_cut: bool,
+    /// Why the model of meaning could not be used.
+    pub trouble: Option<String>,
 }
 
 /// The whole answer.
@@ -85,6 +87,7 @@ fn notes(coverage: &Coverage) -> Vec<String> {
         progress,
         withheld,
         is_cut,
+        trouble,
     } = coverage;
     let mut notes = Vec::new();
     if !progress.is_complete() {
@@ -101,6 +104,12 @@ fn notes(coverage: &Coverage) -> Vec<String> {
     }
     if *is_cut {
         notes.push("The project has more files than are looked at.".to_owned());
+    }
+    if let Some(trouble) = trouble {
+        let trouble = trouble.replace(char::is_control, " ");
+        notes.push(format!(
+            "The words alone decided: the model of meaning could not be used ({trouble})."
+        ));
     }
     match withheld {
         0 => {}

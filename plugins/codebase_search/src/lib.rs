@@ -5,15 +5,19 @@
 //! and the rest is read behind it.
 
 mod answer;
+mod meaning;
 mod project;
 #[cfg(test)]
 mod tests;
 
-use dunlin_code_index::{Index, Progress, Query, QueryError};
-use dunlin_sdk::{Failure, FailureKind, Output, Parameters, Plan, Tool, background, chat, tree};
+use dunlin_code_index::{Index, Progress, Query, QueryError, Rerank};
+use dunlin_sdk::{
+    Error, Failure, FailureKind, Output, Parameters, Plan, Tool, background, chat, tree,
+};
 use serde::{Deserialize, Serialize};
 
 use answer::Coverage;
+use meaning::Meaning;
 use project::{OwnStore, Project};
 
 /// Bytes that one call reads into the index: about three seconds.
@@ -96,19 +100,25 @@ impl Tool for CodebaseSearch {
         if let Some(error) = project.error() {
             return Err(error.into());
         }
-        let answer =
-            index
-                .search(&mut store, &query, &mut read, None)
-                .map_err(|error| match error {
-                    QueryError::Glob { .. } => {
-                        Failure::invalid_arguments(format!("target_directories: {error}"))
-                    }
-                    QueryError::Store(error) => store_failed(error),
-                })?;
+        let mut meaning = Meaning::of_host();
+        let rerank = meaning.as_mut().map(|meaning| meaning as &mut dyn Rerank);
+        let answer = index
+            .search(&mut store, &query, &mut read, rerank)
+            .map_err(|error| match error {
+                QueryError::Glob { .. } => {
+                    Failure::invalid_arguments(format!("target_directories: {error}"))
+                }
+                QueryError::Store(error) => store_failed(error),
+            })?;
+        let trouble = meaning.and_then(Meaning::trouble);
+        if let Some(error @ Error::Cancelled) = trouble {
+            return Err(error.into());
+        }
         let coverage = Coverage {
             progress,
             withheld: listing.withheld,
             is_cut: listing.is_cut,
+            trouble: trouble.map(|error| error.to_string()),
         };
         if (!progress.is_complete() || answer.damaged)
             && let Ok(again) = serde_json::to_string(&arguments)

@@ -106,6 +106,7 @@ fn what_was_not_searched_is_said() {
         },
         withheld: 1,
         is_cut: true,
+        trouble: Some("no\n## such model".to_owned()),
     };
     let text = answer::text(&Query::default(), &Answer::default(), &coverage);
     for part in [
@@ -113,6 +114,7 @@ fn what_was_not_searched_is_said() {
         "from 60 of 100 files",
         "more files than are looked at",
         "1 file was left out",
+        "could not be used (no ## such model).",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

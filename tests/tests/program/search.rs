@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use dunlin_tests::{Environment, Provider, Response, program};
+use dunlin_tests::{Environment, Page, Provider, Response, Site, program};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment};
@@ -242,4 +242,111 @@ fn a_model_searches_without_a_question_to_the_user() {
     assert!(result.starts_with("## src/upload.rs:"), "{result}");
     let audit = environment.run(["audit"]).stdout;
     assert!(audit.contains("codebase_search"), "{audit}");
+}
+
+/// A server that finds everything about sessions near to every question.
+fn embeddings() -> Site {
+    Site::start(|request| {
+        let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let texts = body["input"].as_array().cloned().unwrap_or_default();
+        let vectors = texts.iter().enumerate().map(|(index, text)| {
+            let is_near = index == 0 || text.as_str().is_some_and(|text| text.contains("expire"));
+            let vector = if is_near { [1.0, 0.0] } else { [0.0, 1.0] };
+            json!({"object": "embedding", "index": index, "embedding": vector})
+        });
+        let vectors: Vec<Value> = vectors.collect();
+        Page::of("application/json", json!({ "data": vectors }).to_string())
+    })
+}
+
+fn asks_of(environment: &Environment, site: &Site, key: &str) {
+    let key_file = environment.outside_file("key", key);
+    environment.configure(&format!(
+        "[keys.mine]\nfile = {key_file:?}\n[codebase_search]\nbase_url = \"{}\"\nmodel = \"small\"\napi_key = \"mine\"\n",
+        site.url("/v1/")
+    ));
+}
+
+#[test]
+fn a_server_of_the_configuration_says_what_is_near_in_meaning() {
+    let question = "Where are upload sessions stored?";
+    let environment = project();
+    let by_words = found(&environment, &[question]);
+    let site = embeddings();
+    asks_of(&environment, &site, "sk-of-the-embeddings");
+    let by_meaning = found(&environment, &[question]);
+    // As good as an upload, by comparison.
+    let share = |hits: &[Value]| {
+        let score = |path: &str| {
+            let hit = hits.iter().find(|hit| hit["path"] == path);
+            hit.and_then(|hit| hit["score"].as_f64()).expect("a score")
+        };
+        score("app/sessions.py") / score("src/upload.rs")
+    };
+    assert!(
+        share(&by_meaning) > 1.5 * share(&by_words),
+        "{by_words:?} {by_meaning:?}"
+    );
+    let requests = site.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].starts_with("POST /v1/embeddings HTTP/1.1"));
+    for part in [
+        "Bearer sk-of-the-embeddings",
+        "\"model\":\"small\"",
+        question,
+    ] {
+        assert!(requests[0].contains(part), "{part}: {}", requests[0]);
+    }
+    // What was kept need not be sent again; the secret of the project never was.
+    found(&environment, &[question]);
+    let requests = site.requests();
+    assert!(requests[1].len() < requests[0].len(), "{requests:?}");
+    assert!(!requests.concat().contains("PRIVATE KEY"), "{requests:?}");
+    // Without meaning nothing is sent.
+    environment.configure("[codebase_search]\nmeaning = false\n");
+    assert_eq!(found(&environment, &[question]), by_words);
+    assert_eq!(site.requests().len(), 2);
+}
+
+#[test]
+fn a_server_that_refuses_leaves_it_to_the_words() {
+    let environment = project();
+    let site = Site::of(
+        Page::of(
+            "application/json",
+            r#"{"error":{"message":"bad key sk-of-the-embeddings"}}"#,
+        )
+        .with_status(401),
+    );
+    asks_of(&environment, &site, "sk-of-the-embeddings");
+    let output = search(&environment, &["--json", "How are uploaded files stored?"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let hits: Vec<Value> = serde_json::from_str(&output.stdout).expect("a list of hits");
+    assert_eq!(hits[0]["path"], "src/upload.rs", "{output}");
+    assert!(
+        output.stderr.contains("answered 401: bad key ****"),
+        "{output}"
+    );
+    let audit = environment.run(["audit"]);
+    for said in [&output, &audit] {
+        assert!(!said.to_string().contains("sk-of-the"), "{said}");
+    }
+}
+
+#[test]
+fn what_sends_code_away_is_not_for_a_project_to_configure() {
+    let environment = project();
+    let site = embeddings();
+    environment.project_file(
+        ".dunlin/config.toml",
+        format!(
+            "[codebase_search]\nbase_url = \"{}\"\nmodel = \"small\"\n",
+            site.url("/v1")
+        ),
+    );
+    let trusted = environment.run(["config", "trust", "--yes"]);
+    let output = search(&environment, &["How are uploaded files stored?"]);
+    assert_eq!(output.status, Some(0), "{trusted}{output}");
+    assert_eq!(site.requests(), [""; 0], "{output}");
 }

@@ -15,6 +15,7 @@ mod faults;
 mod files;
 mod interruption;
 mod killed;
+mod meaning;
 mod questions;
 mod servers;
 mod text;

@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::config::paths::Folders;
 use crate::models;
 use crate::provider::local::way_out;
+use crate::settings::Settings;
 use crate::tokens::grouped;
 
 /// Looks at the file of the agent's model, and at its header. Loading it would take longer than all the rest.
@@ -33,6 +34,24 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
     if !facts.offers_tools {
         let text = "it cannot be told of tools, so none will be offered";
         report.line(Verdict::Note, "model", text);
+    }
+}
+
+/// Whether there is a model of meaning: without it searching goes by words alone.
+pub(super) fn meaning(report: &mut Report<'_>, settings: &Settings) {
+    let chosen = settings.codebase_search.as_ref().map(|it| &it.value);
+    let embedder = crate::config::meaning::embedder(settings);
+    let name = embedder.as_ref().and_then(|embedder| embedder.name());
+    match name {
+        Some(name) => report.line(Verdict::Good, "search", &format!("by words and by {name}")),
+        None if chosen.is_some() => {
+            report.line(Verdict::Good, "search", "by words alone, as configured");
+        }
+        None => {
+            report.line(Verdict::Note, "search", "by words alone");
+            let name = models::MEANING.name;
+            report.way_out(&format!("`dunlin model pull {name}` adds what they mean"));
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 
 pub mod apart;
 mod asked;
+pub mod meaning;
 pub mod threads;
 
 use std::io;

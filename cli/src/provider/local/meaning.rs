@@ -1,0 +1,108 @@
+//! A model of meaning in this process. It is loaded when somebody wants vectors for the first time, never before.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use dunlin_host::embedding::Embedder;
+use dunlin_local::Encoder;
+
+use super::StopWhenDropped;
+use crate::config::paths::Folders;
+use crate::models::{MEANING, meaning_file};
+
+/// How long one question may take, loading included: somebody is waiting for an answer that the words alone could give.
+const BUDGET: Duration = Duration::from_millis(380);
+
+/// Tokens of a text that are read. More cost as much as they bring.
+const TOKENS: usize = 64;
+
+/// The model of the catalogue, if its file is there.
+#[derive(Debug)]
+pub struct LocalMeaning {
+    path: PathBuf,
+    encoder: Arc<Mutex<Option<Encoder>>>,
+}
+
+impl LocalMeaning {
+    /// Touches nothing.
+    pub fn new(folders: &Folders) -> LocalMeaning {
+        LocalMeaning {
+            path: meaning_file(&folders.models()),
+            encoder: Arc::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl Embedder for LocalMeaning {
+    fn name(&self) -> Option<String> {
+        // What is kept of a text depends on how much of it was read.
+        self.path
+            .is_file()
+            .then(|| format!("{} of {TOKENS} tokens", MEANING.name))
+    }
+
+    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String> {
+        let deadline = Instant::now() + within.min(BUDGET);
+        let stop = StopWhenDropped(Arc::default());
+        let (path, encoder) = (self.path.clone(), Arc::clone(&self.encoder));
+        let stopped = Arc::clone(&stop.0);
+        let computed = tokio::task::spawn_blocking(move || {
+            compute(&path, &encoder, &texts, deadline, &stopped)
+        });
+        computed
+            .await
+            .map_err(|_| "the model of meaning was stopped".to_owned())?
+    }
+}
+
+fn compute(
+    path: &std::path::Path,
+    encoder: &Mutex<Option<Encoder>>,
+    texts: &[String],
+    deadline: Instant,
+    stopped: &AtomicBool,
+) -> Result<Vec<Vec<f32>>, String> {
+    let mut encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner);
+    let encoder = match &mut *encoder {
+        Some(encoder) => encoder,
+        empty => {
+            let loaded = Encoder::load(path).map_err(|error| {
+                let causes = crate::commands::tools::with_causes(&error);
+                format!(
+                    "{causes}; dunlin model pull {} fetches it again",
+                    MEANING.name
+                )
+            })?;
+            empty.insert(loaded)
+        }
+    };
+    encoder.encode(texts, TOKENS, &|| {
+        stopped.load(Ordering::Relaxed) || Instant::now() >= deadline
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_model_that_is_not_there_is_none_and_a_damaged_one_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = meaning_file(folder.path());
+        let meaning = LocalMeaning {
+            path: path.clone(),
+            encoder: Arc::default(),
+        };
+        assert_eq!(meaning.name(), None);
+        std::fs::write(&path, "no weights at all").unwrap();
+        assert!(meaning.name().unwrap().starts_with("minilm"));
+        let texts = vec!["a bird".to_owned()];
+        let error = meaning.embed(texts, BUDGET).await.unwrap_err();
+        assert!(error.contains("minilm"), "{error}");
+        assert!(error.contains("dunlin model pull minilm"), "{error}");
+    }
+}
