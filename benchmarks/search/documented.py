@@ -12,6 +12,20 @@ PER_REPOSITORY = 40
 PER_FILE = 2
 SKIPPED = re.compile(r"(^|/)(vendor|third_party|node_modules|docs?|examples?|benchmarks?|benches|generated|lib\.(esm|commonjs)|dist|subprojects)/")
 
+# Words that say nothing about which function is meant.
+EMPTY = set(
+    """a an the this that these those it its of to in for on with and or is are be by from as at if when not into does do how was were
+    will would shall should can could may must has have had which who whom whose what where while there then than so such also only
+    any all each every some no one ones other another same own more most very just via per method function class object instance
+    value values parameter parameters argument arguments variable type call calls called caller calling invoke invoked invokes
+    implementation implementations subclass subclasses derived base default defaults code item thing things something get gets set
+    sets return returns returned returning use used uses using given specified current currently new create creates created
+    make makes made check checks whether true false null none otherwise based example following provided passed see note should
+    override overridden needed necessary etc""".split()
+)
+# No sentence ends with these: it goes on in a list, or was cut at an abbreviation.
+CUT = re.compile(r"(^|\W)(a|an|the|of|and|or|but|if|e\.?g|i\.?e|like this|than|whose|to the|is|are)\W*$", re.I)
+
 FUNCTIONS = {
     "rs": re.compile(r"^\s*(pub(\([^)]*\))?\s+)?(const\s+)?(async\s+)?(unsafe\s+)?fn\s+(\w+)"),
     "go": re.compile(r"^func\s+(\([^)]*\)\s*)?(\w+)"),
@@ -54,7 +68,14 @@ def questions(repository):
         shutil.copytree(root, partial)
         remove(partial, chosen)
         partial.rename(without)
-    return [{"text": sentence, "files": [name]} for name, _, _, sentence in chosen]
+    return [{"text": sentence, "files": [name]} for name, _, _, sentence in chosen if can_be_answered(sentence)]
+
+
+def can_be_answered(sentence):
+    """Whether anybody could say what is meant: by the sentence alone, whatever answers it."""
+    if CUT.search(sentence) or sentence.count('"') % 2 or any(sentence.count(a) != sentence.count(b) for a, b in ("()", "[]", "{}")):
+        return False
+    return len({word.lower() for word in re.findall(r"[A-Za-z]{3,}", sentence)} - EMPTY) >= 3
 
 
 def remove(root, chosen):

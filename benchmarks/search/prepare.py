@@ -12,7 +12,7 @@ MAX_COMMITS = 40
 
 def main():
     make = "--questions" in sys.argv[1:]
-    for which in ("tune", "held-out"):
+    for which in ("tune", "mix", "held-out"):
         for kind in ("commits", "docs"):
             lines = []
             for repository in sources.repositories(which):
@@ -27,6 +27,8 @@ def main():
                     found = list(sources.commits(repository))[:MAX_COMMITS] if make else []
                 for number, question in enumerate(found):
                     lines.append({"id": f"{name}-{kind}-{number}", "repository": name, **question})
+            if not lines:
+                continue
             file = QUESTIONS / f"{which}-{kind}.jsonl"
             text = "".join(json.dumps(line) + "\n" for line in lines)
             if make:

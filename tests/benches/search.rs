@@ -1,16 +1,22 @@
 //! Indexes a tree and asks it questions: as `codebase_search` does, in its component, and by the same code compiled for
 //! this machine. The ratios are what the sandbox costs: reading through the host, checking each file, keeping the index.
 //!
-//! `DUNLIN_BENCH_TREE` names a folder to take instead of the tree that is made up here.
+//! `DUNLIN_BENCH_TREE` names a folder to take instead of the tree that is made up here, `DUNLIN_BENCH_MODEL` the file of a model
+//! of meaning. Others are asked the same in the same run: ripgrep, for all words of the question, where it is there, and
+//! the commands that `DUNLIN_BENCH_PEERS` holds, `NAME=COMMAND` one a line. A shell runs each in the tree, with the
+//! question in `$QUESTION`; the first time, which may be that of indexing, is told apart from the others.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin_code_index::{FileFacts, Index, MemoryStore, Query};
+use dunlin_code_index::{FileFacts, Index, MemoryStore, Passage, Query, Rerank};
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Host, HostOptions, NoProgress, Plugin};
+use dunlin_local::Encoder;
 use dunlin_tests::sandbox::{PATIENT, Sandbox, call};
 use serde_json::json;
 
@@ -36,12 +42,7 @@ const QUESTION: &str = "How is the invoice of a user sent by mail?";
 fn main() {
     let sandbox = Sandbox::new();
     let options = sandbox.options(PATIENT);
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "not the program: it only measures"
-    )]
-    let given = std::env::var_os("DUNLIN_BENCH_TREE");
-    let options = match given {
+    let options = match variable("DUNLIN_BENCH_TREE") {
         Some(tree) => HostOptions {
             project: fs::canonicalize(tree).expect("the tree"),
             ..options
@@ -135,7 +136,11 @@ fn main() {
         caged.push(start.elapsed());
         assert!(text.starts_with("## "), "{text}");
     }
-    compare("a question", native, caged);
+    let question = compare("a question", native, caged);
+    if let Some(model) = variable("DUNLIN_BENCH_MODEL") {
+        meaning(&mut store, &query, &mut read, Path::new(&model));
+    }
+    peers(&tree, question);
 
     if given_is_made_up(&tree) {
         let mut caged = Vec::new();
@@ -153,7 +158,7 @@ fn main() {
 }
 
 #[expect(clippy::print_stdout, reason = "its figures are its output")]
-fn compare(what: &str, native: Vec<Duration>, caged: Vec<Duration>) {
+fn compare(what: &str, native: Vec<Duration>, caged: Vec<Duration>) -> Duration {
     let (native, caged) = (median(native), median(caged));
     println!(
         "{what}: native, without looking for files {:.1} ms, in the component {:.1} ms (x {:.2})",
@@ -161,6 +166,108 @@ fn compare(what: &str, native: Vec<Duration>, caged: Vec<Duration>) {
         millis(caged),
         caged.as_secs_f64() / native.as_secs_f64()
     );
+    caged
+}
+
+/// The same question with a model of meaning: when nothing is known of the passages, and when their vectors are kept.
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
+fn meaning(
+    store: &mut MemoryStore,
+    query: &Query,
+    read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
+    model: &Path,
+) {
+    let start = Instant::now();
+    let encoder = Encoder::load(model).expect("a model");
+    let loading = start.elapsed();
+    let mut order = Order {
+        encoder,
+        kept: HashMap::new(),
+    };
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let mut index = Index::open(store).expect("the index");
+        index
+            .search(store, query, read, Some(&mut order))
+            .expect("an answer");
+        times.push(millis(start.elapsed()));
+    }
+    println!(
+        "with meaning, without a limit of time: loading {:.1} ms, the first question {:.1} ms, once more {:.1} ms",
+        millis(loading),
+        times[0],
+        times[2]
+    );
+}
+
+/// A model without a sandbox around it.
+struct Order {
+    encoder: Encoder,
+    kept: HashMap<String, Vec<f32>>,
+}
+
+impl Rerank for Order {
+    fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
+        let gists: Vec<String> = passages.iter().map(Passage::gist).collect();
+        let mut texts = vec![question.to_owned()];
+        let fresh = gists.iter().filter(|gist| !self.kept.contains_key(*gist));
+        texts.extend(fresh.cloned());
+        let made = self.encoder.encode(&texts, 64, &|| false).ok()?;
+        let question = made.first()?.clone();
+        self.kept.extend(texts.into_iter().zip(made).skip(1));
+        let near = gists.iter().map(|gist| {
+            let vector = self.kept.get(gist)?;
+            Some(vector.iter().zip(&question).map(|(a, b)| a * b).sum())
+        });
+        Some(near.collect())
+    }
+}
+
+/// Asks others the same, and says how many times as long they take.
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
+fn peers(tree: &Path, question: Duration) {
+    let words = QUESTION.trim_end_matches('?').split(' ');
+    let words: Vec<String> = words.map(|word| format!("-e {word}")).collect();
+    let ripgrep = format!(
+        "rg --count --ignore-case --word-regexp {} . || test $? = 1",
+        words.join(" ")
+    );
+    let given = variable("DUNLIN_BENCH_PEERS").unwrap_or_default();
+    let given = given.to_string_lossy();
+    let given = given.lines().filter_map(|line| line.split_once('='));
+    for (name, command) in [("ripgrep", ripgrep.as_str())].into_iter().chain(given) {
+        let run = || {
+            let start = Instant::now();
+            let mut shell = Command::new("sh");
+            shell.args(["-c", command]).current_dir(tree);
+            shell.env("QUESTION", QUESTION).stdin(Stdio::null());
+            let status = shell.stdout(Stdio::null()).stderr(Stdio::null()).status();
+            status
+                .is_ok_and(|status| status.success())
+                .then(|| start.elapsed())
+        };
+        let Some(first) = run() else {
+            println!("{name} is not there, or fails");
+            continue;
+        };
+        let times: Vec<Duration> = (0..3).filter_map(|_| run()).collect();
+        let time = median(times);
+        println!(
+            "{name}: the first time {:.1} ms, then {:.1} ms (x {:.1} of a question in the component)",
+            millis(first),
+            millis(time),
+            time.as_secs_f64() / question.as_secs_f64()
+        );
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "not the program: it only measures"
+)]
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
 }
 
 fn given_is_made_up(tree: &Path) -> bool {
@@ -223,7 +330,7 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<FileFacts>) {
 
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn millis(duration: Duration) -> f64 {

@@ -1,19 +1,26 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--limit HITS] [--set NAME=VALUE]…`. The folder INDEX keeps the index.
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL] [--limit HITS] [--set NAME=VALUE]…`. The folder
+//! INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
 //! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
-//! would be given. The last line says what indexing took. See `benchmarks/search`.
+//! would be given; `--meaning` has one order the passages, without a limit of time. The last line says what indexing took. See `benchmarks/search`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dunlin_code_index::{FileFacts, Index, Passage, Query, Rerank, Store, StoreError, Weights};
+use dunlin_code_index::{
+    FileFacts, Index, Passage, Query, Rerank, Store, StoreError, Vectors, Weights,
+};
+use dunlin_local::Encoder;
 use serde_json::{Value, json};
 
 /// Files of an answer.
 const FILES: usize = 10;
+
+/// Tokens of a passage that a model of meaning reads, as in the program.
+const TOKENS: usize = 64;
 
 #[expect(clippy::print_stdout, reason = "its answers are its output")]
 fn main() -> Result<(), String> {
@@ -28,11 +35,20 @@ fn main() -> Result<(), String> {
     let mut weights = Weights::default();
     let mut explain = false;
     let mut passages = false;
+    let mut meaning = None;
     let mut limit = 2 * FILES;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--explain" => explain = true,
             "--passages" => passages = true,
+            "--meaning" => {
+                let model = arguments.next().ok_or("--meaning needs a file")?;
+                let encoder = Encoder::load(Path::new(&model)).map_err(|e| e.to_string())?;
+                meaning = Some(Meaning {
+                    encoder,
+                    store: Folder(PathBuf::from(&folder)),
+                });
+            }
             "--limit" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 limit = number.ok_or("--limit needs a number")?;
@@ -88,7 +104,10 @@ fn main() -> Result<(), String> {
             let start = Instant::now();
             let mut index = Index::open(&store).map_err(|e| e.to_string())?;
             let mut shown = Shown::default();
-            let rerank = passages.then_some(&mut shown as &mut dyn Rerank);
+            let rerank = match &mut meaning {
+                Some(meaning) => Some(meaning as &mut dyn Rerank),
+                None => passages.then_some(&mut shown as &mut dyn Rerank),
+            };
             let found = index
                 .search_with(&mut store, &query, &mut read, rerank, &weights)
                 .map_err(|e| e.to_string())?;
@@ -125,12 +144,43 @@ fn main() -> Result<(), String> {
 struct Shown(Vec<Value>);
 
 impl Rerank for Shown {
-    fn scores(&mut self, _question: &str, passages: &[Passage]) -> Option<Vec<f32>> {
+    fn scores(&mut self, _question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
         let shown = passages.iter().map(|p| {
             json!({"path": p.path, "symbol": p.symbol, "start_line": p.start_line, "score": p.score, "text": p.text})
         });
         self.0 = shown.collect();
         None
+    }
+}
+
+/// A model of this machine.
+struct Meaning {
+    encoder: Encoder,
+    store: Folder,
+}
+
+impl Rerank for Meaning {
+    fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
+        let mut vectors = Vectors::open(&self.store, "measured").ok()?;
+        let gists: Vec<String> = passages.iter().map(Passage::gist).collect();
+        let digests: Vec<u64> = gists.iter().map(|gist| Vectors::digest(gist)).collect();
+        let (mut texts, mut fresh) = (vec![question.to_owned()], Vec::new());
+        for (gist, digest) in gists.into_iter().zip(&digests) {
+            if !vectors.has(*digest) {
+                texts.push(gist);
+                fresh.push(*digest);
+            }
+        }
+        let made = self.encoder.encode(&texts, TOKENS, &|| false).ok()?;
+        let (question, made) = made.split_first()?;
+        for (digest, vector) in fresh.into_iter().zip(made) {
+            vectors.keep(digest, vector);
+        }
+        vectors.save(&mut self.store).ok()?;
+        let near = digests
+            .iter()
+            .map(|digest| vectors.nearness(*digest, question));
+        Some(near.collect())
     }
 }
 
