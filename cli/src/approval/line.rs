@@ -58,7 +58,6 @@ const NEAR: &[(&str, &str)] = &[
     ("okay", "y"),
     ("allow", "y"),
     ("approve", "y"),
-    ("no", "n"),
     ("nn", "n"),
     ("deny", "n"),
     ("view", "v"),
@@ -105,7 +104,11 @@ pub fn parse(line: &str) -> Line {
     let (first, rest) = text
         .split_once(char::is_whitespace)
         .map_or((text, ""), |(first, rest)| (first, rest.trim()));
-    let first = first.to_ascii_lowercase();
+    let mut first = first.to_ascii_lowercase();
+    // Whoever is refused a yes in so many letters types another one; a no must not wait for that.
+    if first == "no" {
+        first.truncate(1);
+    }
     let Some((name, word, _)) = WORDS.iter().find(|(name, ..)| *name == first) else {
         return match NEAR.iter().find(|(near, _)| *near == first) {
             Some((near, word)) if rest.is_empty() => {
@@ -127,8 +130,11 @@ pub fn parse(line: &str) -> Line {
         // Words that begin many a message.
         Word::Run | Word::Help if !rest.is_empty() => Line::Other,
         Word::View | Word::Edit if commented => Line::Other,
-        // "never mind" denies nothing, and "y not this one" allows nothing. Only a no is safe to take with
-        // whatever follows it.
+        // What follows may take back what stands before it: "y all but 3", "always 1 not 2".
+        Word::Answer(Answer { allow: true, .. }) if commented => Line::Wrong(format!(
+            "nothing was approved: \"{name}\" takes numbers and nothing else, as in {name} all or {name} 1 2"
+        )),
+        // "never mind" denies nothing. Only a no is safe to take with whatever follows it.
         Word::Answer(_) if commented && which == Which::Only && *word != denied_once => {
             Line::Wrong(format!(
                 "\"{name}\" answers alone or with a number; what you want to say about a call comes after it"
@@ -236,7 +242,9 @@ mod tests {
         check("y all", yes, Which::All, None);
         check("n ALL too much", no, Which::All, Some("too much"));
         check("n 3 not that one", no, numbers(&[3]), Some("not that one"));
-        check("y 2 go on", yes, numbers(&[2]), Some("go on"));
+        check("no", no, Which::Only, None);
+        check("No 2", no, numbers(&[2]), None);
+        check("no not that one", no, Which::Only, Some("not that one"));
         check("n not that one", no, Which::Only, Some("not that one"));
         check("skip 2", Word::Skip, numbers(&[2]), None);
         check("skip not now", Word::Skip, Which::Only, Some("not now"));
@@ -245,5 +253,24 @@ mod tests {
         check("run", Word::Run, Which::Only, None);
         check("?", Word::Help, Which::Only, None);
         assert!(matches!(parse("y 99999999999999999999999"), Line::Wrong(_)));
+    }
+
+    #[test]
+    fn a_yes_with_words_behind_it_approves_nothing() {
+        for line in [
+            "y all but 3",
+            "y all of them",
+            "y 1 not 2",
+            "y 2 go on",
+            "y not this one",
+            "s all except 1",
+            "always all except 2",
+            "always 1, 2 and 3",
+        ] {
+            let Line::Wrong(why) = parse(line) else {
+                panic!("{line:?} is taken for an answer")
+            };
+            assert!(why.starts_with("nothing was approved"), "{line:?}: {why}");
+        }
     }
 }
