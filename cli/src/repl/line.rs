@@ -23,6 +23,8 @@ use super::slash::COMMANDS;
 use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
 use crate::mentions;
+use crate::ui::keyboard::clear_with_escape;
+use crate::ui::keys::SEQUENCE_MILLIS;
 use crate::ui::legible::{COLOR_MODE, legible};
 use crate::ui::style::{Label, Styles};
 use crate::ui::{Typed, Ui};
@@ -55,6 +57,7 @@ impl LineEditor {
             .history_ignore_space(true)
             .history_ignore_dups(true)?
             .auto_add_history(false)
+            .keyseq_timeout(Some(SEQUENCE_MILLIS))
             .completion_type(rustyline::CompletionType::List)
             .color_mode(COLOR_MODE)
             .build();
@@ -161,6 +164,7 @@ impl Recall {
         let styled = styles.paint(Label::Prompt, prompt);
         let config = Config::builder()
             .auto_add_history(false)
+            .keyseq_timeout(Some(SEQUENCE_MILLIS))
             .completion_type(rustyline::CompletionType::List)
             .color_mode(COLOR_MODE)
             .build();
@@ -169,6 +173,7 @@ impl Recall {
             return Typed::End;
         };
         editor.set_helper(self.helper.clone());
+        clear_with_escape(&mut editor);
         if let Some(ui) = &self.ui {
             bind_steps(&mut editor, ui);
         }

@@ -14,13 +14,14 @@ use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
-use rustyline::history::MemHistory;
+use rustyline::history::{History, MemHistory};
 use rustyline::validate::Validator;
-use rustyline::{Config, Editor, Helper};
+use rustyline::{Cmd, Config, Editor, Helper, KeyCode, KeyEvent, Modifiers, Movement};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use unicode_width::UnicodeWidthStr;
 
+use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
 use super::style::{Label, Styles};
 use super::{Sink, Typed, Ui, lock, terminal};
@@ -248,11 +249,15 @@ fn read_line(prompt: &str, styles: Styles) -> Typed {
 
 fn read_with<H: Helper>(prompt: &str, styles: Styles, helper: H) -> Typed {
     let styled = styles.paint(Label::Prompt, prompt);
-    let config = Config::builder().auto_add_history(false);
-    let config = config.color_mode(COLOR_MODE).build();
+    let config = Config::builder()
+        .auto_add_history(false)
+        .keyseq_timeout(Some(SEQUENCE_MILLIS))
+        .color_mode(COLOR_MODE)
+        .build();
     let editor = Editor::<H, MemHistory>::with_history(config, MemHistory::new());
     let read = editor.and_then(|mut editor| {
         editor.set_helper(Some(helper));
+        clear_with_escape(&mut editor);
         editor.readline(&(prompt.to_owned(), styled))
     });
     match read {
@@ -260,6 +265,14 @@ fn read_with<H: Helper>(prompt: &str, styles: Styles, helper: H) -> Typed {
         Err(ReadlineError::Interrupted) => Typed::Interrupted,
         Err(_) => Typed::End,
     }
+}
+
+/// Has Esc take back what was typed as an answer. Left to the line editor it would make the next key another one.
+pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+    editor.bind_sequence(
+        KeyEvent(KeyCode::Esc, Modifiers::NONE),
+        Cmd::Kill(Movement::WholeBuffer),
+    );
 }
 
 /// Paints a line as it is.

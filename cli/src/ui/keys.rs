@@ -9,7 +9,10 @@ use std::time::Duration;
 
 /// How long the rest of an escape sequence may take. A terminal sends it in one piece, so only a network between
 /// can part it; and a person who presses Esc wants to see the prompt within a tenth of a second.
-const SEQUENCE_TIME: Duration = Duration::from_millis(30);
+const SEQUENCE_TIME: Duration = Duration::from_millis(SEQUENCE_MILLIS as u64);
+
+/// The same in milliseconds, for the line editor.
+pub const SEQUENCE_MILLIS: u16 = 50;
 
 /// The same within pasted text, which comes in many pieces: the mark at its end must not be taken for a key.
 const PASTE_TIME: Duration = Duration::from_secs(1);

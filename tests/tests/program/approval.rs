@@ -1,6 +1,6 @@
 //! The approval: what may be answered, what that stores, and what the model gets to know.
 
-use dunlin_tests::{Environment, Key, Provider, Response};
+use dunlin_tests::{Environment, Key, Provider, Response, Screen};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, read};
@@ -112,6 +112,27 @@ fn session_holds_until_the_end_of_the_session() {
 fn always_and_never_are_stored() {
     check("always", true, Fate::Runs, Some("r??"), Fate::Runs);
     check("never", false, Fate::Refused, Some("-??"), Fate::Refused);
+}
+
+/// Esc takes back what was typed, and what is typed then is what it looks like.
+#[test]
+fn escape_does_not_become_part_of_the_answer() {
+    let provider = Provider::play(script(false));
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.question();
+    chat.terminal.type_text("maybe");
+    chat.terminal.wait_for("allow? maybe");
+    chat.terminal.press(Key::Escape);
+    let is_empty = |screen: &Screen| screen.cursor_line.trim_end() == "  allow?";
+    chat.terminal.wait_until("an empty line", is_empty);
+    chat.answer("ns");
+    let screen = chat.prompt();
+    assert!(screen.contains("allow? ns"), "{screen:?}");
+    assert!(screen.contains("· denied"), "{screen:?}");
+    chat.leave();
 }
 
 #[test]
