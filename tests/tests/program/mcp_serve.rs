@@ -122,6 +122,8 @@ fn what_is_not_allowed_beforehand_is_denied_and_can_be_allowed() {
     assert_eq!(client.close().status, Some(0));
     let audit = environment.run(["audit", "--denied"]);
     assert!(audit.stdout.contains("outside/b.txt"), "{audit}");
+    assert!(audit.stdout.contains("there was nobody to ask"), "{audit}");
+    assert!(!audit.stdout.contains("answered"), "{audit}");
 }
 
 #[test]

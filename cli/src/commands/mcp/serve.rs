@@ -21,6 +21,8 @@ pub fn run(workshop: &mut Workshop, args: &McpServeArgs) -> Result<Exit, CliErro
         false => None,
     };
     let host = workshop.host()?.clone();
+    // Else the audit log would name an answer of somebody who was never asked.
+    host.nobody_answers();
     for allow in &args.allow {
         host.permissions()
             .allow_for_session(&allow.target, &allow.bits)?;
