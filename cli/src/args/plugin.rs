@@ -32,7 +32,7 @@ pub enum PluginCommand {
     },
     /// Say what a plugin holds, what it may ask for, and whether anything is wrong with it
     Check(PluginArgs),
-    /// Install a plugin from a file or a folder
+    /// Install a plugin from a file, a folder or a registry
     Install(PluginInstallArgs),
     /// Remove installed plugins
     Remove {
@@ -64,8 +64,8 @@ pub struct PluginFolder {
 /// Which plugin.
 #[derive(Debug, Args)]
 pub struct PluginArgs {
-    /// A component (.wasm), or the folder of a plugin
-    #[arg(default_value = ".", value_name = "FILE|FOLDER", value_hint = ValueHint::AnyPath)]
+    /// A component (.wasm), the folder of a plugin, or what is in a registry (ghcr.io/who/tool:1.0)
+    #[arg(default_value = ".", value_name = "FILE|FOLDER|REFERENCE", value_hint = ValueHint::AnyPath)]
     pub from: PathBuf,
 }
 
@@ -75,7 +75,7 @@ pub struct PluginInstallArgs {
     /// Which plugin.
     #[command(flatten)]
     pub plugin: PluginArgs,
-    /// What it is to be called [default: the name of the file or the folder]
+    /// What it is to be called [default: the name of the file, the folder or the repository]
     #[arg(long)]
     pub name: Option<String>,
     /// Without asking

@@ -8,15 +8,17 @@ use std::time::{Duration, Instant};
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
+use oci_spec::distribution::Reference;
 
 use super::manifest::Manifest;
+use super::registry::{self, Fetched};
 use super::shelf::{Record, is_name};
 use super::{sample, tricks};
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 use crate::workshop::{Workshop, host_options};
 
 /// Bytes of a component that is read at all. The host takes no larger one.
-const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes from which on somebody wonders what the program is doing: an engine of a language is compiled with the tool.
 const LARGE_BYTES: usize = 2 * 1024 * 1024;
@@ -156,7 +158,7 @@ pub fn locate(given: &Path) -> Result<PathBuf, Refused> {
     })
 }
 
-/// Examines the component in a file or a folder. Nothing of it runs outside of the sandbox, and no call does.
+/// Examines the component in a file, a folder or a registry. Nothing of it runs outside of the sandbox, and no call does.
 ///
 /// # Errors
 /// Why it is not taken, or that the user interrupted.
@@ -165,6 +167,14 @@ pub fn examine(
     given: &Path,
     name: Option<&str>,
 ) -> Result<Examined, CliError> {
+    if let Some(reference) = registry::reference(given) {
+        let fetched = fetch(workshop, &reference?)?;
+        let name = match name {
+            Some(name) => named(name.to_owned())?,
+            None => named(fetched.name)?,
+        };
+        return examine_bytes(workshop, name, fetched.bytes, fetched.source);
+    }
     let path = locate(given)?;
     let read = |source| Refused::Read {
         path: path.clone(),
@@ -179,14 +189,41 @@ pub fn examine(
         Some(name) => name.to_owned(),
         None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),
     };
-    if !is_name(&name) {
-        return Err(Refused::Name { name }.into());
-    }
+    let name = named(name)?;
     let source = workshop
         .settings
         .folders
         .short(&fs::canonicalize(&path).unwrap_or(path));
     examine_bytes(workshop, name, bytes, source)
+}
+
+/// Fetches what stands in a registry. Ctrl-C ends it, and leaves nothing behind.
+fn fetch(workshop: &Workshop, reference: &Reference) -> Result<Fetched, CliError> {
+    let ui = &workshop.ui;
+    ui.status(&format!("Fetching {reference}"));
+    let interrupt = crate::dialogue::interrupted(workshop)?;
+    let home = workshop.settings.folders.home.as_deref();
+    let fetched = workshop.runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            () = interrupt => None,
+            fetched = registry::fetch(reference, home) => Some(fetched),
+        }
+    });
+    match fetched {
+        Some(fetched) => Ok(fetched?),
+        None => {
+            ui.status("(interrupted)");
+            Err(CliError::silent(Exit::Interrupted))
+        }
+    }
+}
+
+fn named(name: String) -> Result<String, Refused> {
+    match is_name(&name) {
+        true => Ok(name),
+        false => Err(Refused::Name { name }),
+    }
 }
 
 /// Examines a component.

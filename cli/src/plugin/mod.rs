@@ -8,6 +8,7 @@ mod abilities;
 pub mod build;
 pub mod examine;
 pub mod manifest;
+pub mod registry;
 mod sample;
 pub mod shelf;
 pub mod template;

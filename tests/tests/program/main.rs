@@ -29,6 +29,7 @@ mod prompt;
 mod questions;
 mod quirks;
 mod readme;
+mod registry;
 mod rendering;
 mod retries;
 mod search;

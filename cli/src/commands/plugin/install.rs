@@ -156,7 +156,9 @@ pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
         ui.warn(&error.to_string());
     }
     if records.is_empty() && broken.is_empty() {
-        ui.status("No plugin is installed; dunlin plugin install FILE|FOLDER installs one.");
+        ui.status(
+            "No plugin is installed; dunlin plugin install FILE|FOLDER|REFERENCE installs one.",
+        );
     }
     for record in &records {
         ui.data(&line(workshop, record));

@@ -1,0 +1,321 @@
+//! Requests to one registry, for one repository.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oci_spec::distribution::Reference;
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use serde::Deserialize;
+use url::Url;
+
+use super::error::FetchError;
+use super::login::{self, Challenge, Login};
+use crate::provider::http::{self, Timeouts, is_this_machine};
+
+/// Bytes of an answer that holds a token.
+const MAX_TOKEN_BYTES: u64 = 64 * 1024;
+
+/// How often a registry may lead on: they do once, to where the bytes are.
+const MAX_REDIRECTS: usize = 5;
+
+/// Somebody waits. A registry that says nothing for so long has gone.
+const IDLE_TIME: Duration = Duration::from_secs(30);
+
+/// Somebody to ask for parts of a repository.
+pub(super) struct Connection {
+    registry: String,
+    repository: String,
+    /// `https://ghcr.io/v2/who/tool/`
+    base: Url,
+    home: Option<PathBuf>,
+    /// The header with which the registry answered the last time.
+    authorization: Option<String>,
+}
+
+/// A token, under either of the names it has.
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+impl Connection {
+    /// Connects to nobody yet. The logins of the user are below `home`.
+    pub(super) fn new(
+        reference: &Reference,
+        home: Option<&Path>,
+    ) -> Result<Connection, FetchError> {
+        let registry = reference.resolve_registry().to_owned();
+        let repository = reference.repository().to_owned();
+        let parse = |scheme: &str| Url::parse(&format!("{scheme}://{registry}/v2/{repository}/"));
+        let is_local = parse("http").is_ok_and(|url| is_this_machine(&url));
+        let base = parse(match is_local {
+            true => "http",
+            false => "https",
+        });
+        let base = base.map_err(|error| FetchError::Odd {
+            registry: registry.clone(),
+            problem: error.to_string(),
+        })?;
+        Ok(Connection {
+            registry,
+            repository,
+            base,
+            home: home.map(Path::to_owned),
+            authorization: None,
+        })
+    }
+
+    /// The whole of one part, if it is not longer than that.
+    pub(super) async fn get(
+        &mut self,
+        part: &str,
+        accept: &str,
+        most: u64,
+    ) -> Result<Vec<u8>, FetchError> {
+        let url = self.base.join(part).map_err(|_| self.odd("its name"))?;
+        let mut response = self.send(&url, accept, self.authorization.clone()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            response = self.introduce(&url, accept, response.headers()).await?;
+        }
+        let what = match part.split_once('/') {
+            Some(("manifests", what)) => format!("{}:{what}", self.repository),
+            _ => format!("the component of {}", self.repository),
+        };
+        match response.status() {
+            StatusCode::OK => body(response, &what, most).await,
+            StatusCode::NOT_FOUND => Err(FetchError::NotFound {
+                registry: self.registry.clone(),
+                what: what.replace(":sha256:", "@sha256:"),
+            }),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(self.needs_login()),
+            status => Err(FetchError::Status {
+                host: host_of(response.url()),
+                status: status.as_u16(),
+            }),
+        }
+    }
+
+    /// Asks again as the registry wants to be asked: as anybody, and if that is not enough, with the login of the user.
+    async fn introduce(
+        &mut self,
+        url: &Url,
+        accept: &str,
+        refusal: &HeaderMap,
+    ) -> Result<Response, FetchError> {
+        let challenge =
+            login::challenge(refusal).ok_or_else(|| self.odd("how it wants to be asked"))?;
+        if let Some(authorization) = self.authorization(&challenge, None).await? {
+            let answer = self.send(url, accept, Some(authorization.clone())).await?;
+            if !is_refusal(answer.status()) {
+                self.authorization = Some(authorization);
+                return Ok(answer);
+            }
+        }
+        let (login, file) = self.login().await?;
+        let refused = FetchError::LoginRefused {
+            registry: self.registry.clone(),
+            repository: self.repository.clone(),
+            file,
+        };
+        let Some(authorization) = self.authorization(&challenge, Some(&login)).await? else {
+            return Err(refused);
+        };
+        let answer = self.send(url, accept, Some(authorization.clone())).await?;
+        if is_refusal(answer.status()) {
+            return Err(refused);
+        }
+        self.authorization = Some(authorization);
+        Ok(answer)
+    }
+
+    /// The header for somebody, or for anybody. `None`: nobody gets in like this.
+    async fn authorization(
+        &self,
+        challenge: &Challenge,
+        login: Option<&Login>,
+    ) -> Result<Option<String>, FetchError> {
+        let (realm, service) = match challenge {
+            Challenge::Password => return Ok(login.map(Login::header)),
+            Challenge::Token { realm, service } => (realm, service),
+        };
+        let mut realm = Url::parse(realm).map_err(|_| self.odd("where tokens are had"))?;
+        self.assert_safe(&realm)?;
+        let scope = format!("repository:{}:pull", self.repository);
+        let service = service
+            .as_ref()
+            .map(|service| ("service", service.as_str()));
+        realm
+            .query_pairs_mut()
+            .extend_pairs(service)
+            .append_pair("scope", &scope);
+        let header = login.map(Login::header);
+        let response = request(&realm, "application/json", header.as_deref()).await?;
+        if is_refusal(response.status()) {
+            return Ok(None);
+        }
+        if response.status() != StatusCode::OK {
+            return Err(FetchError::Status {
+                host: host_of(&realm),
+                status: response.status().as_u16(),
+            });
+        }
+        let bytes = body(response, "the token", MAX_TOKEN_BYTES).await?;
+        let token: Option<Token> = serde_json::from_slice(&bytes).ok();
+        let token = token.and_then(|token| token.token.or(token.access_token));
+        match token {
+            Some(token) => Ok(Some(format!("Bearer {token}"))),
+            None => Err(self.odd("a token")),
+        }
+    }
+
+    /// The login that the user has for this registry, and where it is kept.
+    async fn login(&self) -> Result<(Login, String), FetchError> {
+        let Some(home) = self.home.clone() else {
+            return Err(self.needs_login());
+        };
+        let file = login::file(&home).display().to_string();
+        let registry = self.registry.clone();
+        // A helper may ask the keyring of the system, which takes its time.
+        let found = tokio::task::spawn_blocking(move || login::of(&registry, &home)).await;
+        let found = found.unwrap_or_else(|error| Err(error.to_string()));
+        match found {
+            Ok(Some(login)) => Ok((login, file)),
+            Ok(None) => Err(self.needs_login()),
+            Err(problem) => Err(FetchError::Login {
+                registry: self.registry.clone(),
+                file,
+                problem,
+            }),
+        }
+    }
+
+    /// Sends a request, and follows where it leads. What was given for the registry goes nowhere else.
+    async fn send(
+        &self,
+        url: &Url,
+        accept: &str,
+        authorization: Option<String>,
+    ) -> Result<Response, FetchError> {
+        let mut url = url.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            self.assert_safe(&url)?;
+            let header = authorization
+                .as_deref()
+                .filter(|_| url.origin() == self.base.origin());
+            let response = request(&url, accept, header).await?;
+            if !response.status().is_redirection() {
+                return Ok(response);
+            }
+            let to = response.headers().get(LOCATION);
+            let to = to.and_then(|to| url.join(to.to_str().ok()?).ok());
+            url = to.ok_or_else(|| self.odd("where it leads"))?;
+        }
+        Err(self.odd("it leads on and on"))
+    }
+
+    /// Encrypted, or this machine's own where the registry is.
+    fn assert_safe(&self, url: &Url) -> Result<(), FetchError> {
+        let is_local = is_this_machine(url) && is_this_machine(&self.base);
+        if url.scheme() == "https" || (url.scheme() == "http" && is_local) {
+            return Ok(());
+        }
+        Err(FetchError::Unsafe {
+            registry: self.registry.clone(),
+            to: host_of(url),
+        })
+    }
+
+    fn odd(&self, problem: &str) -> FetchError {
+        FetchError::Odd {
+            registry: self.registry.clone(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn needs_login(&self) -> FetchError {
+        FetchError::NeedsLogin {
+            registry: self.registry.clone(),
+            repository: self.repository.clone(),
+        }
+    }
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN
+}
+
+async fn request(
+    url: &Url,
+    accept: &str,
+    authorization: Option<&str>,
+) -> Result<Response, FetchError> {
+    let failed = |error: reqwest::Error| unreachable(url, error);
+    let client = http::client(url, Timeouts::default()).map_err(failed)?;
+    let mut request = client.get(url.clone()).header(ACCEPT, accept);
+    if let Some(value) = authorization {
+        request = request.header(AUTHORIZATION, value);
+    }
+    match tokio::time::timeout(IDLE_TIME, request.send()).await {
+        Ok(sent) => sent.map_err(failed),
+        Err(_) => Err(silent(url)),
+    }
+}
+
+/// All of an answer, or that it is too long. No more than that is held.
+async fn body(mut response: Response, what: &str, most: u64) -> Result<Vec<u8>, FetchError> {
+    let too_large = || FetchError::TooLarge {
+        what: what.to_owned(),
+        most,
+    };
+    if response
+        .content_length()
+        .is_some_and(|length| length > most)
+    {
+        return Err(too_large());
+    }
+    let url = response.url().clone();
+    let mut bytes = Vec::new();
+    loop {
+        let chunk = tokio::time::timeout(IDLE_TIME, response.chunk()).await;
+        let chunk = chunk.map_err(|_| silent(&url))?;
+        let chunk = chunk.map_err(|error| unreachable(&url, error))?;
+        let Some(chunk) = chunk else {
+            return Ok(bytes);
+        };
+        if (bytes.len() + chunk.len()) as u64 > most {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+}
+
+fn unreachable(url: &Url, error: reqwest::Error) -> FetchError {
+    // Addresses may carry a signature.
+    let error = error.without_url();
+    let mut innermost: &dyn std::error::Error = &error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    FetchError::Network {
+        host: host_of(url),
+        problem: innermost.to_string(),
+    }
+}
+
+fn silent(url: &Url) -> FetchError {
+    FetchError::Silent {
+        host: host_of(url),
+        seconds: IDLE_TIME.as_secs(),
+    }
+}
+
+/// The host and the port of an address: the rest may be long, and not for everybody.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Why nothing came from a registry. Each says what to do where something can be done.
+
+use oci_spec::distribution::ParseError;
+
+use crate::error::{CliError, Exit};
+use crate::models::size;
+
+/// Why nothing came from a registry.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// It cannot be one.
+    #[error("{given:?} names nothing in a registry")]
+    Reference {
+        /// What was typed.
+        given: String,
+        /// Why.
+        source: ParseError,
+    },
+    /// There is no such thing, or it is not shown to everybody.
+    #[error("{registry} has no {what}")]
+    NotFound {
+        /// The registry.
+        registry: String,
+        /// What was asked for.
+        what: String,
+    },
+    /// It is not shown to everybody.
+    #[error("{registry} shows {repository} only to those who have logged in")]
+    NeedsLogin {
+        /// The registry.
+        registry: String,
+        /// The repository.
+        repository: String,
+    },
+    /// The login of the user is not enough.
+    #[error("{registry} does not show {repository} to the login that is kept in {file}")]
+    LoginRefused {
+        /// The registry.
+        registry: String,
+        /// The repository.
+        repository: String,
+        /// Where the login is kept.
+        file: String,
+    },
+    /// The login that is kept cannot be used.
+    #[error("the login for {registry} in {file} cannot be used: {problem}")]
+    Login {
+        /// The registry.
+        registry: String,
+        /// Where it is kept.
+        file: String,
+        /// Why.
+        problem: String,
+    },
+    /// The registry said something that makes no sense.
+    #[error("{registry} answers what no registry does: {problem}")]
+    Odd {
+        /// The registry.
+        registry: String,
+        /// What is odd.
+        problem: String,
+    },
+    /// It answered that something is wrong.
+    #[error("{host} answers with status {status}")]
+    Status {
+        /// Who.
+        host: String,
+        /// What.
+        status: u16,
+    },
+    /// It leads to where nothing is fetched from.
+    #[error(
+        "{registry} leads to {to}, and nothing is fetched from there: it is neither encrypted nor this machine's"
+    )]
+    Unsafe {
+        /// The registry.
+        registry: String,
+        /// Where it leads.
+        to: String,
+    },
+    /// More than is read.
+    #[error("{what} is larger than {}", size(*.most))]
+    TooLarge {
+        /// What.
+        what: String,
+        /// How many bytes are read at most.
+        most: u64,
+    },
+    /// It is something else.
+    #[error("{reference} is no plugin: {problem}")]
+    NoPlugin {
+        /// What was asked for.
+        reference: String,
+        /// What it is.
+        problem: String,
+    },
+    /// Something else came than what was named.
+    #[error("what came is not {what}: its digest is {found}, and should be {expected}")]
+    Digest {
+        /// What should have come.
+        what: String,
+        /// Of what came.
+        found: String,
+        /// Of what should have come.
+        expected: String,
+    },
+    /// Nobody answers, or no longer.
+    #[error("{host} cannot be reached: {problem}")]
+    Network {
+        /// Who.
+        host: String,
+        /// Why: the innermost cause, since those around it say nothing more.
+        problem: String,
+    },
+    /// It fell silent.
+    #[error("{host} said nothing for {seconds} s")]
+    Silent {
+        /// Who.
+        host: String,
+        /// For how long.
+        seconds: u64,
+    },
+}
+
+impl From<FetchError> for CliError {
+    fn from(error: FetchError) -> CliError {
+        let hint = match &error {
+            FetchError::Reference { .. } => {
+                Some("such as ghcr.io/who/tool:1.0, or ghcr.io/who/tool@sha256:…".to_owned())
+            }
+            FetchError::NeedsLogin { registry, .. } | FetchError::LoginRefused { registry, .. } => {
+                Some(format!("docker login {registry} keeps a login"))
+            }
+            FetchError::NotFound { .. } => {
+                Some("a file or a folder of that name is not there, either".to_owned())
+            }
+            _ => None,
+        };
+        let exit = match &error {
+            FetchError::Reference { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        CliError::new(exit, error).with_hint(hint)
+    }
+}
