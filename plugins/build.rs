@@ -1,9 +1,14 @@
 //! Compiles the built-in tools and embeds them.
 
+use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use dunlin_guest_build::{MadeFor, script};
+use wit_bindgen_core::Files;
+use wit_parser::Resolve;
+
+use dunlin_guest_build::{BuildError, MadeFor, script};
 
 /// The packages of the built-in tools.
 const GUESTS: [&str; 6] = [
@@ -15,9 +20,12 @@ const GUESTS: [&str; 6] = [
     "dunlin-web-search",
 ];
 
+/// The contract.
+const WIT: &str = "../wit";
+
 /// What a project of somebody else's needs of this one: where it stands here, and where it stands there.
 const TEXTS: [(&str, &str); 3] = [
-    ("../wit", "wit"),
+    (WIT, "wit"),
     ("sdk/src", "vendor/dunlin-sdk/src"),
     ("sdk/examples", "vendor/dunlin-sdk/examples"),
 ];
@@ -36,7 +44,40 @@ fn main() -> ExitCode {
         script::embed_described(&built, "embedded.rs", plugin_name)?;
         let built = script::build(Path::new(".."), &BRIDGE)?;
         script::embed_described(&built, "bridge.rs", plugin_name)?;
-        script::embed_texts(&TEXTS, "texts.rs")
+        script::embed_texts(&TEXTS, "texts.rs")?;
+        c_bindings()
+    })
+}
+
+/// Writes the contract as C sees it, for the projects of plugin authors.
+fn c_bindings() -> Result<(), BuildError> {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_path(WIT).expect("the contract is valid");
+    let world = resolve.select_world(&[package], Some("plugin"));
+    let world = world.expect("the contract has a world for plugins");
+    let mut files = Files::default();
+    let mut generator = wit_bindgen_c::Opts::default().build();
+    generator
+        .generate(&mut resolve, world, &mut files)
+        .expect("the contract can be said in C");
+    let out = script::out_folder()?;
+    let mut text = String::from("/// Names and contents.\npub const C: &[(&str, &[u8])] = &[\n");
+    for (name, bytes) in files.iter() {
+        let path = out.join(name);
+        fs::write(&path, bytes).map_err(|source| BuildError::File {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "    ({name:?}, include_bytes!({path:?})),");
+    }
+    text.push_str("];\n");
+    let path = out.join("c.rs");
+    fs::write(&path, text).map_err(|source| BuildError::File {
+        action: "write",
+        path,
+        source,
     })
 }
 

@@ -42,6 +42,7 @@ include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 /// What the projects of plugin authors are given, so that they build without this one.
 pub mod author {
     include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+    include!(concat!(env!("OUT_DIR"), "/c.rs"));
 }
 
 /// What speaks the Model Context Protocol.

@@ -15,6 +15,23 @@ use super::template::crate_name;
 /// Characters of what a tool said that are repeated.
 const MAX_SAID_CHARS: usize = 4_000;
 
+/// Where the WASI SDK is, by its own instructions.
+const WASI_SDK: &str = "/opt/wasi-sdk/bin/clang";
+
+/// For a library that a host calls, small, with what the contract looks like in C.
+const C_FLAGS: [&str; 7] = [
+    "--target=wasm32-wasi",
+    "-mexec-model=reactor",
+    "-Os",
+    "-Wl,--strip-all",
+    "-Wall",
+    "-Wextra",
+    "-Ibindings",
+];
+
+/// How everything is had that C needs.
+const C_PACKAGES: &str = "on Debian, apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 installs all that is needed";
+
 /// Why there is no component.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,6 +100,7 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
         Language::Rust => rust(folder)?,
         Language::Js => js(folder)?,
         Language::Python => python(folder)?,
+        Language::C => c(folder)?,
     };
     let mut bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
     if let Some(may) = manifest.may {
@@ -175,6 +193,36 @@ fn python(folder: &Path) -> Result<PathBuf, BuildFailed> {
         "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin",
         None,
     )?;
+    Ok(out)
+}
+
+fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
+    let sources = folder.join("src");
+    let entries = fs::read_dir(&sources).map_err(|source| io_failed(&sources, source))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "c"));
+    files.sort();
+    let target = folder.join("target");
+    fs::create_dir_all(&target).map_err(|source| io_failed(&target, source))?;
+    let module = target.join("module.wasm");
+    let own = PathBuf::from(WASI_SDK);
+    let clang = match own.is_file() {
+        true => own,
+        false => dunlin_guest_build::newest("clang").unwrap_or_else(|| "clang".into()),
+    };
+    let mut tool = Command::new(clang);
+    tool.args(C_FLAGS)
+        .args(files)
+        .args(["bindings/plugin.c", "bindings/plugin_component_type.o"])
+        .arg("-o")
+        .arg(&module)
+        .current_dir(folder);
+    run(&mut tool, "clang", C_PACKAGES, Some(C_PACKAGES))?;
+    let bytes = fs::read(&module).map_err(|source| io_failed(&module, source))?;
+    let named = folder.file_name().unwrap_or_default().to_string_lossy();
+    let component = dunlin_guest_build::component_of_wasi(&named, &bytes)?;
+    let out = target.join("component.wasm");
+    fs::write(&out, component).map_err(|source| io_failed(&out, source))?;
     Ok(out)
 }
 

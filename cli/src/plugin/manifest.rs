@@ -21,6 +21,8 @@ pub enum Language {
     Js,
     /// Python, with componentize-py
     Python,
+    /// C, with clang
+    C,
 }
 
 impl Language {
@@ -30,6 +32,7 @@ impl Language {
             Language::Rust => "rust",
             Language::Js => "js",
             Language::Python => "python",
+            Language::C => "c",
         }
     }
 }

@@ -48,6 +48,16 @@ const PYTHON: [Template; 5] = [
     (".gitignore", "/.venv\n__pycache__\n/target\n/plugin.wasm\n"),
 ];
 
+const C: [Template; 7] = [
+    ("src/tool.c", include_str!("templates/c/tool.c")),
+    ("src/words.c", include_str!("templates/c/words.c")),
+    ("src/words.h", include_str!("templates/c/words.h")),
+    ("test/test.c", include_str!("templates/c/test.c")),
+    ("Makefile", include_str!("templates/c/Makefile.txt")),
+    ("README.md", include_str!("templates/README.c.md")),
+    (".gitignore", "/target\n/plugin.wasm\n"),
+];
+
 const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
 
 /// Writes a project into a folder.
@@ -55,7 +65,7 @@ const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
 /// # Errors
 /// A file cannot be written; what was written until then stays.
 pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
-    let put = |path: &str, text: &str| {
+    let put = |path: &str, text: &[u8]| {
         let path = folder.join(path);
         if let Some(above) = path.parent() {
             fs::create_dir_all(above)?;
@@ -72,19 +82,25 @@ pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
         Language::Rust => &RUST,
         Language::Js => &JS,
         Language::Python => &PYTHON,
+        Language::C => &C,
     };
-    put(super::manifest::FILE, &fill(MANIFEST))?;
+    put(super::manifest::FILE, fill(MANIFEST).as_bytes())?;
     for (path, text) in templates {
-        put(path, &fill(text))?;
+        put(path, fill(text).as_bytes())?;
+    }
+    if language == Language::C {
+        for (name, bytes) in dunlin_plugins::author::C {
+            put(&format!("bindings/{name}"), bytes)?;
+        }
     }
     for (path, text) in dunlin_plugins::author::TEXTS {
         let path = match (language, path.strip_prefix("wit/")) {
-            (Language::Rust, _) => (*path).to_owned(),
+            (Language::Rust, _) | (Language::C, Some(_)) => (*path).to_owned(),
             (_, Some(file)) => format!("wit/deps/dunlin-tool/{file}"),
             // The SDK is Rust.
             (_, None) => continue,
         };
-        put(&path, text)?;
+        put(&path, text.as_bytes())?;
     }
     Ok(())
 }
@@ -135,13 +151,13 @@ mod tests {
 
     #[test]
     fn nothing_is_left_to_fill_in() {
-        for language in [Language::Rust, Language::Js, Language::Python] {
+        for language in [Language::Rust, Language::Js, Language::Python, Language::C] {
             let folder = tempfile::tempdir().unwrap();
             write(folder.path(), "word_count", language).unwrap();
             let manifest = crate::plugin::manifest::Manifest::read(folder.path()).unwrap();
             assert_eq!(manifest.language, language);
             let wit = match language {
-                Language::Rust => "wit",
+                Language::Rust | Language::C => "wit",
                 _ => "wit/deps/dunlin-tool",
             };
             assert!(folder.path().join(wit).join("tool.wit").is_file());
@@ -154,7 +170,8 @@ mod tests {
                             .map(|entry| entry.unwrap().path()),
                     );
                 } else {
-                    let text = fs::read_to_string(&path).unwrap();
+                    let text = fs::read(&path).unwrap();
+                    let text = String::from_utf8_lossy(&text);
                     assert!(!text.contains("{{"), "{}", path.display());
                 }
             }

@@ -36,7 +36,7 @@ pub(crate) fn variables(
 }
 
 /// The newest tool of this name: `clang`, or Debian's `clang-19`.
-fn newest(name: &str) -> Option<PathBuf> {
+pub fn newest(name: &str) -> Option<PathBuf> {
     let entries = LINKER_FOLDERS
         .iter()
         .filter_map(|folder| std::fs::read_dir(folder).ok())

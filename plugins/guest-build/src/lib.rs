@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use wit_component::ComponentEncoder;
 
+pub use c::newest;
 pub use described::{Description, ToolTexts};
 pub use error::BuildError;
 pub use way::Way;
@@ -129,6 +130,24 @@ fn encode(package: &str, module: &Path, out: &Path) -> Result<Component, BuildEr
         digest: hex(&Sha256::digest(&bytes)),
         description,
     })
+}
+
+/// Makes a component of a module that was compiled against a C library for WASI.
+///
+/// # Errors
+/// The module is no plugin.
+pub fn component_of_wasi(package: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
+    let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
+    let name = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
+    ComponentEncoder::default()
+        .validate(true)
+        .module(module)
+        .and_then(|encoder| encoder.adapter(name, adapter))
+        .and_then(ComponentEncoder::encode)
+        .map_err(|source| BuildError::Encode {
+            package: package.to_owned(),
+            source: source.into(),
+        })
 }
 
 /// Keeps the time stamp of a file that has this content already, so that nothing behind it is rebuilt.

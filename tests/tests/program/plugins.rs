@@ -44,6 +44,11 @@ fn a_plugin_comes_and_goes() {
     assert!(said.contains(guest("echo").digest), "{said}");
     assert!(said.contains("abilities"), "{said}");
     assert!(said.contains("it declares no ceiling"), "{said}");
+    assert!(said.contains("contract   dunlin:tool 0.1.0\n"), "{said}");
+    assert!(
+        said.contains("takes      echo             text string\n"),
+        "{said}"
+    );
     assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
 
     run(&environment, &format!("plugin install {echo} --yes"), 0);
@@ -261,6 +266,7 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
         ("rust", "src/lib.rs"),
         ("js", "src/tool.js"),
         ("python", "src/app.py"),
+        ("c", "src/tool.c"),
     ] {
         let name = format!("words_{language}");
         let said = run(
@@ -280,6 +286,16 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
             said.contains(&format!("hint: dunlin plugin build {name}")),
             "{said}"
         );
+    }
+    // What needs a compiler says how it is had where it is not.
+    let said = environment.run(["plugin", "test", "words_c"]);
+    match said.status {
+        Some(0) => assert!(said.stdout.starts_with("✓ words_c · "), "{said}"),
+        _ => assert!(
+            said.stderr
+                .contains("hint: on Debian, apt-get install clang"),
+            "{said}"
+        ),
     }
     let said = run(&environment, "plugin build", 2);
     assert!(said.contains("hint: dunlin plugin new NAME"), "{said}");
