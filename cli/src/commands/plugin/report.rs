@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use dunlin_host::display::{escape, shorten};
+use dunlin_host::limits::CONTRACT;
+use serde_json::Value;
 
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
@@ -32,10 +34,17 @@ pub fn show(workshop: &Workshop, examined: &Examined) {
     ));
     row(workshop, "from", "", &examined.source);
     row(workshop, "sha256", "", &examined.digest);
+    // No other is loaded.
+    row(workshop, "contract", "", &format!("dunlin:tool {CONTRACT}"));
     let mut heading = "tools";
     for tool in &examined.tools {
         let about = tool.description.split_whitespace().collect::<Vec<_>>();
         row(workshop, heading, &tool.name, &about.join(" "));
+        heading = "";
+    }
+    let mut heading = "takes";
+    for tool in &examined.tools {
+        row(workshop, heading, &tool.name, &takes(&tool.parameters));
         heading = "";
     }
     let mut heading = "abilities";
@@ -115,6 +124,27 @@ pub fn changes(workshop: &Workshop, old: &Record, new: &Examined) {
     }
 }
 
+/// The parameters of a schema, in one line: `file_path string, lines array?`, where a question mark says that it may be left
+/// out.
+fn takes(schema: &Value) -> String {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let all: Vec<String> = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, of)| {
+            let kind = of.get("type").and_then(Value::as_str).unwrap_or("value");
+            let mark = if is_required(name) { "" } else { "?" };
+            format!("{name} {kind}{mark}")
+        })
+        .collect();
+    match all.is_empty() {
+        true => "nothing".to_owned(),
+        false => all.join(", "),
+    }
+}
+
 fn compare(old: &[String], new: &[String], what: &str, lines: &mut Vec<String>) {
     let added = new.iter().filter(|it| !old.contains(it));
     lines.extend(added.map(|it| format!("+ {what} {it}")));
@@ -160,6 +190,18 @@ fn row(workshop: &Workshop, heading: &str, name: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_fit_a_line() {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": { "file_path": { "type": "string" }, "more": {}, "lines": { "type": "array" } },
+            "required": ["file_path", "more"],
+        });
+        assert_eq!(takes(&schema), "file_path string, more value, lines array?");
+        assert_eq!(takes(&serde_json::json!({})), "nothing");
+        assert_eq!(takes(&serde_json::json!(true)), "nothing");
+    }
 
     #[test]
     fn ceilings_are_compared_target_by_target() {
