@@ -75,7 +75,7 @@ impl Rules {
         };
         let is_repository = |folder: &&Path| is_there(&folder.join(".git"));
         let mut line: Vec<&Path> = root.ancestors().take(MAX_ABOVE).collect();
-        match line.iter().position(|folder| is_repository(&folder)) {
+        match line.iter().position(is_repository) {
             Some(at) => line.truncate(at + 1),
             None => line.truncate(1),
         }
