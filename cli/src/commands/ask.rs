@@ -54,12 +54,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
         // The document is all there is on standard output; a question would be in its midst.
         workshop.never_ask();
     }
-    for allow in &args.allow {
-        workshop
-            .host()?
-            .permissions()
-            .allow_for_session(&allow.target, &allow.bits)?;
-    }
+    super::permissions::allow_for_session(workshop, &args.allow)?;
     let dialogue = Dialogue::begin(workshop)?;
     let mut dialogue = if args.json {
         dialogue.silent()

@@ -9,7 +9,7 @@ use dunlin_host::display::escape;
 use dunlin_host::permission::Verdict;
 use dunlin_host::target::{Operation, Target};
 
-use crate::args::PermissionsCommand;
+use crate::args::{Allow, PermissionsCommand};
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -47,9 +47,7 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
-            if key.starts_with('/') && !Path::new(&key).exists() {
-                ui.status("There is no such file yet; an address begins with https://");
-            }
+            say_taken(workshop, &target, &key);
             if !key.ends_with('/') && Path::new(&key).is_dir() {
                 let folder = escape(&key);
                 ui.status(&format!(
@@ -89,6 +87,39 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
         }
     }
     Ok(Exit::Done)
+}
+
+/// Says what a target was taken for where it could have meant something else, and how that is written.
+pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
+    if !key.starts_with('/') {
+        return;
+    }
+    let ui = &workshop.ui;
+    let short = workshop.settings.folders.short(Path::new(key));
+    let short = escape(&short);
+    if !Path::new(key).exists() {
+        ui.status(&format!(
+            "There is no such file yet: {short}; an address begins with https://"
+        ));
+    } else if !typed.contains('/')
+        && !workshop.settings.project.join(typed).exists()
+        && Path::new(key).is_file()
+    {
+        let typed = escape(typed);
+        ui.status(&format!(
+            "{typed} is the program {short}; ./{typed} is a file of the project"
+        ));
+    }
+}
+
+/// Allows what `--allow` names, and says what was taken for what.
+pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), CliError> {
+    let permissions = workshop.host()?.permissions();
+    for allow in allowed {
+        let key = permissions.allow_for_session(&allow.target, &allow.bits)?;
+        say_taken(workshop, &allow.target, &key);
+    }
+    Ok(())
 }
 
 /// Says what holds for one operation on a target, and what would change it.

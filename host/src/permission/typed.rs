@@ -1,15 +1,17 @@
 //! What a person types: keys and three characters, set and taken away by hand.
 
+use std::path::{Path, PathBuf};
+
 use super::file::Order;
-use super::key::{self, Bits, Decided, Key};
+use super::key::{Bits, Decided, Key};
 use super::stored::resolved_key;
 use super::{PermissionError, Permissions, SessionAnswer};
 use crate::resolve;
 use crate::target::{Operation, Target};
 
 impl Permissions {
-    /// Allows a target to every tool until the session ends, as a person asked for on the command line.
-    pub fn allow_for_session(&self, target: &str, bits: &str) -> Result<(), PermissionError> {
+    /// Allows a target to every tool until the session ends, as a person asked for on the command line. Returns the key.
+    pub fn allow_for_session(&self, target: &str, bits: &str) -> Result<String, PermissionError> {
         let bits: Bits = bits.parse()?;
         let key = self.typed_key(target)?;
         self.refuse_protected(&key, bits)?;
@@ -26,12 +28,12 @@ impl Permissions {
                 plugin: None,
             });
         }
-        Ok(())
+        Ok(key.to_string())
     }
 
     /// Stores three characters for a target, for every tool. `???` removes the key. Returns the key.
     ///
-    /// A target that ends with `/` means all below it.
+    /// A target that ends with `/` means all below it, and a bare word what it means in [`Permissions::explain`].
     pub fn set(&self, target: &str, bits: &str) -> Result<String, PermissionError> {
         let bits: Bits = bits.parse()?;
         let key = self.typed_key(target)?;
@@ -86,29 +88,41 @@ impl Permissions {
     /// The target that a person asks about: what a tool would have to name to use it. A bare word that is no
     /// file of the project is looked for among the programs.
     pub(super) fn typed_target(&self, typed: &str) -> Result<Target, PermissionError> {
-        if key::is_url(typed) {
+        if is_address(typed) {
             return Ok(resolve::url(typed)?);
         }
         let path = self.places.path(typed)?;
-        if !typed.contains('/')
-            && !path.exists()
-            && let Ok(program) = self.places.program(typed, &self.search_path)
-        {
-            return Ok(Target::Program(program));
+        Ok(match self.typed_program(typed, &path) {
+            Some(program) => Target::Program(program),
+            None => Target::Path(path),
+        })
+    }
+
+    /// The program that a bare word means, where it is no file of the project.
+    fn typed_program(&self, typed: &str, path: &Path) -> Option<PathBuf> {
+        if typed.contains('/') || path.exists() {
+            return None;
         }
-        Ok(Target::Path(path))
+        self.places.program(typed, &self.search_path).ok()
     }
 
     /// The key for what a person typed.
     pub(super) fn typed_key(&self, typed: &str) -> Result<Key, PermissionError> {
-        if key::is_url(typed) {
+        if is_address(typed) {
             return Ok(resolve::url_key(typed)?.into());
         }
         let path = self.places.path(typed)?;
         Ok(if typed.ends_with('/') {
             Key::Below(path)
         } else {
-            Key::Exact(path)
+            Key::Exact(self.typed_program(typed, &path).unwrap_or(path))
         })
     }
+}
+
+/// Whether a person means an address, of whichever scheme: that of another than the web's is said to be none, and is
+/// not taken for a file.
+fn is_address(typed: &str) -> bool {
+    let scheme = typed.split_once("://").map_or("", |(scheme, _)| scheme);
+    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

@@ -1,5 +1,8 @@
 //! The other commands, with their exit statuses.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use dunlin_tests::{Provider, Response};
 
 use crate::stage::{Chat, environment};
@@ -92,6 +95,39 @@ fn command_lines_are_explained() {
     assert!(failed.stderr.contains("no-such-program"), "{failed}");
 }
 
+/// One word means the same wherever it is typed: a file of the project, else a program.
+#[test]
+fn a_bare_word_is_a_program_where_it_is_no_file() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let tern = environment.outside_file("tern", "#!/bin/sh\n");
+    fs::set_permissions(&tern, fs::Permissions::from_mode(0o755)).expect("a program");
+    let folder = tern.parent().expect("a folder").display().to_string();
+    let run = |arguments: &[&str]| {
+        let output = environment.command(arguments).variable("PATH", &folder);
+        let output = output.run();
+        assert_eq!(output.status, Some(0), "{output}");
+        output
+    };
+    let set = run(&["permissions", "set", "tern", "---"]);
+    assert_eq!(set.stdout, "---  [ROOT]/outside/tern\n");
+    let said = "tern is the program [ROOT]/outside/tern; ./tern is a file of the project";
+    assert!(set.stderr.contains(said), "{set}");
+    let explained = run(&["permissions", "explain", "tern"]);
+    assert!(
+        explained.stdout.starts_with("[ROOT]/outside/tern\n"),
+        "{explained}"
+    );
+    let asked = run(&["ask", "--allow", "tern=x", "--allow", "docs.rs=r", "well?"]);
+    assert!(asked.stderr.contains(said), "{asked}");
+    let said = "There is no such file yet: [PROJECT]/docs.rs";
+    assert!(asked.stderr.contains(said), "{asked}");
+    environment.project_file("tern", "a file");
+    let set = run(&["permissions", "set", "tern", "r--"]);
+    assert_eq!(set.stdout, "r--  [PROJECT]/tern\n");
+    assert_eq!(set.stderr, "");
+}
+
 #[test]
 fn permissions() {
     let provider = Provider::play([]);
@@ -147,8 +183,10 @@ fn permissions() {
         "nothing is stored for",
     );
     let nowhere = &["permissions", "set", "docs.rs", "r--"];
-    let said = "There is no such file yet; an address begins with https://";
+    let said = "There is no such file yet: [PROJECT]/docs.rs; an address begins with https://";
     check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
+    let ftp = &["permissions", "set", "ftp://docs.rs/", "r--"];
+    check(ftp, 2, "", "is not an http or https address");
     let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
     assert!(
         explained.stdout.contains("set https://docs.rs/ r??"),

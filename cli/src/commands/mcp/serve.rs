@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rmcp::transport::stdio_pipes;
 
 use crate::args::McpServeArgs;
+use crate::commands::permissions::allow_for_session;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::serve::{Served, serve};
@@ -23,10 +24,7 @@ pub fn run(workshop: &mut Workshop, args: &McpServeArgs) -> Result<Exit, CliErro
     let host = workshop.host()?.clone();
     // Else the audit log would name an answer of somebody who was never asked.
     host.nobody_answers();
-    for allow in &args.allow {
-        host.permissions()
-            .allow_for_session(&allow.target, &allow.bits)?;
-    }
+    allow_for_session(workshop, &args.allow)?;
     let ui = &workshop.ui;
     if ui.streams().input {
         ui.status("Waiting for an MCP client on standard input; Ctrl-D ends it.");
