@@ -10,7 +10,7 @@ use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
 
-use super::manifest::Manifest;
+use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
 use super::shelf::{Record, is_name};
 use super::{sample, tricks};
@@ -125,6 +125,9 @@ pub enum Refused {
 impl From<Refused> for CliError {
     fn from(refused: Refused) -> CliError {
         let hint = match &refused {
+            Refused::NotBuilt { folder } if !folder.join(manifest::FILE).exists() => {
+                Some("dunlin plugin new NAME writes the folder of a plugin".to_owned())
+            }
             Refused::NotBuilt { folder } => Some(format!(
                 "dunlin plugin build {} makes it",
                 crate::commands::permissions::shell_word(&folder.to_string_lossy())

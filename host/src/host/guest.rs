@@ -150,6 +150,10 @@ impl Host {
                 bytes,
             });
         }
+        // Both forms of WebAssembly begin so, as text or not; the compiler's words for anything else help nobody.
+        if !code.starts_with(b"\0asm") && !code.trim_ascii_start().starts_with(b"(") {
+            return Err(fail("it is no WebAssembly file".to_owned()));
+        }
         let machine = self.machine().map_err(|problem| fail(problem.to_owned()))?;
         let engine = machine.ticking.engine();
         let component = self

@@ -84,10 +84,30 @@ fn an_installation_is_asked_about() {
     for (answer, installed) in [("n", false), ("y", true)] {
         let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
         terminal.wait_for("Install it? y/n");
+        terminal.type_line("maybe");
+        terminal.wait_for("Type y or n, then Enter.");
         terminal.type_line(answer);
         assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
         let list = run(&environment, "plugin list", 0);
         assert_eq!(list.starts_with("echo "), installed, "{list}");
+    }
+}
+
+#[test]
+fn a_folder_of_no_plugin_is_said_to_be_none() {
+    let environment = Environment::new(program!());
+    environment.project_file("empty/a.txt", "no plugin");
+    let said = run(&environment, "plugin check empty/a.txt", 1);
+    assert!(said.contains("it is no WebAssembly file"), "{said}");
+    let hint = "dunlin plugin new NAME writes the folder of a plugin";
+    for (line, status) in [
+        ("plugin dev nope", 2),
+        ("plugin dev", 2),
+        ("plugin check empty", 1),
+        ("plugin install empty", 1),
+    ] {
+        let said = run(&environment, line, status);
+        assert!(said.contains(hint), "{line}: {said}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
 
-use super::install::{confirmed, put};
+use super::install::put;
 use super::report::show;
 use crate::error::{CliError, Exit};
 use crate::models::size;
@@ -158,6 +158,8 @@ pub fn test(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
 /// Builds and installs at each change. The first time it is asked about; what comes later is the same author's.
 pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
+    // A folder that is no plugin's does not become one by waiting.
+    Manifest::read(folder).map_err(BuildFailed::Manifest)?;
     let mut agreed = yes;
     loop {
         let seen = stamp(folder);
@@ -176,7 +178,7 @@ pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliErr
                         return Err(CliError::new(Exit::Denied, NobodyToAsk)
                             .with_hint("--yes installs without asking".to_owned()));
                     }
-                    if !confirmed(workshop, "Install it now and at each change? y/n ") {
+                    if !ui.confirms("Install it now and at each change? y/n ") {
                         ui.status("Nothing is installed.");
                         return Ok(Exit::Done);
                     }

@@ -13,7 +13,6 @@ use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::shelf::Record;
-use crate::ui::Typed;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 
@@ -82,7 +81,7 @@ pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, Cl
             Some(_) => "Install it in place of the other? y/n ",
             None => "Install it? y/n ",
         };
-        if !confirmed(workshop, question) {
+        if !ui.confirms(question) {
             ui.status("Nothing is installed.");
             return Ok(Exit::Done);
         }
@@ -126,7 +125,7 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         for record in &found {
             ui.data(&line(workshop, record));
         }
-        if !confirmed(workshop, "Remove? y/n ") {
+        if !ui.confirms("Remove? y/n ") {
             ui.status("Nothing is removed.");
             return Ok(Exit::Done);
         }
@@ -182,17 +181,4 @@ fn line(workshop: &Workshop, record: &Record) -> String {
         escape(&record.tools.join(", ")),
         styles.paint(Label::Quiet, &about)
     )
-}
-
-pub(super) fn confirmed(workshop: &Workshop, question: &str) -> bool {
-    loop {
-        match workshop.ui.plain_line(question) {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => {}
-            },
-            Typed::Interrupted | Typed::End => return false,
-        }
-    }
 }
