@@ -132,6 +132,16 @@ impl Desk {
         format!("{MARGIN}{word} ")
     }
 
+    /// The question about one call once more, after its arguments stood in an editor and nothing came of it.
+    pub fn question_again(&self, number: usize, window: Window) -> Vec<String> {
+        let room = window.rows.saturating_sub(3);
+        let asking = self.entry(number).filter(|entry| entry.is_asking());
+        let shown = asking.map(|entry| look::question(entry, self.several, window, room).rows);
+        let mut rows = shown.unwrap_or_default();
+        rows.push(self.key(window));
+        rows
+    }
+
     /// What waits in short, for after something else was shown.
     pub fn again(&self, window: Window) -> Vec<String> {
         let mut rows = Vec::new();

@@ -16,7 +16,7 @@ pub const ARGUMENTS: Draft = Draft {
 pub enum Edited {
     /// Other arguments.
     Arguments(Map<String, Value>),
-    /// The same ones.
+    /// The same ones, or an emptied file: whoever empties it gives up.
     Unchanged,
     /// No JSON object; why, with line and column.
     Broken(String),
@@ -30,6 +30,9 @@ pub fn pretty(arguments: &Value) -> String {
 
 /// Understands what came back from the editor.
 pub fn understand(text: &str, before: &Value) -> Edited {
+    if text.trim().is_empty() {
+        return Edited::Unchanged;
+    }
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) if before.as_object() == Some(&arguments) => Edited::Unchanged,
         Ok(Value::Object(arguments)) => Edited::Arguments(arguments),
@@ -51,6 +54,7 @@ mod tests {
         let check =
             |text: &str, expected| assert_eq!(understand(text, &before), expected, "{text}");
         check(&pretty(&before), Edited::Unchanged);
+        check(" \n", Edited::Unchanged);
         check("{\"lines\":[1,2],\"path\":\"a\"}", Edited::Unchanged);
         check("{\"path\":\"b\"}", Edited::Arguments(edited));
         check("[1]", Edited::Broken("they are no JSON object".to_owned()));

@@ -12,6 +12,7 @@ use super::slash::{self, Changed, Input};
 use crate::approval::desk::{Desk, Reply};
 use crate::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use crate::approval::entry::Entry;
+use crate::approval::look::MARGIN;
 use crate::editor;
 use crate::turn::{Approver, Choice, Resolution, Waiting};
 use crate::ui::Typed;
@@ -148,7 +149,10 @@ impl<'a> TerminalApprover<'a> {
             }
             Edited::Unchanged => {
                 self.desk.borrow_mut().drafts.remove(&number);
-                say("the arguments are unchanged".to_owned())
+                let mut rows = vec![format!("{MARGIN}the arguments are unchanged")];
+                let desk = self.desk.borrow();
+                rows.extend(desk.question_again(number, self.workshop.ui.window()));
+                ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
                 self.desk.borrow_mut().drafts.insert(number, text);

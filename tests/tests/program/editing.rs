@@ -131,14 +131,18 @@ fn what_does_not_fit_the_schema_can_be_mended() {
 
 #[test]
 fn nothing_changes_where_nothing_was_changed() {
-    for (script, said) in [
-        ("true", "the arguments are unchanged"),
-        ("exit 3", "nothing is changed"),
+    // After what was in the way of the question it is there once more.
+    for (script, said, questions) in [
+        ("true", "the arguments are unchanged", 2),
+        (": > \"$1\"", "the arguments are unchanged", 2),
+        ("exit 3", "nothing is changed", 1),
     ] {
         let (_provider, _environment, mut chat) = waiting(script);
         chat.answer("e");
         let screen = chat.question();
         assert!(screen.contains(said), "{screen:?}");
+        let asked = screen.count("Read file '../outside/a.txt'?");
+        assert_eq!(asked, questions, "{screen:?}");
         chat.answer("y");
         chat.prompt();
         chat.leave();
