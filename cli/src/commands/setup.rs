@@ -116,9 +116,8 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
         return Ok(match said {
             YesOrNo::Interrupted => Offered::Interrupted,
             YesOrNo::Yes | YesOrNo::No => {
-                for line in OTHER_WAYS {
-                    ui.status(line);
-                }
+                // Whatever else could answer stands above.
+                ui.status("Run dunlin again for another choice, or write the file yourself: dunlin config path says where.");
                 Offered::Declined
             }
         });

@@ -63,6 +63,7 @@ fn no_means_no() {
         let status = if answer == "\x03" { 130 } else { 0 };
         assert_eq!(terminal.wait_end(), Some(status), "{answer:?}");
         terminal.wait_for("Nothing was written.");
+        terminal.assert_absent("Start Ollama");
         assert!(!environment.config_file().exists());
     }
 }
