@@ -11,6 +11,7 @@ use crate::commands::sessions::{fork, render, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use crate::session::export::file_name;
+use crate::session::store::StoreError;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
@@ -76,7 +77,12 @@ fn sessions(
     });
     let entry = match numbered {
         Some(entry) => entry,
-        None => store.find(Some(rest))?,
+        None => store.find(Some(rest)).map_err(|error| match error {
+            StoreError::Unknown { .. } => {
+                CliError::usage(error).with_hint("/sessions lists them".to_owned())
+            }
+            error => error.into(),
+        })?,
     };
     if Some(&entry) == current.as_ref() {
         ui.status("That is this one.");
@@ -150,7 +156,7 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
         ui.status("Nothing was said yet.");
         return Ok(());
     };
-    let (format, file) = understand(rest);
+    let (format, file) = understand(rest).map_err(CliError::usage)?;
     let loaded = dialogue.loaded();
     let id = dialogue
         .session()
@@ -180,14 +186,25 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
     Ok(())
 }
 
+/// A word that is neither a format nor looks like the name of a file.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error(
+    "{0:?} is no format: md and json are, and the name of a file has a dot or a slash, as in ./{0}"
+)]
+struct NoFormat(String);
+
 /// Format and file; a format that is not named follows from the file's name.
-fn understand(rest: &str) -> (ExportFormat, Option<&str>) {
+fn understand(rest: &str) -> Result<(ExportFormat, Option<&str>), NoFormat> {
     let (first, other) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let named = match first {
         "md" | "markdown" => Some(ExportFormat::Md),
         "json" => Some(ExportFormat::Json),
         _ => None,
     };
+    let is_word = !rest.is_empty() && rest != "-" && !rest.contains(['.', '/', '~', ' ']);
+    if named.is_none() && is_word {
+        return Err(NoFormat(rest.to_owned()));
+    }
     let file = if named.is_some() { other } else { rest }.trim();
     let file = (!file.is_empty()).then_some(file);
     let is_json = |file: &str| Path::new(file).extension().is_some_and(|it| it == "json");
@@ -195,7 +212,7 @@ fn understand(rest: &str) -> (ExportFormat, Option<&str>) {
         Some(file) if is_json(file) => ExportFormat::Json,
         _ => ExportFormat::Md,
     });
-    (format, file)
+    Ok((format, file))
 }
 
 fn may_replace(workshop: &Workshop, file: &str) -> bool {
@@ -222,7 +239,9 @@ mod tests {
             ("my notes.md", Md, Some("my notes.md")),
             ("json  my notes", Json, Some("my notes")),
         ] {
-            assert_eq!(understand(rest), (format, file), "{rest:?}");
+            assert_eq!(understand(rest), Ok((format, file)), "{rest:?}");
         }
+        assert_eq!(understand("xml"), Err(NoFormat("xml".to_owned())));
+        assert_eq!(understand("./xml"), Ok((Md, Some("./xml"))));
     }
 }
