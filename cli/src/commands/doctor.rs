@@ -27,6 +27,7 @@ use crate::tokens::grouped;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
+use crate::ui::wrap::{hanging, wrapped};
 use crate::workshop::{self, Workshop};
 
 /// How long the configured endpoint may take to list its models. It may be on another continent.
@@ -34,6 +35,9 @@ const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How wide the column of subjects is.
 const SUBJECT_COLUMNS: usize = 13;
+
+/// Where the text begins, behind mark and subject.
+const TEXT_COLUMN: usize = SUBJECT_COLUMNS + 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -57,19 +61,26 @@ impl Report<'_> {
         };
         self.bad |= verdict == Verdict::Bad;
         let mark = self.ui.styles().paint(label, mark);
-        self.ui.data(&format!(
-            "{mark} {subject:<SUBJECT_COLUMNS$} {}",
-            escape(text)
-        ));
+        let first = format!("{mark} {subject:<SUBJECT_COLUMNS$} ");
+        for row in hanging(&first, TEXT_COLUMN, &escape(text), self.columns()) {
+            self.ui.data(&row);
+        }
     }
 
     fn way_out(&mut self, text: &str) {
-        let indent = SUBJECT_COLUMNS + 3;
-        self.ui.data(&format!(
-            "{:indent$}{}",
-            "",
-            self.ui.styles().paint(Label::Hint, &escape(text))
-        ));
+        let room = self.columns().saturating_sub(TEXT_COLUMN);
+        for row in wrapped(&escape(text), room) {
+            let row = self.ui.styles().paint(Label::Hint, &row);
+            self.ui.data(&format!("{:TEXT_COLUMN$}{row}", ""));
+        }
+    }
+
+    /// As wide as the terminal, whose last column stays free; what reads a pipe wants one line of each.
+    fn columns(&self) -> usize {
+        match self.ui.streams().output {
+            true => terminal::size().0.saturating_sub(1),
+            false => usize::MAX,
+        }
     }
 }
 

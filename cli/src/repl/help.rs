@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::slash::COMMANDS;
 use crate::ui::Ui;
 use crate::ui::style::Label;
+use crate::ui::wrap::wrapped;
 
 /// What is to be left beside the column of what is typed; else what it does stands below.
 const LEAST_BESIDE: usize = 30;
@@ -65,22 +66,6 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
     std::iter::once((typed.to_owned(), String::new()))
         .chain(below)
         .collect()
-}
-
-/// The text in rows of at most so many columns, but for words that are longer.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    for word in text.split(' ') {
-        match rows.last_mut() {
-            Some(row) if row.is_empty() => row.push_str(word),
-            Some(row) if row.width() + 1 + word.width() <= columns => {
-                row.push(' ');
-                row.push_str(word);
-            }
-            _ => rows.push(word.to_owned()),
-        }
-    }
-    rows
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use dunlin_host::display::escape;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::{Label, Styles};
+use super::wrap::wrapped;
 use crate::turn::{CallState, CallView};
 
 /// How much of a failed call's reason is to be seen on the narrowest screen, in columns, before its name is.
@@ -14,6 +15,12 @@ const REASON_COLUMNS: usize = 16;
 
 /// What is left of a tool's name there, in columns.
 const NAME_COLUMNS: usize = 8;
+
+/// How far to the right a reason stands that has rows of its own.
+const REASON_INDENT: usize = 4;
+
+/// How many rows it takes at most. The call is kept whole, and can be looked at.
+const MAX_REASON_ROWS: usize = 4;
 
 /// The line of a call, at most `columns` wide. The target is shortened before the rest is: both ends of
 /// a path tell more than its middle.
@@ -72,6 +79,40 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
         styles.paint(Label::Quiet, &note),
     ]
     .concat()
+}
+
+/// The lines of a call that has ended: one, but where it failed and the reason does not fit, as many below it as the reason
+/// takes, up to a few.
+pub fn ended(call: &CallView, styles: Styles, columns: usize) -> String {
+    let one = line(call, styles, columns);
+    let note = call.note.as_deref().filter(|note| !note.is_empty());
+    let Some(note) = note.filter(|_| call.state == CallState::Failed) else {
+        return one;
+    };
+    let note = escape(note);
+    if one.contains(&*note) {
+        return one;
+    }
+    let short = CallView {
+        note: None,
+        ..call.clone()
+    };
+    let room = columns.saturating_sub(REASON_INDENT + 1);
+    let mut rows = wrapped(&note, room);
+    if rows.len() > MAX_REASON_ROWS {
+        rows.truncate(MAX_REASON_ROWS);
+        if let Some(last) = rows.last_mut() {
+            *last = cut(&format!("{last} …"), room);
+        }
+    }
+    let rows = rows.iter().map(|row| {
+        // A word may be longer than a row.
+        let row = styles.paint(Label::Quiet, &cut(row, room));
+        format!("\n{:REASON_INDENT$}{row}", "")
+    });
+    std::iter::once(line(&short, styles, columns))
+        .chain(rows)
+        .collect()
 }
 
 /// Mark, look and word of a state.
@@ -208,6 +249,43 @@ mod tests {
             line_of(CallState::Failed, Some(why), 80),
             "  ✗ read_file /projec…/main.rs · failed · 12 ms · the MCP server trip has ende…"
         );
+    }
+
+    #[test]
+    fn a_reason_that_does_not_fit_has_rows_of_its_own() {
+        let mut call = CallView {
+            index: 1,
+            id: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            target: "/project/src/main.rs".to_owned(),
+            number: None,
+            state: CallState::Failed,
+            note: Some("no such file".to_owned()),
+            duration: Some(Duration::from_millis(12)),
+        };
+        let check = |call: &CallView, columns, expected: &str| {
+            assert_eq!(ended(call, Styles::plain(), columns), expected);
+        };
+        check(
+            &call,
+            80,
+            "  ✗ read_file /project/src/main.rs · failed · 12 ms · no such file",
+        );
+        call.note = Some("the server trip has ended; its last words: out of memory".to_owned());
+        check(
+            &call,
+            40,
+            "  ✗ read_file /pr…n.rs · failed · 12 ms\n    the server trip has ended; its last\n    words: out of memory",
+        );
+        call.note = Some("word ".repeat(40));
+        let rows = ended(&call, Styles::plain(), 40);
+        assert_eq!(rows.lines().count(), 1 + MAX_REASON_ROWS);
+        assert!(rows.ends_with('…'), "{rows}");
+        for row in rows.lines() {
+            assert!(row.width() < 40, "{row:?}");
+        }
+        call.state = CallState::Denied;
+        assert_eq!(ended(&call, Styles::plain(), 40).lines().count(), 1);
     }
 
     #[test]

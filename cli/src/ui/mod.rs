@@ -29,6 +29,7 @@ pub mod style;
 pub mod suspicion;
 pub mod terminal;
 mod waiting;
+pub mod wrap;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -306,7 +307,8 @@ impl Ui {
                 screen.live = Some(line);
             }
         } else if self.shows_steps() || call.state != CallState::Completed {
-            self.write(&mut screen, sink, &format!("{line}\n"));
+            let lines = calls::ended(call, self.status_styles, columns);
+            self.write(&mut screen, sink, &format!("{lines}\n"));
         }
     }
 
