@@ -53,15 +53,7 @@ impl Agent {
     /// Those of its tools that do not exist, each with the nearest that does. What servers may offer is not known
     /// before they are connected.
     pub fn unknown_tools<'a>(&'a self, tools: &'a [Tool]) -> Vec<(&'a str, Option<&'a str>)> {
-        let exists = |name: &str| {
-            name == mcp::LOADER
-                || name.contains(mcp::SEPARATOR)
-                || tools.iter().any(|tool| tool.name == name)
-        };
-        let names = self.tools.iter().flatten().map(String::as_str);
-        let unknown = names.filter(|name| !exists(name));
-        let known = || tools.iter().map(|tool| tool.name.as_str());
-        unknown.map(|name| (name, nearest(name, known()))).collect()
+        unknown_tools(self.tools.as_deref().unwrap_or_default(), tools)
     }
 
     /// Whether the agent may use this tool. Whoever may connect servers may use what they offer.
@@ -72,6 +64,22 @@ impl Agent {
             names.any(|name| name == tool || (is_of_server && name == mcp::LOADER))
         })
     }
+}
+
+/// Those names that no tool has, each with the nearest that one has.
+pub fn unknown_tools<'a>(
+    names: &'a [String],
+    tools: &'a [Tool],
+) -> Vec<(&'a str, Option<&'a str>)> {
+    let exists = |name: &str| {
+        name == mcp::LOADER
+            || name.contains(mcp::SEPARATOR)
+            || tools.iter().any(|tool| tool.name == name)
+    };
+    let unknown = names.iter().map(String::as_str);
+    let unknown = unknown.filter(|name| !exists(name));
+    let known = || tools.iter().map(|tool| tool.name.as_str());
+    unknown.map(|name| (name, nearest(name, known()))).collect()
 }
 
 #[cfg(test)]

@@ -344,14 +344,19 @@ pub fn way_to_allow(workshop: &Workshop, needs: &[Need]) -> Option<String> {
 /// All tools there are, after a warning of those that the agent is to have and that do not exist.
 fn tools_for(workshop: &Workshop, agent: &Agent) -> Result<Vec<Tool>, CliError> {
     let tools = look_at_tools(workshop)?;
-    for (name, near) in agent.unknown_tools(&tools) {
-        let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
-        let (agent, name) = (escape(&agent.name), shorten(name, MAX_NAME_CHARS));
-        let warning =
-            format!("[agents.{agent}] names the tool {name:?}, which does not exist{near}");
-        workshop.ui.warn(&warning);
-    }
+    warn_of_unknown(&workshop.ui, &agent.name, &agent.unknown_tools(&tools));
     Ok(tools)
+}
+
+/// Warns of tools that an agent is to have and that do not exist, each with the nearest that does.
+pub fn warn_of_unknown(ui: &Ui, agent: &str, unknown: &[(&str, Option<&str>)]) {
+    for (name, near) in unknown {
+        let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
+        let (agent, name) = (escape(agent), shorten(name, MAX_NAME_CHARS));
+        ui.warn(&format!(
+            "[agents.{agent}] names the tool {name:?}, which does not exist{near}"
+        ));
+    }
 }
 
 /// How much of a tool's name that does not exist is quoted, in characters.

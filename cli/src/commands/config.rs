@@ -1,21 +1,30 @@
 //! `dunlin config`: where the configuration is, what it comes to, and whether it is valid.
 
+use std::sync::Arc;
+
+use dunlin_host::Plugin;
+
+use crate::agent::unknown_tools;
 use crate::args::{ConfigCommand, Global};
 use crate::commands::{keys, trust};
 use crate::config::env::Environment;
 use crate::config::file::ApiName;
 use crate::config::paths::Folders;
+use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
+use crate::mcp::find_program;
 use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
+use crate::workshop::Workshop;
 
 /// Runs one of the commands.
 pub fn run(
-    ui: &Ui,
+    ui: &Arc<Ui>,
     command: ConfigCommand,
     global: &Global,
     environment: Environment,
+    plugins: Vec<Plugin>,
 ) -> Result<Exit, CliError> {
     if let ConfigCommand::Path = command {
         let folders = Folders::find(&environment).map_err(SettingsError::from)?;
@@ -30,7 +39,10 @@ pub fn run(
     }
     match command {
         ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
-        ConfigCommand::Check => check(ui, &settings)?,
+        ConfigCommand::Check => {
+            check(ui, &settings)?;
+            check_names(Workshop::new(Arc::clone(ui), settings, plugins))?;
+        }
         ConfigCommand::Trust => trust::give(ui, &settings)?,
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
         ConfigCommand::Show | ConfigCommand::Path => show(ui, &settings),
@@ -58,6 +70,28 @@ fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
             trust::show_wishes(ui, project);
         }
         trust::show_refused(ui, project);
+    }
+    Ok(())
+}
+
+/// Warns of what the files name and what is not there: tools, and programs of MCP servers. They are valid all the same,
+/// since both may yet come.
+fn check_names(workshop: Workshop) -> Result<(), CliError> {
+    let (ui, settings) = (&workshop.ui, &workshop.settings);
+    for (name, server) in &settings.mcp_servers {
+        let entry = &server.value;
+        if let Some(Err(problem)) = find_program(settings, entry).filter(|_| entry.is_enabled()) {
+            ui.warn(&format!("[mcp.servers.{name}]: {problem}"));
+        }
+    }
+    let mut chosen = settings.agents.iter();
+    // Looking at the tools may mean compiling them.
+    if chosen.any(|(_, agent)| agent.value.tools.is_some()) {
+        let tools = look_at_tools(&workshop)?;
+        for (name, agent) in &settings.agents {
+            let names = agent.value.tools.as_deref().unwrap_or_default();
+            warn_of_unknown(ui, name, &unknown_tools(names, &tools));
+        }
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
+use crate::mcp::find_program;
 use crate::provider::http::Timeouts;
 use crate::provider::window::WindowSource;
 use crate::provider::{ollama, provider};
@@ -115,6 +116,7 @@ pub fn run(
                 local_model::meaning(&mut report, &workshop.settings);
             }
             tools(&mut report, &workshop);
+            servers(&mut report, &workshop.settings);
             commands(&mut report, &workshop);
         }
         Err(error) => broken(&mut report, &error),
@@ -422,6 +424,36 @@ fn tools(report: &mut Report<'_>, workshop: &Workshop) {
         }
         Err(error) => {
             report.line(Verdict::Bad, "tools", &error.in_one_line());
+        }
+    }
+}
+
+/// The MCP servers, without connecting to one: a program may do anything once it is started.
+fn servers(report: &mut Report<'_>, settings: &Settings) {
+    for (name, server) in &settings.mcp_servers {
+        let entry = &server.value;
+        if !entry.is_enabled() {
+            report.line(
+                Verdict::Note,
+                "MCP server",
+                &format!("{name} · switched off"),
+            );
+            continue;
+        }
+        match (find_program(settings, entry), &entry.url) {
+            (Some(Ok(path)), _) => {
+                let path = settings.folders.short(&path);
+                let text = format!("{name} · program found, {path}");
+                report.line(Verdict::Good, "MCP server", &text);
+            }
+            (Some(Err(problem)), _) => {
+                report.line(Verdict::Note, "MCP server", &format!("{name} · {problem}"));
+            }
+            (None, Some(url)) => {
+                let text = format!("{name} · at {url}; dunlin mcp test {name} connects");
+                report.line(Verdict::Note, "MCP server", &text);
+            }
+            (None, None) => {}
         }
     }
 }

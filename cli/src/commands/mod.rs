@@ -66,7 +66,7 @@ fn dispatch(
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
         Some(Command::Doctor) => doctor::run(ui, global, environment),
-        Some(Command::Config(args)) => config::run(ui, args, global, environment),
+        Some(Command::Config(args)) => config::run(ui, args, global, environment, plugins),
         None => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args, global),

@@ -112,6 +112,23 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
     }
 }
 
+/// The program that a server is, looked for but not started. `None`: it is elsewhere.
+///
+/// # Errors
+/// There is none; the way out, where the words say it.
+pub fn find_program(settings: &Settings, entry: &ServerEntry) -> Option<Result<PathBuf, String>> {
+    let command = entry.command.as_deref()?;
+    Some(program(settings, command, entry).path().ok_or_else(|| {
+        let missing = format!("there is no program {command:?}");
+        match command.trim().split_once(char::is_whitespace) {
+            Some((first, _)) => {
+                format!("{missing}; command is {first:?} alone, and what follows it goes into args")
+            }
+            None => missing,
+        }
+    }))
+}
+
 fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
     let folders = &settings.folders;
     let own = entry.env.iter();

@@ -50,7 +50,7 @@ pub struct Program {
 
 impl Program {
     /// What is started, links unresolved: some programs look at the name they were called by.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
+    pub fn path(&self) -> Option<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
         let is_program = |path: &PathBuf| {
             let meta = std::fs::metadata(path);

@@ -246,6 +246,20 @@ fn config() {
 }
 
 #[test]
+fn a_tool_that_is_not_there_is_said_by_the_check() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.configure(&format!(
+        "[agents.assistant]\nbase_url = \"{}\"\nmodel = \"m\"\ntools = [\"readfile\"]\n",
+        provider.base_url()
+    ));
+    let output = environment.run(["config", "check"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let said = "[agents.assistant] names the tool \"readfile\", which does not exist; the nearest is \"read_file\"";
+    assert!(output.stderr.contains(said), "{output}");
+}
+
+#[test]
 fn doctor() {
     let provider = Provider::play([]);
     let environment = environment(&provider);

@@ -1,6 +1,8 @@
 //! `dunlin mcp list`, `add` and `remove`: the servers in the configuration.
 
-use dunlin_tests::{Environment, program};
+use dunlin_tests::{Environment, Provider, program};
+
+use crate::stage::environment;
 
 /// Runs a command with these words, and asserts how it ends.
 fn run(environment: &Environment, line: &str, status: i32) -> String {
@@ -19,7 +21,7 @@ fn servers_come_and_go_and_the_rest_stays() {
     assert!(run(&environment, "mcp list", 0).starts_with("No MCP server is configured"));
     let mine = "# mine\non_denial = \"stop\"  # really\n";
     environment.configure(mine);
-    let add = "mcp add git --env TOKEN=secret --description Repositories -- uvx mcp-server-git --repository .";
+    let add = "mcp add git --env TOKEN=secret --description Repositories -- sh mcp-server-git --repository .";
     assert_eq!(
         run(&environment, add, 0),
         "git is added to ~/config/dunlin/config.toml.\n"
@@ -27,7 +29,7 @@ fn servers_come_and_go_and_the_rest_stays() {
     run(&environment, "mcp add far --url https://mcp.example/mcp", 0);
     let list = run(&environment, "mcp list", 0);
     let expected = "far              https://mcp.example/mcp\n\
-                    git              TOKEN=… uvx mcp-server-git --repository .  Repositories\n";
+                    git              TOKEN=… sh mcp-server-git --repository .  Repositories\n";
     assert_eq!(list, expected);
     assert!(
         file(&environment).starts_with(mine),
@@ -53,6 +55,35 @@ fn servers_come_and_go_and_the_rest_stays() {
     assert_eq!(run(&environment, "mcp list", 0), expected);
     run(&environment, "mcp remove git far --yes", 0);
     assert_eq!(file(&environment), mine);
+}
+
+/// What is named and not there is said where one looks for it, and is no error: it may yet come.
+#[test]
+fn a_program_that_is_not_there_is_said_to_be_missing() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let missing = "there is no program \"nosuchprogram\"";
+    let said = run(&environment, "mcp add git -- nosuchprogram", 0);
+    assert!(said.contains(missing), "{said}");
+    assert!(said.contains("dunlin mcp test git"), "{said}");
+    run(&environment, "mcp add shell -- sh", 0);
+    let written = file(&environment);
+    environment.configure(&format!(
+        "{written}\n[mcp.servers.words]\ncommand = \"npx -y server\"\n"
+    ));
+    let check = run(&environment, "config check", 0);
+    assert!(
+        check.contains(&format!("[mcp.servers.git]: {missing}")),
+        "{check}"
+    );
+    assert!(
+        check.contains("command is \"npx\" alone, and what follows it goes into args"),
+        "{check}"
+    );
+    assert!(!check.contains("servers.shell"), "{check}");
+    let doctor = run(&environment, "doctor", 0);
+    assert!(doctor.contains(&format!("git · {missing}\n")), "{doctor}");
+    assert!(doctor.contains("shell · program found, /"), "{doctor}");
 }
 
 #[test]

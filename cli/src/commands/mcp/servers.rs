@@ -8,6 +8,7 @@ use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
 use crate::config::nearest;
 use crate::error::{CliError, Exit};
+use crate::mcp::find_program;
 use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
 use crate::ui::style::Label;
@@ -128,11 +129,19 @@ pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
     }
     let path = settings.folders.config_file();
     add_server(&path, &args.name, &entry)?;
+    let missing = find_program(settings, &entry).and_then(Result::err);
     workshop.ui.status(&format!(
         "{} is added to {}.",
         escape(&args.name),
         escape(&settings.folders.short(&path))
     ));
+    if let Some(problem) = missing {
+        let word = shell_word(&args.name);
+        workshop.ui.warn(&problem);
+        workshop
+            .ui
+            .status(&format!("hint: dunlin mcp test {word} tries it"));
+    }
     Ok(Exit::Done)
 }
 
