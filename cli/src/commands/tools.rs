@@ -7,6 +7,7 @@ use dunlin_host::call::Failure;
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::permission::ToolMode;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::ToolsCommand;
 use crate::config::nearest;
@@ -17,14 +18,17 @@ use crate::repl::line::Recall;
 use crate::repl::slash::Changed;
 use crate::turn::{CallContext, CallState, TurnRules, run_calls};
 use crate::ui::Ui;
-use crate::ui::calls::fit;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 use crate::ui::terminal;
+use crate::ui::wrap::hanging;
 use crate::workshop::Workshop;
 
-/// How many columns a name takes in the list; longer ones move their line only.
-const NAME_COLUMNS: usize = 16;
+/// How many columns names take in the list at most; longer ones move their line only.
+const MOST_NAME_COLUMNS: usize = 32;
+
+/// How many columns a description has at least, however narrow the screen is.
+const LEAST_BESIDE: usize = 20;
 
 /// How many columns a mode takes in the list.
 const MODE_COLUMNS: usize = 6;
@@ -53,11 +57,13 @@ fn list(workshop: &Workshop) -> Result<Exit, CliError> {
 /// Prints tools, one a line, with what was set for them.
 pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
     let ui = &workshop.ui;
+    let widths = tools.iter().map(|tool| escape(&tool.name).width());
+    let widest = widths.filter(|width| *width <= MOST_NAME_COLUMNS).max();
+    let wide = widest.unwrap_or_default();
     for tool in tools {
-        let name = ui.styles().paint(
-            Label::Name,
-            &format!("{:<NAME_COLUMNS$}", escape(&tool.name)),
-        );
+        let name = ui
+            .styles()
+            .paint(Label::Name, &format!("{:<wide$}", escape(&tool.name)));
         let mode = if ui.is_chat() {
             let mode = workshop.host()?.permissions().tool_mode(&tool.name);
             let mode = format!("{:<MODE_COLUMNS$}", mode.as_str());
@@ -66,14 +72,16 @@ pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
             String::new()
         };
         let about = escape(first_sentence(&tool.description));
-        let used = NAME_COLUMNS + 2 + if ui.is_chat() { MODE_COLUMNS + 1 } else { 0 };
-        let columns = terminal::size().0.saturating_sub(used);
-        let about = if ui.streams().output {
-            fit(&about, columns)
-        } else {
-            about.into_owned()
+        let used = wide + 1 + if ui.is_chat() { MODE_COLUMNS + 1 } else { 0 };
+        // The last column stays free. What reads a pipe wants one line of each.
+        let columns = match ui.streams().output {
+            true => terminal::size().0.saturating_sub(1),
+            false => usize::MAX,
         };
-        ui.data(&format!("{name} {mode}{about}"));
+        let first = format!("{name} {mode}");
+        for row in hanging(&first, used, &about, columns.max(used + LEAST_BESIDE)) {
+            ui.data(&row);
+        }
     }
     Ok(())
 }

@@ -176,7 +176,7 @@ fn an_answer_that_lasts_settles_the_other_call_of_its_target() {
 fn tools_are_set_while_calls_wait() {
     let (provider, _environment, mut chat, _) = waiting([done()]);
     let screen = chat.decide("/tools");
-    assert_shows(&screen, &["\nread_file        prompt "]);
+    assert_shows(&screen, &["\nread_file            prompt "]);
     let screen = chat.decide("/tools read_fil always");
     assert_shows(&screen, &["similar: read_file"]);
     let screen = chat.decide("/tools read_file sometimes");
@@ -185,7 +185,7 @@ fn tools_are_set_while_calls_wait() {
     assert!(chat.prompt().contains("Thank you."));
     assert_eq!(results(&provider).len(), 3);
     let screen = chat.turn("/tools");
-    assert_shows(&screen, &["\nread_file        always "]);
+    assert_shows(&screen, &["\nread_file            always "]);
     chat.leave();
 
     let (_provider, _environment, mut chat, _) = waiting([]);

@@ -23,7 +23,11 @@ fn tools() {
         };
         assert!(text.contains(expected), "{arguments:?}: {output}");
     };
-    check(&["tools", "list"], 0, "read_file        Reads a text file");
+    check(
+        &["tools", "list"],
+        0,
+        "read_file            Reads a text file",
+    );
     check(&["tools", "show", "read_file"], 0, "\"file_path\"");
     check(&["tools", "show", "read_fiel"], 2, "similar: read_file");
     check(&["tools"], 2, "Usage: ");

@@ -81,7 +81,7 @@ fn slash_commands() {
         "/help",
         &format!("  {:<25} list what was granted and denied", "/permissions"),
     );
-    check("/tools", "\nread_file        prompt ");
+    check("/tools", "\nread_file            prompt ");
     check("/history", "Nothing was said yet.");
     check("/copy", "There is no reply to copy.");
     check("/retry now", "/retry takes nothing.");
