@@ -1,5 +1,7 @@
 //! A configuration file: its typed form, and errors that name the file, the line and the way out.
 
+mod key;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -438,17 +440,16 @@ impl Loaded {
                 return Err(self.error_of(seconds, problem));
             }
         }
-        for (name, key) in &self.file.keys {
-            let KeyEntry { env, file, keyring } = key.get_ref();
-            if [env, file, keyring].into_iter().flatten().count() != 1 {
-                let problem = format!("[keys.{name}] needs one of env, file and keyring");
-                return Err(self.error_of(key, problem));
+        for (name, entry) in &self.file.keys {
+            if let Some(problem) = key::entry_problem(name, entry.get_ref()) {
+                return Err(self.error_of(entry, problem));
             }
         }
         for (name, agent) in &self.file.agents {
             let patch = agent.get_ref();
             let key = patch.api_key.as_deref();
-            let problem = problem_of(patch).or_else(|| key_problem(key, &self.file.keys, author));
+            let problem = problem_of(patch)
+                .or_else(|| key::name_problem("api_key", key, &self.file.keys, author));
             if let Some(problem) = problem {
                 return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
             }
@@ -466,10 +467,12 @@ impl Loaded {
             let is_off = author == Author::Project && !entry.is_enabled();
             let problem = mcp::name_problem(name)
                 .or_else(|| entry.problem().filter(|_| !is_off))
-                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author))
+                .or_else(|| {
+                    key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
+                })
                 .or_else(|| {
                     let secret = entry.client_secret.as_deref();
-                    named_key_problem("client_secret", secret, &self.file.keys, author)
+                    key::name_problem("client_secret", secret, &self.file.keys, author)
                 });
             if let Some(problem) = problem {
                 return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
@@ -482,9 +485,9 @@ impl Loaded {
         }
         if let Some(search) = &self.file.web_search {
             let entry = search.get_ref();
-            let problem = entry
-                .problem()
-                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+            let problem = entry.problem().or_else(|| {
+                key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
+            });
             if let Some(problem) = problem {
                 return Err(self.error_of(search, format!("[web_search]: {problem}")));
             }
@@ -567,33 +570,6 @@ fn address_problem(url: &Url) -> Option<String> {
     None
 }
 
-fn key_problem(
-    key: Option<&str>,
-    keys: &BTreeMap<String, Spanned<KeyEntry>>,
-    author: Author,
-) -> Option<String> {
-    named_key_problem("api_key", key, keys, author)
-}
-
-/// What is wrong with the name of a key in this field.
-fn named_key_problem(
-    field: &str,
-    key: Option<&str>,
-    keys: &BTreeMap<String, Spanned<KeyEntry>>,
-    author: Author,
-) -> Option<String> {
-    // A project names a key of the user's.
-    if author == Author::Project {
-        return None;
-    }
-    let key = key.filter(|name| !keys.contains_key(*name))?;
-    let near = schema::nearest(key, keys.keys().map(String::as_str));
-    Some(match near {
-        Some(near) => format!("{field} names no [keys.{key}]; the nearest is [keys.{near}]"),
-        None => format!("{field} names no [keys.{key}]"),
-    })
-}
-
 /// Opens a file that is expected to be regular: a pipe in its place must not hold the program up.
 pub fn open_regular(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -631,6 +607,10 @@ fn key_before(text: &str, offset: usize) -> Option<&str> {
 /// What serde says of a value, in words that do not need to know Rust.
 fn in_words(message: &str, key: Option<&str>) -> String {
     let subject = key.unwrap_or("this");
+    // An address without its scheme.
+    if message.starts_with("relative URL without a base") {
+        return format!("{subject} must start with http:// or https://");
+    }
     let stripped = ["invalid type: ", "invalid value: ", "unknown variant "]
         .iter()
         .find_map(|start| message.strip_prefix(start));
@@ -641,6 +621,11 @@ fn in_words(message: &str, key: Option<&str>) -> String {
         };
     };
     let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" if found.starts_with("integer `-") => {
+            // None at all is something to say only of what may fail.
+            let least = if key == Some("max_retries") { 0 } else { 1 };
+            return format!("{subject} must be at least {least}");
+        }
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
         "f64" => "a number",
         "a boolean" => "true or false",

@@ -103,6 +103,23 @@ fn agents_are_checked() {
         "api_key names no [keys.openia]; the nearest is [keys.openai]",
     );
     check("api_key = \"zz\"", "api_key names no [keys.zz]");
+    let error = error_of(&format!("{AGENT}max_tokens = -5\n"));
+    assert_eq!(error, "config.toml:4: max_tokens must be at least 1");
+}
+
+#[test]
+fn a_key_in_place_of_its_name_is_not_repeated() {
+    for (begin, key) in [
+        ("api_key", "sk-1234"),
+        ("api_key", "0123456789abcdef0123456789"),
+        ("[keys.mine]\nenv", "sk-1234"),
+        ("[keys.mine]\nkeyring", "sk_1234"),
+    ] {
+        let error = error_of(&format!("{AGENT}{begin} = {key:?}\n"));
+        assert!(!error.contains(key), "{error}");
+        assert!(error.contains("this looks like the key itself"), "{error}");
+        assert!(error.contains("dunlin config key set "), "{error}");
+    }
 }
 
 #[test]
@@ -123,6 +140,13 @@ fn the_base_url_is_checked() {
         "http://me:pw@host/v1",
         "base_url must hold no user name and no password; use api_key",
     );
+    check(
+        "localhost:8080/v1",
+        "base_url must start with http:// or https://, not \"localhost\"",
+    );
+    let error = error_of("[agents.a]\nbase_url = \"127.0.0.1:8080\"");
+    let said = "config.toml:2: base_url must start with http:// or https://";
+    assert_eq!(error, said);
     check(
         "http://host/v1?key=1",
         "base_url must end with its path, without ? and #",
