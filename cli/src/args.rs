@@ -175,8 +175,8 @@ pub struct SearchArgs {
     #[arg(long)]
     pub json: bool,
     /// How many results, 1 to 50 [default: 10]
-    #[arg(short = 'n', long = "count", value_name = "N")]
-    pub count: Option<usize>,
+    #[arg(short = 'n', long = "count", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub count: Option<u8>,
     /// Only below this folder or glob, relative to the project; may be given several times
     #[arg(long, value_name = "GLOB")]
     pub within: Vec<String>,

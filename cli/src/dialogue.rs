@@ -484,7 +484,11 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
         TurnEnd::TooLong(why) => {
-            return Err(CliError::new(Exit::Failed, why).with_hint(Some(why.hint())));
+            let hint = match ui.is_chat() {
+                true => why.hint(),
+                false => why.hint_of_one(),
+            };
+            return Err(CliError::new(Exit::Failed, why).with_hint(hint));
         }
         TurnEnd::Failed(error) => {
             let hint = error.hint();
@@ -498,6 +502,8 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
 pub struct Presenter {
     ui: Arc<Ui>,
     shows_reply: bool,
+    /// Whether the line of a call that failed says why; else whoever made the call does.
+    says_why: bool,
     /// Who is waited for.
     model: String,
     /// Where calls are kept, and how many there were before the turn.
@@ -522,6 +528,7 @@ impl Presenter {
             suspicion: piped.then(Mutex::default),
             ui,
             shows_reply: true,
+            says_why: true,
             model: String::new(),
             calls: None,
             number: Mutex::default(),
@@ -529,6 +536,13 @@ impl Presenter {
             output: Mutex::default(),
             waits: AtomicBool::new(false),
         }
+    }
+
+    /// Leaves it to the caller to say why a call failed.
+    #[must_use]
+    pub fn without_reasons(mut self) -> Presenter {
+        self.says_why = false;
+        self
     }
 
     /// Keeps the calls of the turn here, and shows their numbers in the chat, where they can be looked at.
@@ -630,10 +644,14 @@ impl Frontend for Presenter {
 
     fn call(&self, call: &CallView) {
         let number = *self.number.lock().unwrap_or_else(PoisonError::into_inner);
-        let call = &CallView {
+        let mut call = CallView {
             number,
             ..call.clone()
         };
+        if !self.says_why && matches!(call.state, CallState::Failed | CallState::Denied) {
+            call.note = None;
+        }
+        let call = &call;
         // What waits is shown by whoever asks about it.
         if call.state == CallState::Asking {
             return;

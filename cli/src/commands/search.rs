@@ -18,6 +18,11 @@ const SAID: &str = "search-hint";
 /// The tool.
 const TOOL: &str = "codebase_search";
 
+/// There is nothing to search in.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no {0:?} in the project")]
+struct Nowhere(String);
+
 /// One result, as `--json` prints it.
 #[derive(Debug, PartialEq, Serialize)]
 struct Found<'a> {
@@ -35,6 +40,14 @@ struct Found<'a> {
 pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
     let mut arguments = serde_json::Map::new();
     arguments.insert("query".to_owned(), json!(args.query.join(" ")));
+    for within in &args.within {
+        let is_glob = within.contains(['*', '?', '[', '{', '!']);
+        if !is_glob && !workshop.settings.project.join(within).exists() {
+            return Err(CliError::usage(Nowhere(within.clone())).with_hint(
+                "--within takes folders and globs, relative to the project".to_owned(),
+            ));
+        }
+    }
     if !args.within.is_empty() {
         arguments.insert("target_directories".to_owned(), json!(args.within));
     }

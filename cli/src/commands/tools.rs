@@ -169,7 +169,7 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         rules: TurnRules::default(),
         approver: approver.as_ref(),
         ask: workshop.asker(),
-        frontend: Arc::new(Presenter::new(Arc::clone(&workshop.ui))),
+        frontend: Arc::new(Presenter::new(Arc::clone(&workshop.ui)).without_reasons()),
     };
     let report = {
         let _hands_off = HandsOff::begin(workshop);

@@ -115,16 +115,25 @@ impl std::fmt::Display for TooLong {
 impl std::error::Error for TooLong {}
 
 impl TooLong {
-    /// The way out.
+    /// The way out in the chat.
     pub fn hint(&self) -> String {
-        let raise = match self.limit {
-            Limit::Tokens(_) => "max_history_tokens under [limits] can be raised",
-            Limit::Lines(_) => "max_history_lines under [limits] can be raised",
-            Limit::Window(_) | Limit::Refused(_) => "a model with a larger window could read it",
-        };
+        let raise = self.raise();
         format!(
             "your message is kept; /context shows what takes the room, /clear begins afresh, and {raise}"
         )
+    }
+
+    /// The way out where there is one message and no chat.
+    pub fn hint_of_one(&self) -> String {
+        format!("send less of it, or {}", self.raise())
+    }
+
+    fn raise(&self) -> &'static str {
+        match self.limit {
+            Limit::Tokens(_) => "max_history_tokens under [limits] can be raised",
+            Limit::Lines(_) => "max_history_lines under [limits] can be raised",
+            Limit::Window(_) | Limit::Refused(_) => "a model with a larger window could read it",
+        }
     }
 }
 

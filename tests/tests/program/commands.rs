@@ -52,6 +52,18 @@ fn tools() {
         "there is no tool named \"nothing\"",
     );
     check(&["tools", "call", "trap"], 1, "trap");
+    // Why it failed is said once: below the line of the call.
+    let failed = environment.run(call(r#"{"file_path":"none.txt"}"#));
+    let reason = failed
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("error: "));
+    let reason = reason.expect("an error").to_owned();
+    assert_eq!(failed.stderr.matches(&reason).count(), 1, "{failed}");
+    assert!(
+        failed.stderr.contains("✗ read_file none.txt · failed"),
+        "{failed}"
+    );
 }
 
 #[test]

@@ -147,8 +147,7 @@ fn what_cannot_be_sent_is_not_sent() {
     let long = "too long ".repeat(300);
     let output = environment.command(["ask"]).stdin(long.as_str()).run();
     let expected = "error: the last turn alone comes to about 682 tokens, and max_history_tokens is 200\n\
-         hint: your message is kept; /context shows what takes the room, /clear begins afresh, and \
-         max_history_tokens under [limits] can be raised\n";
+         hint: send less of it, or max_history_tokens under [limits] can be raised\n";
     assert_eq!(
         (output.status, output.stderr.as_str()),
         (Some(1), expected),

@@ -206,7 +206,11 @@ fn what_is_asked_wrongly_is_said() {
     let environment = project();
     for (arguments, said) in [
         (&[" "][..], "query: it is empty"),
-        (&["-n", "0", "x"], "max_results: 0 is not 1 to 50"),
+        (&["-n", "0", "x"], "0 is not in 1..=50"),
+        (
+            &["--within", "nope", "x"],
+            "there is no \"nope\" in the project",
+        ),
         (&["--within", "a[", "x"], "target_directories: "),
     ] {
         let output = search(&environment, arguments);
