@@ -38,6 +38,7 @@ use crate::ui::output::Tail;
 use crate::ui::style::Label;
 use crate::ui::suspicion::Suspicion;
 use crate::ui::terminal::TurnMode;
+use crate::ui::wrap::wrapped;
 use crate::workshop::Workshop;
 use attach::Tags;
 use lent::{Lent, WithModel};
@@ -666,12 +667,12 @@ impl Frontend for Presenter {
         if !self.ui.shows_steps() {
             return;
         }
-        self.ui.status(
-            &self
-                .ui
-                .status_styles()
-                .paint(Label::Quiet, &dunlin_host::display::escape(text)),
-        );
+        // The last column stays free.
+        let room = self.ui.status_columns().saturating_sub(1);
+        for row in wrapped(&escape(text), room) {
+            let row = self.ui.status_styles().paint(Label::Quiet, &row);
+            self.ui.status(&row);
+        }
     }
 
     fn warning(&self, text: &str) {

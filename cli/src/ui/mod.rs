@@ -284,16 +284,21 @@ impl Ui {
         }
     }
 
+    /// How wide lines of status may be: as the terminal, or without end where they are kept.
+    pub fn status_columns(&self) -> usize {
+        if self.redraws {
+            terminal::size().0
+        } else {
+            usize::MAX
+        }
+    }
+
     /// Shows where a call stands.
     pub fn call(&self, call: &CallView) {
         if self.quiet {
             return;
         }
-        let columns = if self.redraws {
-            terminal::size().0
-        } else {
-            usize::MAX
-        };
+        let columns = self.status_columns();
         let line = calls::line(call, self.status_styles, columns);
         let mut screen = self.screen();
         self.end_line(&mut screen);
