@@ -66,13 +66,13 @@ def dunlin(kind, repository, questions, settings=(), options=()):
     return [answer["files"] for answer in answers[:-1]]
 
 
-def with_meaning(kind, repository, questions, settings=()):
-    return dunlin(kind, repository, questions, settings, ["--meaning", model()])
+def with_meaning(kind, repository, questions, options=()):
+    return dunlin(kind, repository, questions, (), ["--meaning", model(), *options])
 
 
 def meaning(kind, repository, questions):
     """The model alone among the passages that words have found: embedding whole trees takes a day."""
-    return with_meaning(kind, repository, questions, ["meaning=1e6"])
+    return with_meaning(kind, repository, questions, ["--alone"])
 
 
 def model():

@@ -1,10 +1,11 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL] [--limit HITS] [--set NAME=VALUE]…`. The folder
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL [--alone]] [--limit HITS] [--set NAME=VALUE]…`. The folder
 //! INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
 //! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
-//! would be given; `--meaning` has one order the passages, without a limit of time. The last line says what indexing took. See `benchmarks/search`.
+//! would be given; `--meaning` has one order the passages, without a limit of time, and
+//! with `--alone` nothing but that orders them. The last line says what indexing took. See `benchmarks/search`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,18 +36,21 @@ fn main() -> Result<(), String> {
     let mut weights = Weights::default();
     let mut explain = false;
     let mut passages = false;
-    let mut meaning = None;
+    let mut meaning: Option<Meaning> = None;
+    let mut alone = false;
     let mut limit = 2 * FILES;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--explain" => explain = true,
             "--passages" => passages = true,
+            "--alone" => alone = true,
             "--meaning" => {
                 let model = arguments.next().ok_or("--meaning needs a file")?;
                 let encoder = Encoder::load(Path::new(&model)).map_err(|e| e.to_string())?;
                 meaning = Some(Meaning {
                     encoder,
                     store: Folder(PathBuf::from(&folder)),
+                    order: Vec::new(),
                 });
             }
             "--limit" => {
@@ -112,10 +116,14 @@ fn main() -> Result<(), String> {
                 .search_with(&mut store, &query, &mut read, rerank, &weights)
                 .map_err(|e| e.to_string())?;
             answer["micros"] = (start.elapsed().as_micros() as u64).into();
+            let mut found: Vec<String> = found.hits.into_iter().map(|hit| hit.path).collect();
+            if let Some(meaning) = meaning.as_mut().filter(|_| alone) {
+                found = std::mem::take(&mut meaning.order);
+            }
             let mut paths: Vec<String> = Vec::new();
-            for hit in found.hits {
-                if !paths.contains(&hit.path) && paths.len() < FILES {
-                    paths.push(hit.path);
+            for path in found {
+                if !paths.contains(&path) && paths.len() < FILES {
+                    paths.push(path);
                 }
             }
             answer["files"] = paths.into();
@@ -157,6 +165,8 @@ impl Rerank for Shown {
 struct Meaning {
     encoder: Encoder,
     store: Folder,
+    /// The paths of the passages of the last question, nearest first.
+    order: Vec<String>,
 }
 
 impl Rerank for Meaning {
@@ -177,10 +187,14 @@ impl Rerank for Meaning {
             vectors.keep(digest, vector);
         }
         vectors.save(&mut self.store).ok()?;
-        let near = digests
+        let near: Vec<Option<f32>> = digests
             .iter()
-            .map(|digest| vectors.nearness(*digest, question));
-        Some(near.collect())
+            .map(|digest| vectors.nearness(*digest, question))
+            .collect();
+        let mut order: Vec<(&Option<f32>, &Passage)> = near.iter().zip(passages).collect();
+        order.sort_by(|(a, _), (b, _)| b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0)));
+        self.order = order.into_iter().map(|(_, it)| it.path.clone()).collect();
+        Some(near)
     }
 }
 
