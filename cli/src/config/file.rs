@@ -494,9 +494,9 @@ impl Loaded {
         }
         if let Some(search) = &self.file.codebase_search {
             let entry = search.get_ref();
-            let problem = entry
-                .problem()
-                .or_else(|| key_problem(entry.api_key.as_deref(), &self.file.keys, author));
+            let problem = entry.problem().or_else(|| {
+                key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
+            });
             if let Some(problem) = problem {
                 return Err(self.error_of(search, format!("[codebase_search]: {problem}")));
             }
