@@ -32,6 +32,15 @@ const C_FLAGS: [&str; 7] = [
 /// How everything is had that C needs.
 const C_PACKAGES: &str = "on Debian, apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 installs all that is needed";
 
+/// What clang says where something of that is missing: the linker, the headers, the libraries.
+const C_MISSING: [&str; 5] = [
+    "wasm-ld",
+    "stdlib.h",
+    "unable to create target",
+    "crt1",
+    "libclang_rt",
+];
+
 /// Why there is no component.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -53,11 +62,11 @@ pub enum BuildFailed {
         source: io::Error,
     },
     /// A tool failed.
-    #[error("{tool} failed:\n{said}")]
+    #[error("{tool} failed")]
     Tool {
         /// The tool.
         tool: String,
-        /// What it said.
+        /// What it said, in lines.
         said: String,
         /// What may help.
         hint: Option<&'static str>,
@@ -76,6 +85,14 @@ pub enum BuildFailed {
 }
 
 impl BuildFailed {
+    /// What a tool said of it, in lines.
+    pub fn said(&self) -> Option<&str> {
+        match self {
+            BuildFailed::Tool { said, .. } => Some(said),
+            _ => None,
+        }
+    }
+
     /// The way out, if it is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -139,6 +156,15 @@ fn rust(folder: &Path) -> Result<PathBuf, BuildFailed> {
         way: None,
         scratch: folder.join("target"),
         out: out.clone(),
+    })
+    .map_err(|error| match error {
+        // One plugin, and its author knows which.
+        BuildError::Compile { output, .. } => BuildFailed::Tool {
+            tool: "cargo".to_owned(),
+            said: output,
+            hint: None,
+        },
+        error => BuildFailed::Rust(error),
     })?;
     let component = built.components.into_iter().next();
     component
@@ -217,7 +243,17 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
         .arg("-o")
         .arg(&module)
         .current_dir(folder);
-    run(&mut tool, "clang", C_PACKAGES, Some(C_PACKAGES))?;
+    run(&mut tool, "clang", C_PACKAGES, None).map_err(|failed| match failed {
+        // What is wrong in the source is no matter of packages.
+        BuildFailed::Tool { tool, said, .. } if C_MISSING.iter().any(|it| said.contains(it)) => {
+            BuildFailed::Tool {
+                tool,
+                said,
+                hint: Some(C_PACKAGES),
+            }
+        }
+        failed => failed,
+    })?;
     let bytes = fs::read(&module).map_err(|source| io_failed(&module, source))?;
     let named = folder.file_name().unwrap_or_default().to_string_lossy();
     let component = dunlin_guest_build::component_of_wasi(&named, &bytes)?;

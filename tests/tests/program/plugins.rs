@@ -317,6 +317,17 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
             "{said}"
         ),
     }
+    // What a compiler says stands there as it says it.
+    let source = environment.project().join("words_c/src/words.c");
+    fs::write(source, "int words = ;\n").unwrap();
+    let said = environment.run(["plugin", "build", "words_c"]);
+    assert_eq!(said.status, Some(1), "{said}");
+    let compiled = said.stderr.contains("\nerror: clang failed\n");
+    assert!(
+        compiled || said.stderr.contains("error: clang cannot be started"),
+        "{said}"
+    );
+    assert!(!said.stderr.contains("\\n"), "{said}");
     let said = run(&environment, "plugin build", 2);
     assert!(said.contains("hint: dunlin plugin new NAME"), "{said}");
     run(&environment, "plugin new ../out", 2);

@@ -88,9 +88,19 @@ pub fn new(workshop: &Workshop, name: &str, language: Language) -> Result<Exit, 
 /// Builds the plugin of a folder.
 pub fn build(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
     let began = Instant::now();
-    let path = build_in(folder)?;
+    let path = built(workshop, folder)?;
     say_built(workshop, &path, began);
     Ok(Exit::Done)
+}
+
+/// Builds, and shows what a tool says of what it does not understand, as it says it.
+fn built(workshop: &Workshop, folder: &Path) -> Result<PathBuf, CliError> {
+    build_in(folder).map_err(|failed| {
+        for line in failed.said().unwrap_or_default().lines() {
+            workshop.ui.status(&escape_multiline(line));
+        }
+        CliError::from(failed)
+    })
 }
 
 fn say_built(workshop: &Workshop, path: &Path, began: Instant) {
@@ -164,9 +174,7 @@ pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliErr
     loop {
         let seen = stamp(folder);
         let began = Instant::now();
-        let done = build_in(folder)
-            .map_err(CliError::from)
-            .and_then(|_| examine(workshop, folder, None));
+        let done = built(workshop, folder).and_then(|_| examine(workshop, folder, None));
         match done {
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             // What is wrong is corrected, and built again.
