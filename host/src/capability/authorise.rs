@@ -1,0 +1,207 @@
+//! The one function that decides whether a guest may use something, and what is asked where nothing is decided.
+
+use super::refusal::{host_failed, written_text};
+use super::uses::UseId;
+use super::{CallState, Refusal};
+use crate::ask::{Origin, Question, Scope};
+use crate::bindings::dunlin::tool::types;
+use crate::call::Action;
+use crate::limits;
+use crate::permission::{Caller, Decision, Rule, Verdict};
+use crate::target::Need;
+
+impl CallState {
+    /// Decides whether this call may use a target, at the moment of use, and asks where nothing is
+    /// decided. Returns only when the use is allowed and logged.
+    ///
+    /// `written` is the target in the guest's own words: the refusal says no more than the guest knew.
+    /// While the user is being asked the clock of the call stands. Dropping the future withdraws the
+    /// question.
+    pub(crate) async fn authorise(
+        &mut self,
+        need: Need,
+        written: types::Target,
+    ) -> Result<UseId, Refusal> {
+        let what = format!("{} '{}'", need.operation.verb(), need.target);
+        self.authorise_saying(need, written, &what).await
+    }
+
+    /// The same, with the use in words: `what` follows "now wants to".
+    pub(crate) async fn authorise_saying(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        what: &str,
+    ) -> Result<UseId, Refusal> {
+        let decision = self.decide(&need)?;
+        let (allowed, rule) = match decision.verdict {
+            Verdict::Allow => (true, decision.rule.to_string()),
+            Verdict::Deny => (false, decision.rule.to_string()),
+            Verdict::Ask => {
+                let needs = vec![need.clone()];
+                self.ask_undeclared(what, &written, needs, Vec::new(), &decision.rule)
+                    .await?
+            }
+        };
+        self.note(need, written, allowed, rule)
+    }
+
+    /// Decides about several needs of one use: all of them are allowed, and asked about in one question, or none is.
+    ///
+    /// `what` is the use in words and follows "now wants to". The answers stand in the order of the needs.
+    pub(super) async fn authorise_together(
+        &mut self,
+        needs: Vec<Need>,
+        written: &str,
+        what: &str,
+    ) -> Result<Vec<UseId>, Refusal> {
+        let written = types::Target::Path(written.to_owned());
+        let mut open = Vec::new();
+        let mut asking = None;
+        for need in &needs {
+            let decision = self.decide(need)?;
+            match decision.verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => {
+                    let rule = decision.rule.to_string();
+                    self.note(need.clone(), written.clone(), false, rule)?;
+                }
+                Verdict::Ask => {
+                    asking.get_or_insert(decision.rule);
+                    open.push(need.clone());
+                }
+            }
+        }
+        let answer = match &asking {
+            None => None,
+            Some(rule) => {
+                let needs = open.clone();
+                Some(
+                    self.ask_undeclared(what, &written, needs, Vec::new(), rule)
+                        .await?,
+                )
+            }
+        };
+        let mut under = Vec::with_capacity(needs.len());
+        for need in needs {
+            let written = written.clone();
+            under.push(match &answer {
+                Some((allowed, rule)) if open.contains(&need) => {
+                    self.note(need, written, *allowed, rule.clone())?
+                }
+                _ => self.authorise(need, written).await?,
+            });
+        }
+        Ok(under)
+    }
+
+    /// What holds for a need of this call.
+    pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
+        let caller = self.caller(self.declared.contains(need));
+        self.shared
+            .permissions
+            .decide(&caller, need)
+            .map_err(|e| host_failed(&e))
+    }
+
+    /// This call, for the permission store.
+    pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
+        Caller {
+            call: &self.call,
+            tool: &self.tool,
+            plugin: &self.plugin,
+            declared,
+            ceiling: self.ceiling.as_deref(),
+        }
+    }
+
+    /// Asks in the host's own words about something that the tool did not declare, and remembers the answer.
+    pub(super) async fn ask_undeclared(
+        &mut self,
+        what: &str,
+        written: &types::Target,
+        needs: Vec<Need>,
+        actions: Vec<Action>,
+        rule: &Rule,
+    ) -> Result<(bool, String), Refusal> {
+        let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
+            if let Some(ask) = &self.ask {
+                ask.went_unasked(&needs);
+            }
+            return Ok((false, format!("{rule}; {}", crate::NOBODY)));
+        };
+        // The call ends as refused, whatever it does now: nobody needs to be asked again.
+        if self.refused.is_some() {
+            return Ok((false, format!("{rule}; refused in this call before")));
+        }
+        if self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
+            return Ok((
+                false,
+                format!(
+                    "{rule}; this call has asked {} times already",
+                    self.questions
+                ),
+            ));
+        }
+        self.questions += 1;
+        let has_network = self.shared.commands.network;
+        let mut longest = Scope::Always;
+        let mut warnings = notices(rule);
+        for action in &actions {
+            if let Action::Command(command) = action {
+                longest = longest.min(command.longest(has_network));
+                warnings.extend(command.notices(has_network));
+            }
+        }
+        let question = Question {
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+            wording: format!(
+                "{} now wants to {what}, which it did not say before. Allow?",
+                self.tool
+            ),
+            needs: needs.clone(),
+            actions,
+            notices: warnings,
+            longest,
+            origin: Origin::Undeclared,
+        };
+        let answer = {
+            let _standing = self.clock.pause();
+            ask.ask(question).await.at_most(longest)
+        };
+        if !answer.allow {
+            // In the guest's own words: the model hears no more than the guest knew.
+            let verb = needs.first().map_or("use", |need| need.operation.verb());
+            self.refused = Some(format!(
+                "{} wanted to {verb} '{}'",
+                self.tool,
+                crate::display::escape(written_text(written))
+            ));
+        }
+        self.shared
+            .permissions
+            .remember(&self.call, &self.plugin, &needs, answer)
+            .map_err(|e| host_failed(&e))?;
+        Ok((answer.allow, crate::describe_answer(answer)))
+    }
+}
+
+/// What the user should know before answering, if the rule that asks says something of importance.
+pub(crate) fn notices(rule: &Rule) -> Vec<String> {
+    match rule {
+        Rule::Secret => vec!["This file usually holds secrets.".into()],
+        Rule::OutsideProject => vec!["It lies outside the project.".into()],
+        Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
+        Rule::PrivateNetwork => {
+            vec!["This is an address of a private network, not of the internet.".into()]
+        }
+        Rule::PluginChanged { default, .. } => {
+            let mut notices = notices(default);
+            notices.push("You allowed this before, to an earlier version of the plugin.".into());
+            notices
+        }
+        _ => Vec::new(),
+    }
+}

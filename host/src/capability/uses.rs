@@ -1,0 +1,183 @@
+//! What a call has used, and how that gets into the audit log: each decision once, each change at once, the rest at
+//! the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::refusal::host_failed;
+use super::{CallState, Refusal};
+use crate::audit::{self, Event, Record};
+use crate::bindings::dunlin::tool::types;
+use crate::limits;
+use crate::target::{Need, Operation};
+
+/// What was done with one target under one rule and does not stand in the audit log yet.
+pub(super) struct Use {
+    target: String,
+    operation: Operation,
+    times: u64,
+    /// Shared with the streams that were made under it.
+    bytes: Arc<AtomicU64>,
+}
+
+/// A decision that stands in the audit log.
+pub(super) struct Noted {
+    rule: String,
+    /// `None`: it was denied.
+    under: Option<UseId>,
+}
+
+/// The number of a [`Use`], kept by whoever acts under it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UseId(usize);
+
+impl CallState {
+    /// Writes a decision into the audit log, once as long as it stays the same. Returns only when the use
+    /// is allowed.
+    pub(super) fn note(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        allowed: bool,
+        rule: String,
+    ) -> Result<UseId, Refusal> {
+        let operation = need.operation;
+        let refusal = || {
+            Refusal::Guest(types::Error::Denied(types::Need {
+                target: written.clone(),
+                operation: operation.into(),
+            }))
+        };
+        if let Some(noted) = self.decided.get(&need)
+            && noted.rule == rule
+            && noted.under.is_some() == allowed
+        {
+            if let Some(entry) = noted.under.and_then(|under| self.uses.get_mut(under.0)) {
+                entry.times += 1;
+            }
+            return noted.under.ok_or_else(refusal);
+        }
+        if self.decided.len() == limits::MAX_TARGETS {
+            return Err(types::Error::TooLarge(format!(
+                "this call has touched {} files, folders and addresses; no more are possible",
+                limits::MAX_TARGETS
+            ))
+            .into());
+        }
+        let target = need.target.to_string();
+        let event = if allowed {
+            Event::Allowed
+        } else {
+            Event::Denied
+        };
+        self.shared
+            .audit
+            .append(&[self.record(event, Some((&target, operation)), Some(&rule))])
+            .map_err(|e| host_failed(&e))?;
+        let under = allowed.then(|| {
+            self.uses.push(Use {
+                target,
+                operation,
+                times: 1,
+                bytes: Arc::default(),
+            });
+            UseId(self.uses.len() - 1)
+        });
+        self.decided.insert(need, Noted { rule, under });
+        under.ok_or_else(refusal)
+    }
+
+    /// Counts bytes that went through a use.
+    pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
+        if let Some(entry) = self.uses.get(of.0) {
+            entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts something that was done under a use once more.
+    pub(crate) fn count_again(&mut self, of: UseId, bytes: usize) {
+        if let Some(entry) = self.uses.get_mut(of.0) {
+            entry.times += 1;
+            entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts the bytes of a use for whoever cannot reach the call.
+    pub(super) fn meter(&self, of: UseId) -> Arc<AtomicU64> {
+        let entry = self.uses.get(of.0);
+        entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.bytes))
+    }
+
+    /// Writes a use into the audit log at once: it has changed something, and must be known even if the
+    /// call is dropped in the next moment.
+    pub(super) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
+        let Some(entry) = self.uses.get_mut(of.0) else {
+            return Ok(());
+        };
+        let used = Use {
+            target: entry.target.clone(),
+            operation: entry.operation,
+            times: std::mem::take(&mut entry.times),
+            bytes: Arc::new(entry.bytes.swap(0, Ordering::Relaxed).into()),
+        };
+        self.shared
+            .audit
+            .append(&[self.used(&used)])
+            .map_err(|e| host_failed(&e))
+    }
+
+    /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
+    pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), audit::AuditError> {
+        self.closed = true;
+        let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
+        let mut records: Vec<Record<'_>> = self
+            .uses
+            .iter()
+            .filter(|entry| entry.times > 0 || entry.bytes.load(Ordering::Relaxed) > 0)
+            .map(|entry| self.used(entry))
+            .collect();
+        records.push(Record {
+            duration_us,
+            error,
+            ..self.record(Event::Ended, None, None)
+        });
+        self.shared.audit.append(&records)
+    }
+
+    fn used<'a>(&'a self, entry: &'a Use) -> Record<'a> {
+        Record {
+            times: (entry.times > 1).then_some(entry.times),
+            bytes: Some(entry.bytes.load(Ordering::Relaxed)),
+            ..self.record(Event::Used, Some((&entry.target, entry.operation)), None)
+        }
+    }
+
+    /// An entry of the audit log about this call.
+    pub(crate) fn record<'a>(
+        &'a self,
+        event: Event,
+        need: Option<(&'a str, Operation)>,
+        rule: Option<&'a str>,
+    ) -> Record<'a> {
+        Record {
+            time: audit::now(),
+            session: &self.session,
+            call: &self.call,
+            tool: &self.tool,
+            plugin: &self.plugin.name,
+            digest: &self.plugin.digest,
+            event,
+            target: need.map(|(target, _)| target),
+            operation: need.map(|(_, operation)| operation.verb()),
+            rule,
+            times: None,
+            bytes: None,
+            duration_us: None,
+            error: None,
+            line: match need {
+                Some((_, Operation::Execute)) => self.line.as_deref(),
+                _ => None,
+            },
+        }
+    }
+}
