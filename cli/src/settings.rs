@@ -3,29 +3,31 @@
 //! Each value remembers the layer it comes from, for `dunlin config show` and for errors. API keys are
 //! not read here: [`Settings::agent`] does so when a request is about to be sent.
 
+mod error;
+mod key;
+mod layers;
+
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_host::egress::SiteHeaders;
-use toml::Spanned;
 
+pub use self::error::SettingsError;
+pub use self::key::KeyPlace;
+pub use self::layers::{Origin, Sourced};
 use crate::agent::{Agent, Api};
 use crate::args::Global;
-use crate::config::env::{self, Environment};
-use crate::config::file::{AgentEntry, ApiName, Author, FileError, KeyEntry, Loaded, OnDenial};
+use crate::config::env::Environment;
+use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenial};
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
-use crate::config::paths::{Folders, NoHome, OPEN_TO_OTHERS, find_project};
-use crate::config::project::{self, ProjectFile};
+use crate::config::paths::{Folders, find_project};
+use crate::config::project::ProjectFile;
 use crate::config::search::WebSearch;
 use crate::config::sites;
-use crate::config::trust::{self, Trust};
-use crate::keyring::{self, KeyringError};
 use crate::models;
 use crate::request::HistoryLimits;
 use crate::secret::Secret;
@@ -45,9 +47,6 @@ pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The agent's name where nothing else names one.
 pub const DEFAULT_AGENT: &str = "assistant";
-
-/// The largest key file in bytes. Keys have some hundred; a larger file is something else.
-const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
 
 /// Everything that was decided at the start of the program.
 #[derive(Debug)]
@@ -104,205 +103,6 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// The environment, for keys that it holds.
     pub environment: Environment,
-}
-
-/// A value and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
-    /// The value.
-    pub value: T,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-/// A layer; each wins over those before it, but for the project's file, which only narrows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Built in.
-    Default,
-    /// A configuration file and the line in it.
-    File(PathBuf, usize),
-    /// An environment variable.
-    Environment(&'static str),
-    /// A flag.
-    Flag(&'static str),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Origin::Environment(name) => write!(f, "${name}"),
-            Origin::Flag(name) => f.write_str(name),
-        }
-    }
-}
-
-impl<T> Sourced<T> {
-    fn default(value: T) -> Sourced<T> {
-        Sourced {
-            value,
-            origin: Origin::Default,
-        }
-    }
-}
-
-/// Where a key is. `Debug` does not show it.
-#[derive(Debug, Clone)]
-pub struct KeyPlace {
-    name: String,
-    /// What the configuration says, and what its paths start at.
-    entry: Option<(KeyEntry, Folders)>,
-    /// What the variable holds, if it is one.
-    value: Option<Secret>,
-}
-
-impl KeyPlace {
-    /// No place: a key that is known.
-    pub fn known(value: Secret) -> KeyPlace {
-        KeyPlace {
-            name: String::new(),
-            entry: None,
-            value: Some(value),
-        }
-    }
-
-    /// Reads it, with a warning about it, if there is one. May wait for the user to unlock the keyring.
-    pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
-        let name = self.name.as_str();
-        let entry = self.entry.as_ref().map(|(entry, _)| entry);
-        if let Some((entry, folders)) = &self.entry
-            && let Some(file) = entry.file.as_deref()
-        {
-            let path = folders.resolve(file, &folders.config);
-            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
-                key: name.to_owned(),
-                path: path.clone(),
-                source,
-            })?;
-            let short = folders.short(&path);
-            let warning = open.then(|| {
-                format!("others may read the key file {short}; chmod 600 {short} closes it")
-            });
-            return Ok((Secret::new(name, value), warning));
-        }
-        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
-            return match keyring::get(account) {
-                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
-                Err(source) => Err(SettingsError::Keyring {
-                    key: name.to_owned(),
-                    source,
-                }),
-            };
-        }
-        let variable = entry
-            .and_then(|entry| entry.env.as_deref())
-            .unwrap_or_default();
-        match self
-            .value
-            .as_ref()
-            .map(|value| value.reveal().trim())
-            .filter(|value| !value.is_empty())
-        {
-            Some(value) => Ok((Secret::new(variable, value), None)),
-            None => Err(SettingsError::KeyVariable {
-                key: name.to_owned(),
-                variable: variable.to_owned(),
-            }),
-        }
-    }
-}
-
-/// Why there are no settings, or no agent.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SettingsError {
-    /// No folders.
-    #[error("cannot tell where the configuration is")]
-    NoHome(#[from] NoHome),
-    /// A file is wrong.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The project folder is none.
-    #[error("cannot use the project folder {}", path.display())]
-    Project {
-        /// As given.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The configuration has no agent at all.
-    #[error("no agent is configured")]
-    NoAgents,
-    /// There is no agent of that name.
-    #[error("there is no agent {name:?} ({origin})")]
-    UnknownAgent {
-        /// The name.
-        name: String,
-        /// Who named it.
-        origin: Origin,
-        /// The agents there are.
-        known: Vec<String>,
-    },
-    /// The variable that should hold a key is not set.
-    #[error("the key {key:?} needs the environment variable {variable}, which is not set")]
-    KeyVariable {
-        /// The key's name in the configuration.
-        key: String,
-        /// The variable.
-        variable: String,
-    },
-    /// The keyring that should hold a key does not have it.
-    #[error("cannot read the key {key:?} from the system's keyring")]
-    Keyring {
-        /// The key's name in the configuration.
-        key: String,
-        /// Why.
-        source: KeyringError,
-    },
-    /// The file that should hold a key cannot be read.
-    #[error("cannot read the key {key:?} from {}", path.display())]
-    KeyFile {
-        /// The key's name in the configuration.
-        key: String,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-impl SettingsError {
-    /// The way out, if there is a good guess.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            SettingsError::File(FileError::Invalid { hint, .. }) => hint.clone(),
-            SettingsError::NoHome(_) => Some("set HOME to your home folder".to_owned()),
-            SettingsError::NoAgents => {
-                Some("run `dunlin doctor`: it says what was found and what to do".to_owned())
-            }
-            SettingsError::UnknownAgent { known, origin, .. } => {
-                let known = known.join(", ");
-                Some(match origin {
-                    Origin::Default => {
-                        format!("default_agent = \"NAME\" in config.toml chooses one of: {known}")
-                    }
-                    _ => format!("configured agents: {known}"),
-                })
-            }
-            SettingsError::KeyVariable { variable, .. } => {
-                Some(format!("export {variable}=… and try again"))
-            }
-            SettingsError::Keyring { key, source } => Some(match source {
-                KeyringError::NoEntry { .. } => {
-                    format!("dunlin config key set {key} puts it there; env = or file = work, too")
-                }
-                _ => "see that it is unlocked, or give the key by env = or file =".to_owned(),
-            }),
-            _ => None,
-        }
-    }
 }
 
 impl Settings {
@@ -520,154 +320,6 @@ impl Settings {
             entry: entry.map(|entry| (entry, self.folders.clone())),
         }
     }
-
-    fn apply_user(&mut self, loaded: Loaded) {
-        let file = &loaded.file;
-        set(&mut self.default_agent, loaded.sourced(&file.default_agent));
-        set(&mut self.on_denial, loaded.sourced(&file.on_denial));
-        set(
-            &mut self.show_intermediate_steps,
-            loaded.sourced(&file.show_intermediate_steps),
-        );
-        set(
-            &mut self.max_tool_rounds,
-            loaded.sourced(&file.limits.max_tool_rounds),
-        );
-        set(
-            &mut self.max_history_tokens,
-            loaded.sourced(&file.limits.max_history_tokens),
-        );
-        set(
-            &mut self.max_history_lines,
-            loaded.sourced(&file.limits.max_history_lines),
-        );
-        set(
-            &mut self.condense_at,
-            loaded.sourced(&file.limits.condense_at),
-        );
-        set(
-            &mut self.request_timeout,
-            loaded.seconds(&file.limits.request_timeout_secs),
-        );
-        set(
-            &mut self.max_retries,
-            loaded.sourced(&file.limits.max_retries),
-        );
-        set(
-            &mut self.command_timeout,
-            loaded.seconds(&file.limits.command_timeout_secs),
-        );
-        set(
-            &mut self.command_network,
-            loaded.sourced(&file.commands.network),
-        );
-        set(
-            &mut self.command_write,
-            loaded.sourced(&file.commands.write),
-        );
-        self.keys = file
-            .keys
-            .iter()
-            .map(|(name, key)| (name.clone(), loaded.source(key)))
-            .collect();
-        self.agents = file
-            .agents
-            .iter()
-            .filter_map(|(name, agent)| {
-                let Sourced { value, origin } = loaded.source(agent);
-                // Checked when it was read: an agent of the user's is whole.
-                let value = value.complete()?;
-                Some((name.clone(), Sourced { value, origin }))
-            })
-            .collect();
-        self.web_search = file.web_search.as_ref().map(|search| loaded.source(search));
-        self.codebase_search = file
-            .codebase_search
-            .as_ref()
-            .map(|search| loaded.source(search));
-        self.mcp_servers = file
-            .mcp
-            .servers
-            .iter()
-            .map(|(name, server)| (name.clone(), loaded.source(server)))
-            .collect();
-        let shown = self.folders.short(&loaded.path);
-        let (mut sites, warning) = sites::configured(&file.web_fetch, &loaded.path, &shown);
-        sites.merge(&self.sites);
-        self.sites = Arc::new(sites);
-        self.notices.extend(warning);
-        self.endpoints_of_keys = project::endpoints_of_keys(&self.agents, &self.mcp_servers);
-    }
-
-    /// Takes over what the project's file may say, and says what was left out.
-    fn apply_project(&mut self, loaded: &Loaded) {
-        let answers = self.folders.trust_file();
-        let trust =
-            trust::look_up(&answers, &loaded.path, &loaded.digest).unwrap_or_else(|error| {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                self.notices.push(format!(
-                    "{error}, so no project is trusted: {}",
-                    cause.unwrap_or_default()
-                ));
-                Trust::Unknown
-            });
-        let file = project::apply(self, loaded, trust);
-        let path = self.folders.short(&loaded.path);
-        self.notices.extend(file.notice(&path));
-        self.project_file = Some(file);
-    }
-
-    fn apply_environment(&mut self) {
-        let text = |variable: &'static str| {
-            let value = self.environment.text(variable)?.to_owned();
-            Some(Sourced {
-                value,
-                origin: Origin::Environment(variable),
-            })
-        };
-        let (agent, model) = (text(env::DUNLIN_AGENT), text(env::DUNLIN_MODEL));
-        set(&mut self.default_agent, agent);
-        self.model = model;
-    }
-
-    fn apply_flags(&mut self, global: &Global) {
-        let flag = |value: &Option<String>, name| {
-            value.clone().map(|value| Sourced {
-                value,
-                origin: Origin::Flag(name),
-            })
-        };
-        set(&mut self.default_agent, flag(&global.agent, "--agent"));
-        self.model = flag(&global.model, "--model").or(self.model.take());
-    }
-}
-
-impl Loaded {
-    pub(crate) fn source<T: Clone>(&self, value: &Spanned<T>) -> Sourced<T> {
-        let origin = Origin::File(self.path.clone(), self.line_of(value));
-        Sourced {
-            value: value.get_ref().clone(),
-            origin,
-        }
-    }
-
-    fn sourced<T: Clone>(&self, value: &Option<Spanned<T>>) -> Option<Sourced<T>> {
-        value.as_ref().map(|value| self.source(value))
-    }
-
-    fn seconds(&self, value: &Option<Spanned<u64>>) -> Option<Sourced<Duration>> {
-        let Sourced { value, origin } = self.sourced(value)?;
-        Some(Sourced {
-            value: Duration::from_secs(value),
-            origin,
-        })
-    }
-}
-
-fn set<T>(setting: &mut Sourced<T>, layer: Option<Sourced<T>>) {
-    if let Some(value) = layer {
-        *setting = value;
-    }
 }
 
 fn project_folder(
@@ -698,25 +350,6 @@ fn project_folder(
             Ok(find_project(&canonical(current)?, home.as_deref()))
         }
     }
-}
-
-/// The first line of a key file, and whether others than the user can read it.
-fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
-    let file = crate::config::file::open_regular(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let mut text = String::new();
-    file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;
-    let key = text.lines().next().unwrap_or_default().trim();
-    if key.is_empty() {
-        return Err(io::Error::other("its first line is empty"));
-    }
-    Ok((
-        key.to_owned(),
-        metadata.permissions().mode() & OPEN_TO_OTHERS != 0,
-    ))
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
+use std::os::unix::fs::PermissionsExt;
+
 use super::*;
+use crate::config::trust;
 
 const USER: &str = r#"
 default_agent = "local"

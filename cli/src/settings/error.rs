@@ -1,0 +1,100 @@
+//! Why there are no settings.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Origin;
+use crate::config::file::FileError;
+use crate::config::paths::NoHome;
+use crate::keyring::KeyringError;
+
+/// Why there are no settings, or no agent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// No folders.
+    #[error("cannot tell where the configuration is")]
+    NoHome(#[from] NoHome),
+    /// A file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The project folder is none.
+    #[error("cannot use the project folder {}", path.display())]
+    Project {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The configuration has no agent at all.
+    #[error("no agent is configured")]
+    NoAgents,
+    /// There is no agent of that name.
+    #[error("there is no agent {name:?} ({origin})")]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// Who named it.
+        origin: Origin,
+        /// The agents there are.
+        known: Vec<String>,
+    },
+    /// The variable that should hold a key is not set.
+    #[error("the key {key:?} needs the environment variable {variable}, which is not set")]
+    KeyVariable {
+        /// The key's name in the configuration.
+        key: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The keyring that should hold a key does not have it.
+    #[error("cannot read the key {key:?} from the system's keyring")]
+    Keyring {
+        /// The key's name in the configuration.
+        key: String,
+        /// Why.
+        source: KeyringError,
+    },
+    /// The file that should hold a key cannot be read.
+    #[error("cannot read the key {key:?} from {}", path.display())]
+    KeyFile {
+        /// The key's name in the configuration.
+        key: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl SettingsError {
+    /// The way out, if there is a good guess.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SettingsError::File(FileError::Invalid { hint, .. }) => hint.clone(),
+            SettingsError::NoHome(_) => Some("set HOME to your home folder".to_owned()),
+            SettingsError::NoAgents => {
+                Some("run `dunlin doctor`: it says what was found and what to do".to_owned())
+            }
+            SettingsError::UnknownAgent { known, origin, .. } => {
+                let known = known.join(", ");
+                Some(match origin {
+                    Origin::Default => {
+                        format!("default_agent = \"NAME\" in config.toml chooses one of: {known}")
+                    }
+                    _ => format!("configured agents: {known}"),
+                })
+            }
+            SettingsError::KeyVariable { variable, .. } => {
+                Some(format!("export {variable}=… and try again"))
+            }
+            SettingsError::Keyring { key, source } => Some(match source {
+                KeyringError::NoEntry { .. } => {
+                    format!("dunlin config key set {key} puts it there; env = or file = work, too")
+                }
+                _ => "see that it is unlocked, or give the key by env = or file =".to_owned(),
+            }),
+            _ => None,
+        }
+    }
+}

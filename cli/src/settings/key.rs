@@ -1,0 +1,99 @@
+//! Where keys are, and how they are read when one is needed.
+
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::SettingsError;
+use crate::config::file::KeyEntry;
+use crate::config::paths::{Folders, OPEN_TO_OTHERS};
+use crate::keyring;
+use crate::secret::Secret;
+
+/// The largest key file in bytes. Keys have some hundred; a larger file is something else.
+const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
+
+/// Where a key is. `Debug` does not show it.
+#[derive(Debug, Clone)]
+pub struct KeyPlace {
+    pub(super) name: String,
+    /// What the configuration says, and what its paths start at.
+    pub(super) entry: Option<(KeyEntry, Folders)>,
+    /// What the variable holds, if it is one.
+    pub(super) value: Option<Secret>,
+}
+
+impl KeyPlace {
+    /// No place: a key that is known.
+    pub fn known(value: Secret) -> KeyPlace {
+        KeyPlace {
+            name: String::new(),
+            entry: None,
+            value: Some(value),
+        }
+    }
+
+    /// Reads it, with a warning about it, if there is one. May wait for the user to unlock the keyring.
+    pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
+        let name = self.name.as_str();
+        let entry = self.entry.as_ref().map(|(entry, _)| entry);
+        if let Some((entry, folders)) = &self.entry
+            && let Some(file) = entry.file.as_deref()
+        {
+            let path = folders.resolve(file, &folders.config);
+            let (value, open) = read_key_file(&path).map_err(|source| SettingsError::KeyFile {
+                key: name.to_owned(),
+                path: path.clone(),
+                source,
+            })?;
+            let short = folders.short(&path);
+            let warning = open.then(|| {
+                format!("others may read the key file {short}; chmod 600 {short} closes it")
+            });
+            return Ok((Secret::new(name, value), warning));
+        }
+        if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
+            return match keyring::get(account) {
+                Ok(value) => Ok((Secret::new(name, value.trim()), None)),
+                Err(source) => Err(SettingsError::Keyring {
+                    key: name.to_owned(),
+                    source,
+                }),
+            };
+        }
+        let variable = entry
+            .and_then(|entry| entry.env.as_deref())
+            .unwrap_or_default();
+        match self
+            .value
+            .as_ref()
+            .map(|value| value.reveal().trim())
+            .filter(|value| !value.is_empty())
+        {
+            Some(value) => Ok((Secret::new(variable, value), None)),
+            None => Err(SettingsError::KeyVariable {
+                key: name.to_owned(),
+                variable: variable.to_owned(),
+            }),
+        }
+    }
+}
+
+/// The first line of a key file, and whether others than the user can read it.
+fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
+    let file = crate::config::file::open_regular(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;
+    let key = text.lines().next().unwrap_or_default().trim();
+    if key.is_empty() {
+        return Err(io::Error::other("its first line is empty"));
+    }
+    Ok((
+        key.to_owned(),
+        metadata.permissions().mode() & OPEN_TO_OTHERS != 0,
+    ))
+}
