@@ -164,13 +164,21 @@ fn limits_of_time_are_kept() {
     });
 }
 
-/// A user who thinks for longer than the call may take.
-struct Thinker(Duration);
+/// A user who thinks for longer than a call may take: until others, one after the other, have used up their time.
+struct Thinker(Host);
 
 #[async_trait::async_trait]
 impl Ask for Thinker {
     async fn ask(&self, _question: Question) -> Answer {
-        tokio::time::sleep(self.0).await;
+        let endless = call("loop_forever", json!({}));
+        for _ in 0..2 {
+            let plan = unplanned();
+            let run = self
+                .0
+                .run(&endless, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
+            let ended = run.await.result.expect_err("its time ends");
+            assert!(matches!(ended, Failure::Fault { .. }), "{ended:?}");
+        }
         Answer {
             allow: true,
             scope: Scope::Once,
@@ -181,10 +189,10 @@ impl Ask for Thinker {
 #[tokio::test]
 async fn thinking_is_not_counted() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["undeclared"], LIMITS);
+    let host = sandbox.host(&["undeclared", "loop_forever"], LIMITS);
     let call = call("undeclared", json!({ "path": sandbox.secret() }));
     let start = Instant::now();
-    let thinker = Arc::new(Thinker(LIMITS.run_time * 2));
+    let thinker = Arc::new(Thinker(host.clone()));
     let outcome = host
         .run(&call, &unplanned(), thinker, Arc::new(NoProgress))
         .await;
@@ -242,7 +250,7 @@ fn others_get_their_turn() {
             let beat = async {
                 let mut last = Instant::now();
                 loop {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    tokio::task::yield_now().await;
                     longest = longest.max(last.elapsed());
                     last = Instant::now();
                 }
