@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_host::ask::DenyAll;
-use dunlin_host::{Host, NoProgress, Plugin};
-use dunlin_tests::sandbox::{PATIENT, Sandbox, call};
+use dunlin_host::{Host, NoProgress};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, built_in, call};
 use dunlin_tests::{Page, Site};
 use dunlin_web_fetch::page::convert;
 use serde_json::json;
@@ -22,22 +22,8 @@ fn main() {
     let page = page();
     let site = Site::of(Page::html(page.clone()));
     let url = site.url("/");
-    let embedded = dunlin_plugins::ALL
-        .iter()
-        .find(|embedded| embedded.name == "web_fetch")
-        .expect("web_fetch is built in");
     let sandbox = Sandbox::new();
-    let host = Host::new(
-        sandbox.options(PATIENT),
-        vec![Plugin {
-            name: embedded.name.into(),
-            bytes: embedded.bytes.into(),
-            digest: embedded.digest.into(),
-            built_in: true,
-            description: None,
-        }],
-    )
-    .expect("a host");
+    let host = Host::new(sandbox.options(PATIENT), vec![built_in("web_fetch")]).expect("a host");
     host.permissions()
         .set(&site.target("/"), "r--")
         .expect("a grant");

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use dunlin_code_index::{FileFacts, Index, MemoryStore, Passage, Query, Rerank};
 use dunlin_host::ask::DenyAll;
-use dunlin_host::{Host, HostOptions, NoProgress, Plugin};
+use dunlin_host::{Host, HostOptions, NoProgress};
 use dunlin_local::Encoder;
-use dunlin_tests::sandbox::{PATIENT, Sandbox, call};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, built_in, call};
 use serde_json::json;
 
 /// Files of the tree that is made up.
@@ -53,18 +53,7 @@ fn main() {
         }
     };
     let tree = options.project.clone();
-    let embedded = dunlin_plugins::ALL
-        .iter()
-        .find(|embedded| embedded.name == "codebase_search")
-        .expect("codebase_search is built in");
-    let plugin = Plugin {
-        name: embedded.name.into(),
-        bytes: embedded.bytes.into(),
-        digest: embedded.digest.into(),
-        built_in: true,
-        description: None,
-    };
-    let host = Host::new(options, vec![plugin]).expect("a host");
+    let host = Host::new(options, vec![built_in("codebase_search")]).expect("a host");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

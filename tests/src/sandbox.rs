@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use dunlin::workshop::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
 use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin, WebOptions};
@@ -171,6 +172,16 @@ pub fn plugin(name: &str) -> Plugin {
         digest: guest.digest.to_owned(),
         built_in: false,
         description: None,
+    }
+}
+
+/// A plugin that came with Dunlin, which has yet to say what it is.
+pub fn built_in(name: &str) -> Plugin {
+    let mut all = built_in_plugins().into_iter();
+    let plugin = all.find(|plugin| plugin.name == name);
+    Plugin {
+        description: None,
+        ..plugin.expect("a built-in plugin")
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::embedding::Embedder;
-use dunlin_host::{Host, NoProgress, Plugin};
-use dunlin_tests::sandbox::{PATIENT, Sandbox, call};
+use dunlin_host::{Host, NoProgress};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, built_in, call};
 use serde_json::json;
 
 const QUESTION: &str = "Where does the lantern flicker?";
@@ -96,18 +96,7 @@ fn searching(manner: Manner, cache: &Path) -> (Sandbox, Host, Arc<Scripted>) {
     let mut options = sandbox.options(PATIENT);
     options.cache_dir = cache.to_owned();
     options.embedder = Some(Arc::clone(&scripted) as Arc<dyn Embedder>);
-    let embedded = dunlin_plugins::ALL
-        .iter()
-        .find(|embedded| embedded.name == "codebase_search")
-        .expect("codebase_search is built in");
-    let plugin = Plugin {
-        name: embedded.name.into(),
-        bytes: embedded.bytes.into(),
-        digest: embedded.digest.into(),
-        built_in: true,
-        description: None,
-    };
-    let host = Host::new(options, vec![plugin]).expect("a host");
+    let host = Host::new(options, vec![built_in("codebase_search")]).expect("a host");
     (sandbox, host, scripted)
 }
 

@@ -9,7 +9,7 @@ use dunlin_host::call::{Failure, Standing};
 use dunlin_host::egress::{Egress, EgressError, EgressOptions, Network, Roots, SiteHeaders};
 use dunlin_host::target::{Operation, Target};
 use dunlin_host::{Host, WebOptions};
-use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, built_in, call, play, plugin};
 use dunlin_tests::{Page, Site};
 use serde_json::{Value, json};
 
@@ -239,14 +239,7 @@ async fn some_addresses_are_never_granted() {
 #[tokio::test]
 async fn a_tool_that_is_always_allowed_asks_about_this_machine() {
     let sandbox = Sandbox::new();
-    let web_fetch = dunlin_host::Plugin {
-        name: "web_fetch".to_owned(),
-        bytes: built_in("web_fetch").bytes.into(),
-        digest: built_in("web_fetch").digest.to_owned(),
-        built_in: true,
-        description: None,
-    };
-    let host = Host::new(sandbox.options(PATIENT), vec![web_fetch]).unwrap();
+    let host = Host::new(sandbox.options(PATIENT), vec![built_in("web_fetch")]).unwrap();
     let always = dunlin_host::permission::ToolMode::Always;
     host.permissions().set_tool_mode("web_fetch", always);
     for (url, asks) in [
@@ -266,12 +259,6 @@ async fn a_tool_that_is_always_allowed_asks_about_this_machine() {
     let call = call("web_fetch", json!({ "url": "http://169.254.169.254/" }));
     let plan = host.prepare(&call).await.unwrap();
     assert!(matches!(plan.standing, Standing::Denied { .. }), "{plan:?}");
-}
-
-fn built_in(name: &str) -> &'static dunlin_plugins::Embedded {
-    let mut all = dunlin_plugins::ALL.iter();
-    all.find(|embedded| embedded.name == name)
-        .expect("a built-in tool")
 }
 
 #[tokio::test]
