@@ -24,10 +24,9 @@ Dir::State::lists "{root}/lists";
 Dir::Cache "{root}/cache";
 APT::Sandbox::User "root";
 """
-SOURCES = """\
-deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main
-deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main
-"""
+SOURCE_LINE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {site} {suite} main"
+# The repositories' versions are those of this release.
+SUITES = ("bookworm", "bookworm-security")
 
 
 def repositories(which):
@@ -38,13 +37,25 @@ def run(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
 
 
+def debian_sources():
+    """Where this machine's apt gets the packages of the release from: its sources lie there, too."""
+    targets = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)", "Created-By: Packages"],
+                             check=True, capture_output=True, text=True).stdout
+    sites = {suite: site for site, suite in (line.split(" ") for line in targets.splitlines())}
+    missing = [suite for suite in SUITES if suite not in sites]
+    if missing:
+        sys.exit(f"apt on this machine does not know {' and '.join(missing)} of Debian 12, whose source packages are searched: "
+                 "add them to /etc/apt/sources.list.d, or measure with fewer repositories (repositories.json)")
+    return "".join(SOURCE_LINE.format(site=sites[suite], suite=suite) + "\n" for suite in SUITES)
+
+
 def apt_environment():
     """An apt of its own, which knows source packages and changes nothing of the machine's."""
     root = DATA / "apt"
     if not (root / "apt.conf").exists():
         for folder in ("lists/partial", "cache/archives/partial"):
             (root / folder).mkdir(parents=True, exist_ok=True)
-        (root / "sources.list").write_text(SOURCES)
+        (root / "sources.list").write_text(debian_sources())
         (root / "apt.conf").write_text(APT.format(root=root))
         run("apt-get", "update", env={**os.environ, "APT_CONFIG": str(root / "apt.conf")})
     return {**os.environ, "APT_CONFIG": str(root / "apt.conf")}
