@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dunlin_guest_build::{BuildError, Request};
+use dunlin_guest_build::{BuildError, Request, Way};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 
 use super::examine::BUILT;
-use super::manifest::{Language, Manifest, ManifestError};
+use super::manifest::{Language, Manifest, ManifestError, Target};
 use super::template::crate_name;
 
 /// Characters of what a tool said that are repeated.
@@ -114,7 +114,7 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
     let built = match manifest.language {
-        Language::Rust => rust(folder)?,
+        Language::Rust => rust(folder, manifest.target)?,
         Language::Js => js(folder)?,
         Language::Python => python(folder)?,
         Language::C => c(folder)?,
@@ -134,7 +134,7 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     Ok(path)
 }
 
-fn rust(folder: &Path) -> Result<PathBuf, BuildFailed> {
+fn rust(folder: &Path, target: Option<Target>) -> Result<PathBuf, BuildFailed> {
     let package = package_of(folder)?;
     if !folder.join("Cargo.lock").is_file() {
         let mut cargo = Command::new("cargo");
@@ -153,7 +153,11 @@ fn rust(folder: &Path) -> Result<PathBuf, BuildFailed> {
         made_for: dunlin_guest_build::MadeFor::Size,
         cargo: "cargo".into(),
         rustc: "rustc".into(),
-        way: None,
+        // Of what WASI adds, most plugins need nothing.
+        ways: target.map_or_else(
+            || vec![Way::Installed, Way::Wasi, Way::BuildStd],
+            Target::ways,
+        ),
         scratch: folder.join("target"),
         out: out.clone(),
     })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dunlin_guest_build::Way;
 use serde::Deserialize;
 
 use super::shelf::is_name;
@@ -37,6 +38,27 @@ impl Language {
     }
 }
 
+/// What Rust is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Target {
+    /// Imports what the plugin uses, and nothing else. `std::fs` and the like do not work.
+    #[serde(rename = "wasm32-unknown-unknown")]
+    Bare,
+    /// Imports WASI as well: `std::fs`, `std::time` and `println!` work.
+    #[serde(rename = "wasm32-wasip2")]
+    Wasi,
+}
+
+impl Target {
+    /// The compilers that can do it, the best first.
+    pub fn ways(self) -> Vec<Way> {
+        match self {
+            Target::Bare => vec![Way::Installed, Way::BuildStd],
+            Target::Wasi => vec![Way::Wasi],
+        }
+    }
+}
+
 /// What the file says.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +67,8 @@ pub struct Manifest {
     pub name: String,
     /// What it is written in.
     pub language: Language,
+    /// What it is compiled for, if it is Rust and that matters; without it, whatever the toolchain has.
+    pub target: Option<Target>,
     /// What it may ever ask for; without it, whatever its imports reach.
     pub may: Option<BTreeMap<String, String>>,
     /// Calls to try.
@@ -111,6 +135,12 @@ impl Manifest {
                 .map_or(0, |span| text[..span.start].matches('\n').count());
             format!("line {}: {}", line + 1, error.message())
         })?;
+        if manifest.target.is_some() && manifest.language != Language::Rust {
+            return Err(format!(
+                "target is for Rust; {} has one only",
+                manifest.language.word()
+            ));
+        }
         if !is_name(&manifest.name) {
             return Err(format!(
                 "a plugin cannot be called {:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -",
@@ -137,6 +167,14 @@ mod tests {
             ("name = \"a\"\nlanguage = \"cobol\"\n", "line 2"),
             ("name = \"a b\"\nlanguage = \"js\"\n", "cannot be called"),
             ("name = \"a\"\nlanguage = \"js\"\nmore = 1\n", "line 3"),
+            (
+                "name = \"a\"\nlanguage = \"js\"\ntarget = \"wasm32-wasip2\"\n",
+                "target is for Rust",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"rust\"\ntarget = \"x86\"\n",
+                "line 3",
+            ),
         ] {
             let problem = Manifest::parse(text).unwrap_err();
             assert!(problem.contains(said), "{problem}");

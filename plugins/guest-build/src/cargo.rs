@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::way::{Compiler, TARGET, Way};
+use crate::way::{Compiler, Way};
 use crate::{BuildError, MadeFor, Request, c};
 
 /// The profile of guests, but for how it optimises. Set here and not in a manifest, so that every workspace builds alike.
@@ -84,7 +84,7 @@ pub(crate) fn compile(request: &Request, compiler: &Compiler) -> Result<Vec<Path
         });
     }
 
-    let folder = target_folder.join(TARGET).join(PROFILE_NAME);
+    let folder = target_folder.join(compiler.way.target()).join(PROFILE_NAME);
     request
         .packages
         .iter()
@@ -134,7 +134,7 @@ fn command(
         "build",
         "--locked",
         "--target",
-        TARGET,
+        compiler.way.target(),
         "--profile",
         PROFILE_NAME,
         "--target-dir",

@@ -1,4 +1,5 @@
-//! Reads what the tools of a guest say of themselves out of its module, where `dunlin_sdk::export!` wrote it.
+//! Reads what the tools of a guest say of themselves out of its module, where `dunlin_sdk::export!` wrote it. A component
+//! has its module within it.
 
 use wasmparser::{Parser, Payload};
 
@@ -84,22 +85,44 @@ fn texts(mut section: &[u8]) -> Result<Vec<String>, String> {
     }
 }
 
+/// Whether a component offers anything.
+pub(crate) fn exports(component: &[u8]) -> Result<bool, String> {
+    let mut any = false;
+    outermost(component, |payload| {
+        any |= matches!(payload, Payload::ComponentExportSection(section) if section.count() > 0);
+        Ok(())
+    })?;
+    Ok(any)
+}
+
 /// The imports of the component itself, not those of what it is made of.
 fn imports(component: &[u8]) -> Result<Vec<String>, String> {
     let mut imports = Vec::new();
+    outermost(component, |payload| {
+        if let Payload::ComponentImportSection(section) = payload {
+            for import in section {
+                imports.push(import.map_err(|e| e.to_string())?.name.name.to_owned());
+            }
+        }
+        Ok(())
+    })?;
+    imports.sort();
+    Ok(imports)
+}
+
+/// Goes through the sections of a component, without those of what it is made of.
+fn outermost<'a>(
+    component: &'a [u8],
+    mut each: impl FnMut(Payload<'a>) -> Result<(), String>,
+) -> Result<(), String> {
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(component) {
         match payload.map_err(|e| e.to_string())? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentImportSection(section) if depth == 0 => {
-                for import in section {
-                    imports.push(import.map_err(|e| e.to_string())?.name.name.to_owned());
-                }
-            }
+            payload if depth == 0 => each(payload)?,
             _ => {}
         }
     }
-    imports.sort();
-    Ok(imports)
+    Ok(())
 }

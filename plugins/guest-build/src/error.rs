@@ -8,15 +8,15 @@ use crate::way::Way;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is no way to compile for wasm on this machine. Two lines, each a way out.
+    /// There is no way to compile for wasm on this machine.
     #[error(
-        "no compiler for wasm32-unknown-unknown: run `rustup target add wasm32-unknown-unknown`,\n\
-         or on Debian `apt-get install rustc-web cargo-web rust-web-src lld-22` (`make setup` does either)"
+        "no compiler for WebAssembly: run `rustup target add wasm32-unknown-unknown`, \
+         or on Debian `apt-get install rustc-web cargo-web rust-web-src lld-22`"
     )]
     NoWay,
     /// The way that was asked for does not exist on this machine.
     #[error(
-        "{}={way} was asked for, but {way} is not to be had here: {reason}",
+        "the way `{way}` was asked for ({} or plugin.toml), and is not to be had here: {reason}",
         crate::script::WAY_VARIABLE
     )]
     WayMissing {

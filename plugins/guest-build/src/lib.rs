@@ -3,7 +3,8 @@
 //! A guest is a library of the workspace with `crate-type = ["cdylib"]`. One nested `cargo build`
 //! compiles all guests asked for to `wasm32-unknown-unknown`; `wit-component` turns each module into a
 //! component, and checks it on the way. There is no WASI and no adapter in between, so what a
-//! component imports is exactly what its author used.
+//! component imports is exactly what its author used. Where somebody's toolchain has `wasm32-wasip2` alone, its linker
+//! makes the component, which imports what the standard library wants of WASI as well.
 //!
 //! The nested build has a target folder of its own beside the outer one's profiles, because the outer
 //! cargo holds the lock of its folder. It inherits nothing of the outer build that could change its
@@ -44,8 +45,8 @@ pub struct Request {
     pub cargo: PathBuf,
     /// The compiler to run, unless the way brings its own.
     pub rustc: PathBuf,
-    /// The way to take; `None` takes the first that exists.
-    pub way: Option<Way>,
+    /// The ways to take, the best first; the first that exists is taken.
+    pub ways: Vec<Way>,
     /// Where the target folder of the nested build is made, one for each way.
     pub scratch: PathBuf,
     /// Where the components go, as `<package>.wasm`.
@@ -97,7 +98,7 @@ pub fn build(request: &Request) -> Result<Built, BuildError> {
         .packages
         .iter()
         .zip(&modules)
-        .map(|(package, module)| encode(package, module, &request.out))
+        .map(|(package, file)| encode(package, compiler.way, file, &request.out))
         .collect::<Result<_, _>>()?;
     let inputs = inputs::of(&request.workspace, &modules)?;
     Ok(Built {
@@ -107,21 +108,28 @@ pub fn build(request: &Request) -> Result<Built, BuildError> {
     })
 }
 
-/// Makes a component of a module and writes it.
-fn encode(package: &str, module: &Path, out: &Path) -> Result<Component, BuildError> {
-    let module = fs::read(module).map_err(|source| BuildError::file("read", module, source))?;
-    let bytes = ComponentEncoder::default()
-        .validate(true)
-        .module(&module)
-        .and_then(ComponentEncoder::encode)
-        .map_err(|source| BuildError::Encode {
-            package: package.to_owned(),
-            source: source.into(),
-        })?;
-    let description = described::read(&module, &bytes).map_err(|problem| BuildError::Describe {
+/// Makes a component of what the compiler left, and writes it.
+fn encode(package: &str, way: Way, file: &Path, out: &Path) -> Result<Component, BuildError> {
+    let compiled = fs::read(file).map_err(|source| BuildError::file("read", file, source))?;
+    let no_plugin = |source: Box<dyn std::error::Error + Send + Sync>| BuildError::Encode {
+        package: package.to_owned(),
+        source,
+    };
+    let describe = |problem| BuildError::Describe {
         package: package.to_owned(),
         problem,
-    })?;
+    };
+    let bytes = match way {
+        Way::Installed | Way::BuildStd => ComponentEncoder::default()
+            .validate(true)
+            .module(&compiled)
+            .and_then(ComponentEncoder::encode)
+            .map_err(|source| no_plugin(source.into()))?,
+        // The linker has made a component, of whatever there was.
+        Way::Wasi if described::exports(&compiled).map_err(describe)? => compiled.clone(),
+        Way::Wasi => return Err(no_plugin("it exports nothing".into())),
+    };
+    let description = described::read(&compiled, &bytes).map_err(describe)?;
     let path = out.join(format!("{package}.wasm"));
     write_if_different(&path, &bytes)?;
     Ok(Component {

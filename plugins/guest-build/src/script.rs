@@ -66,7 +66,7 @@ pub fn build_for(
         made_for,
         cargo: folder("CARGO")?,
         rustc: folder("RUSTC")?,
-        way: forced_way()?,
+        ways: ways()?,
         scratch: target_folder(&out).to_owned(),
         out,
     };
@@ -234,9 +234,9 @@ fn folder(name: &'static str) -> Result<PathBuf, BuildError> {
     clippy::disallowed_methods,
     reason = "this is how people talk to a build script"
 )]
-fn forced_way() -> Result<Option<Way>, BuildError> {
+fn ways() -> Result<Vec<Way>, BuildError> {
     match std::env::var_os(WAY_VARIABLE) {
-        Some(name) if !name.is_empty() => name.to_string_lossy().parse().map(Some),
-        _ => Ok(None),
+        Some(name) if !name.is_empty() => Ok(vec![name.to_string_lossy().parse()?]),
+        _ => Ok(vec![Way::Installed, Way::BuildStd]),
     }
 }

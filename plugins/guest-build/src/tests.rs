@@ -1,7 +1,9 @@
 use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::{Way, c, cargo, described, inputs, script, way};
+use crate::{MadeFor, Request, Way, c, cargo, described, inputs, script, way};
 
 #[test]
 fn nothing_of_the_outer_build_reaches_the_nested_one() {
@@ -175,5 +177,52 @@ fn tools_for_c_are_found_by_their_names() {
     assert_eq!(
         found,
         [Path::new("/r/tree-sitter-language-0.1.9/Cargo.toml")]
+    );
+}
+
+/// The sections that a component has of its own are told from those of what it is made of.
+#[test]
+fn what_a_component_exports() {
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+    // One export: the function 0, called `a`.
+    const EXPORT: &[u8] = &[11, 7, 1, 0, 1, b'a', 1, 0, 0];
+    assert_eq!(described::exports(COMPONENT), Ok(false));
+    assert_eq!(described::exports(&[COMPONENT, EXPORT].concat()), Ok(true));
+    let mut within = COMPONENT.to_vec();
+    let inner = [COMPONENT, EXPORT].concat();
+    within.extend([4, u8::try_from(inner.len()).unwrap()]);
+    within.extend(inner);
+    assert_eq!(described::exports(&within), Ok(false));
+    assert!(described::exports(b"no wasm").is_err());
+}
+
+#[test]
+fn a_toolchain_with_wasi_alone_will_do_where_it_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let rustc = folder.path().join("rustc");
+    let there = folder.path().display();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *wasm32-wasip2*) echo {there};; *) echo {there}/none;; esac\n"
+    );
+    fs::write(&rustc, script).unwrap();
+    fs::set_permissions(&rustc, fs::Permissions::from_mode(0o755)).unwrap();
+    let request = |ways: &[Way]| Request {
+        workspace: folder.path().to_owned(),
+        packages: Vec::new(),
+        made_for: MadeFor::Size,
+        cargo: "cargo".into(),
+        rustc: rustc.clone(),
+        ways: ways.to_vec(),
+        scratch: folder.path().to_owned(),
+        out: folder.path().to_owned(),
+    };
+    let found = way::find(&request(&[Way::Installed, Way::Wasi]));
+    assert_eq!(found.unwrap().way, Way::Wasi);
+    let error = way::find(&request(&[Way::Installed])).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("run `rustup target add wasm32-unknown-unknown`"),
+        "{error}"
     );
 }

@@ -7,8 +7,11 @@ use std::str::FromStr;
 
 use crate::{BuildError, Request};
 
-/// The target that guests are compiled for.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+/// The target of modules that import nothing but what their author used.
+const BARE: &str = "wasm32-unknown-unknown";
+
+/// The target whose standard library speaks WASI, and whose linker makes components.
+const WASI: &str = "wasm32-wasip2";
 
 /// Where Debian's packages `rustc-web` and `cargo-web` put a compiler that stands beside its source.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
@@ -22,6 +25,8 @@ pub(crate) const LINKER_FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 pub enum Way {
     /// The toolchain has it: `rustup target add wasm32-unknown-unknown` was run.
     Installed,
+    /// The toolchain has the one for WASI: `rustup target add wasm32-wasip2` was run. Its components import WASI, too.
+    Wasi,
     /// It is compiled from its source, which stands beside a compiler: rustup's component `rust-src`,
     /// or Debian's `rustc-web`, `cargo-web` and `rust-web-src` with the linker of `lld`.
     BuildStd,
@@ -32,7 +37,16 @@ impl Way {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Installed => "installed",
+            Self::Wasi => "wasip2",
             Self::BuildStd => "build-std",
+        }
+    }
+
+    /// What is compiled for.
+    pub(crate) const fn target(self) -> &'static str {
+        match self {
+            Self::Installed | Self::BuildStd => BARE,
+            Self::Wasi => WASI,
         }
     }
 }
@@ -47,6 +61,7 @@ impl FromStr for Way {
     type Err = BuildError;
 
     fn from_str(name: &str) -> Result<Self, BuildError> {
+        // What comes with Dunlin imports no more than it uses, so WASI is none of its ways.
         [Self::Installed, Self::BuildStd]
             .into_iter()
             .find(|way| way.name() == name)
@@ -66,37 +81,40 @@ pub(crate) struct Compiler {
     pub(crate) linker: Option<PathBuf>,
 }
 
-/// Finds the compiler: the way that was asked for, or else the first there is.
+/// Finds the compiler: the first of the ways that there is.
 pub(crate) fn find(request: &Request) -> Result<Compiler, BuildError> {
-    match request.way {
-        Some(Way::Installed) => installed(request),
-        Some(Way::BuildStd) => build_std(request),
-        None => installed(request)
-            .or_else(|_| build_std(request))
-            .map_err(|_| {
-                // Which of the two ways lacks what is of no use to somebody who has neither.
-                BuildError::NoWay
-            }),
+    let found = |way: &Way| match way {
+        Way::Installed | Way::Wasi => installed(request, *way),
+        Way::BuildStd => build_std(request),
+    };
+    match request.ways.as_slice() {
+        [way] => found(way),
+        // Which of the ways lacks what is of no use to somebody who has none.
+        ways => ways
+            .iter()
+            .find_map(|way| found(way).ok())
+            .ok_or(BuildError::NoWay),
     }
 }
 
-fn installed(request: &Request) -> Result<Compiler, BuildError> {
+fn installed(request: &Request, way: Way) -> Result<Compiler, BuildError> {
+    let target = way.target();
     let folder = ask(
         &request.rustc,
-        &["--print", "target-libdir", "--target", TARGET],
+        &["--print", "target-libdir", "--target", target],
     )?;
     if !Path::new(&folder).is_dir() {
         return Err(BuildError::WayMissing {
-            way: Way::Installed,
+            way,
             reason: format!(
-                "{} has no {TARGET}; run `rustup target add {TARGET}`",
+                "{} has no {target}; run `rustup target add {target}`",
                 request.rustc.display()
             ),
         });
     }
     let (cargo, rustc) = (request.cargo.clone(), request.rustc.clone());
     Ok(Compiler {
-        way: Way::Installed,
+        way,
         cargo,
         rustc,
         linker: None,

@@ -7,7 +7,7 @@ const { component } = await componentize({
   sourcePath: 'src/tool.js',
   witPath: 'wit',
   worldName: 'plugin',
-  // What a tool cannot have, or does not need.
+  // What this tool does not need, so that it cannot ask for it. `fetch` needs 'http'.
   disableFeatures: ['http', 'fetch-event'],
 });
 await mkdir('target', { recursive: true });
