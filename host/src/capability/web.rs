@@ -22,7 +22,7 @@ use crate::resolve;
 use crate::target::{Need, Operation, Target};
 
 /// What a guest may say of itself.
-const SETTABLE: [HeaderName; 4] = [
+pub(super) const SETTABLE: [HeaderName; 4] = [
     header::ACCEPT,
     header::ACCEPT_LANGUAGE,
     header::CONTENT_TYPE,
@@ -30,7 +30,7 @@ const SETTABLE: [HeaderName; 4] = [
 ];
 
 /// What a guest is not told: with it, it could speak as the user somewhere else.
-const HIDDEN: [&str; 2] = ["set-cookie", "set-cookie2"];
+pub(super) const HIDDEN: [&str; 2] = ["set-cookie", "set-cookie2"];
 
 /// What stands behind the contract's `response`.
 #[derive(Debug)]
@@ -49,33 +49,13 @@ type Answer<T> = Result<T, Refusal>;
 impl web::Host for CallState {
     async fn fetch(&mut self, request: web::Request) -> Answer<Resource<OpenResponse>> {
         self.only_in_run()?;
-        if self.fetches == MAX_FETCHES {
-            return Err(Error::TooLarge(format!(
-                "this call has sent {MAX_FETCHES} requests; no more are possible"
-            ))
-            .into());
-        }
-        self.fetches += 1;
+        count_fetch(self)?;
         let (request, written) = self.read_request(request)?;
         let sent = request.body.len();
         let egress = self.shared.egress.clone();
-        let mut gate = WebGate {
-            state: self,
-            written: Some(written),
-            refusal: None,
-            under: None,
-        };
+        let mut gate = WebGate::new(self, written);
         let outcome = egress.send(request, &mut gate).await;
-        let WebGate { refusal, under, .. } = gate;
-        let response = match (outcome, refusal) {
-            (Ok(response), _) => response,
-            (Err(EgressError::Refused(_)), Some(refusal)) => return Err(refusal),
-            (Err(error), _) => return Err(error.into()),
-        };
-        // Nothing is sent that was not authorised.
-        let Some(under) = under else {
-            return Err(Error::Failed("an answer to a request that nobody allowed".into()).into());
-        };
+        let (response, under) = gate.outcome(outcome)?;
         if sent > 0 {
             self.count(under, sent);
             self.log_use(under)?;
@@ -194,7 +174,7 @@ impl OpenResponse {
 }
 
 /// Asks the permission store, and the user, about each hop of one request.
-struct WebGate<'a> {
+pub(super) struct WebGate<'a> {
     state: &'a mut CallState,
     /// The first address in the guest's own words.
     written: Option<String>,
@@ -253,7 +233,31 @@ impl Gate for WebGate<'_> {
     }
 }
 
-impl WebGate<'_> {
+impl<'a> WebGate<'a> {
+    /// `written`: the first address in the guest's own words.
+    pub(super) fn new(state: &'a mut CallState, written: String) -> WebGate<'a> {
+        WebGate {
+            state,
+            written: Some(written),
+            refusal: None,
+            under: None,
+        }
+    }
+
+    /// What came of a request, and under what it was done.
+    pub(super) fn outcome<T>(self, outcome: Result<T, EgressError>) -> Answer<(T, UseId)> {
+        let value = match (outcome, self.refusal) {
+            (Ok(value), _) => value,
+            (Err(EgressError::Refused(_)), Some(refusal)) => return Err(refusal),
+            (Err(error), _) => return Err(error.into()),
+        };
+        // Nothing is sent that was not authorised.
+        let under = self
+            .under
+            .ok_or_else(|| Error::Failed("an answer to a request that nobody allowed".into()))?;
+        Ok((value, under))
+    }
+
     async fn authorise(&mut self, need: Need, written: String, what: &str) -> bool {
         let written = Written::Url(written);
         match self.state.authorise_saying(need, written, what).await {
@@ -269,7 +273,18 @@ impl WebGate<'_> {
     }
 }
 
-fn operation(method: &Method) -> Operation {
+/// One request more of a call.
+pub(super) fn count_fetch(state: &mut CallState) -> Result<(), Error> {
+    if state.fetches == MAX_FETCHES {
+        return Err(Error::TooLarge(format!(
+            "this call has sent {MAX_FETCHES} requests; no more are possible"
+        )));
+    }
+    state.fetches += 1;
+    Ok(())
+}
+
+pub(super) fn operation(method: &Method) -> Operation {
     match *method {
         Method::GET | Method::HEAD => Operation::Read,
         _ => Operation::Write,

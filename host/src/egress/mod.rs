@@ -1,4 +1,5 @@
-//! The way out: everything that leaves this machine for a tool or an MCP server goes through [`Egress::send`].
+//! The way out: everything that leaves this machine for a tool or an MCP server goes through [`Egress::send`],
+//! or in two steps through [`Egress::admit`] and [`Egress::make`].
 //!
 //! A request goes in hops, one for the address it was made for and one for each redirect, and each hop passes the
 //! same checks in the same order:
@@ -24,6 +25,7 @@ mod network;
 mod redirect;
 mod request;
 mod sites;
+mod steps;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -44,6 +46,7 @@ pub use self::network::{Network, SystemNetwork};
 use self::redirect::{Next, location, redirected};
 pub use self::request::{CONNECT_TIME, MAX_REDIRECTS, Request, RequestLimits, Response};
 pub use self::sites::{SiteError, SiteHeaders};
+pub use self::steps::Admitted;
 use crate::display::shorten;
 
 /// What is compression; servers write other words into that header, too, and mean nothing by them.
@@ -210,13 +213,25 @@ impl Egress {
         budget: &mut Budget,
         gate: &mut dyn Gate,
     ) -> Result<reqwest::Response, EgressError> {
-        let url = &next.url;
         let hop = Hop {
             method: &next.method,
-            url,
+            url: &next.url,
             from: next.from.as_ref(),
         };
-        if !gate.may_use(&hop).await {
+        let addresses = self.admitted(&hop, limits, budget, gate).await?;
+        self.exchange(next, addresses, sites, limits, budget).await
+    }
+
+    /// What a hop has to pass before anything is connected to.
+    async fn admitted(
+        &self,
+        hop: &Hop<'_>,
+        limits: RequestLimits,
+        budget: &mut Budget,
+        gate: &mut dyn Gate,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
+        let url = hop.url;
+        if !gate.may_use(hop).await {
             return Err(EgressError::Refused(shown_url(url)));
         }
         if let (Some(address), Some(place @ Place::Never(_))) = (literal(url), named_place(url)) {
@@ -227,7 +242,18 @@ impl Egress {
                 place,
             });
         }
-        let addresses = self.addresses(&hop, limits, budget, gate).await?;
+        self.addresses(hop, limits, budget, gate).await
+    }
+
+    async fn exchange(
+        &self,
+        next: &Next,
+        addresses: Vec<SocketAddr>,
+        sites: Option<&SiteHeaders>,
+        limits: RequestLimits,
+        budget: &mut Budget,
+    ) -> Result<reqwest::Response, EgressError> {
+        let url = &next.url;
         let host = host_of(url);
         let agent = &self.0.user_agent;
         let tls = &self.0.tls;

@@ -20,6 +20,7 @@ mod questions;
 mod servers;
 mod text;
 mod wasi;
+mod wasi_http;
 mod web;
 
 /// All tests of the guests, as text.

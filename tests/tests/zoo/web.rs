@@ -31,6 +31,11 @@ impl Network for Home {
 }
 
 fn host(sandbox: &Sandbox, sites: SiteHeaders) -> Host {
+    host_with(sandbox, sites, "fetch_otherwise")
+}
+
+/// A host with one plugin that reaches for the web, where some names lead home.
+pub fn host_with(sandbox: &Sandbox, sites: SiteHeaders, name: &str) -> Host {
     let mut options = sandbox.options(PATIENT);
     options.web = WebOptions {
         egress: Egress::new(EgressOptions {
@@ -41,7 +46,7 @@ fn host(sandbox: &Sandbox, sites: SiteHeaders) -> Host {
         sites: Arc::new(sites),
         ..WebOptions::system("dunlin-tests")
     };
-    Host::new(options, vec![plugin("fetch_otherwise"), plugin("echo")]).expect("a host")
+    Host::new(options, vec![plugin(name), plugin("echo")]).expect("a host")
 }
 
 async fn fetch(host: &Host, arguments: Value, asker: Arc<Asker>) -> Result<String, Failure> {

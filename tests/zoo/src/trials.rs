@@ -264,6 +264,19 @@ pub const TRIALS: &[Trial] = &[
     )
     .with(r#"{"url":"http://169.254.169.254/latest/meta-data/"}"#)
     .granted(&[("/", "rwx"), ("https://169.254.169.254/", "rw?")]),
+    Trial::of(
+        "wasi_http",
+        "fetches from this machine through WASI, and says nothing",
+        Fails("handle: ErrorCode::HttpRequestDenied"),
+    )
+    .with(r#"{"authority":"127.0.0.1:PORT","path":"/"}"#),
+    Trial::of(
+        "wasi_http",
+        "fetches credentials of the cloud through WASI, where everything is granted",
+        Fails("handle: ErrorCode::HttpRequestDenied"),
+    )
+    .with(r#"{"authority":"169.254.169.254","path":"/latest/meta-data/"}"#)
+    .granted(&[("/", "rwx"), ("https://169.254.169.254/", "rw?")]),
     // Commands.
     Trial::of(
         "disguised_command",

@@ -40,6 +40,7 @@ wasmtime::component::bindgen!({
         "wasi:filesystem/types.[method]descriptor.stat-at": async | trappable,
         "wasi:filesystem/types.[method]descriptor.symlink-at": async | trappable,
         "wasi:filesystem/types.[method]descriptor.unlink-file-at": async | trappable,
+        "wasi:http/outgoing-handler.handle": async | trappable,
         default: trappable,
     },
     trappable_error_type: {
@@ -49,6 +50,7 @@ wasmtime::component::bindgen!({
         "wasi:io/poll": wasmtime_wasi_io::bindings::wasi::io::poll,
         "wasi:io/streams": wasmtime_wasi_io::bindings::wasi::io::streams,
         "wasi:io/error": wasmtime_wasi_io::bindings::wasi::io::error,
+        "wasi:http/types": wasmtime_wasi_http::p2::bindings::http::types,
         "wasi:filesystem/types.descriptor": crate::capability::wasi::files::Descriptor,
         "wasi:filesystem/types.directory-entry-stream": crate::capability::wasi::files::listing::Listing,
         "wasi:cli/terminal-input.terminal-input": crate::capability::wasi::cli::NoTerminal,

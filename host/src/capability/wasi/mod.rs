@@ -1,9 +1,9 @@
 //! What components get that were made for WASI 0.2: those of other languages, and of Rust's standard library.
 //!
 //! Such a component believes that it runs in a small machine of its own. It does: without environment, arguments,
-//! input and sockets, with an output that goes into the log, and with a file system ([`files`]) of which every door
-//! is one of the host's, guarded and asked about like the contract's own. Nothing of this is linked into a component
-//! that does not want it.
+//! input and sockets, with an output that goes into the log, with a file system ([`files`]) of which every door
+//! is one of the host's, guarded and asked about like the contract's own, and with a web ([`http`]) that is the same
+//! as theirs. Nothing of this is linked into a component that does not want it.
 //!
 //! In `describe` the machine is the same everywhere: its clocks stand at their beginning and its random numbers are
 //! always the same ones, since what is said there is kept. In `prepare` it has clocks, random numbers and output.
@@ -12,6 +12,7 @@ mod bindings;
 mod cli;
 mod clocks;
 mod files;
+mod http;
 mod output;
 mod random;
 mod refused;
@@ -23,6 +24,9 @@ use std::time::Instant;
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
+use wasmtime_wasi_http::p2::bindings::LinkOptions;
+use wasmtime_wasi_http::p2::bindings::http::types;
+use wasmtime_wasi_http::{WasiHttp, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 use super::CallState;
@@ -42,6 +46,7 @@ pub(crate) struct Machine {
     written: Arc<AtomicU64>,
     /// How many numbers `describe` has drawn.
     drawn: u64,
+    http: http::Http,
 }
 
 impl Default for Machine {
@@ -51,6 +56,7 @@ impl Default for Machine {
             output: Arc::default(),
             written: Arc::default(),
             drawn: 0,
+            http: http::Http::default(),
         }
     }
 }
@@ -104,6 +110,8 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     wasi::random::random::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     wasi::random::insecure::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     wasi::random::insecure_seed::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    wasi::http::outgoing_handler::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    types::add_to_linker::<_, WasiHttp>(linker, &LinkOptions::default().into(), CallState::http)?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
-//! What no component gets: sockets, and requests through `wasi:http`. Whoever links the standard library of some
-//! language imports them all the same, so they are there, and each way to use one answers that it is denied.
+//! What no component gets: sockets. Whoever links the standard library of some language imports them all the same,
+//! so they are there, and each way to use one answers that it is denied.
 //!
-//! A program that wants to speak to the world has `dunlin:tool/web`, where addresses can be asked about.
+//! A program that wants to speak to the world has `dunlin:tool/web` and `wasi:http`, where addresses can be asked about.
 
 use wasmtime::component::types::{ComponentFunc, ComponentItem, Type};
 use wasmtime::component::{
@@ -11,16 +11,16 @@ use wasmtime::{Engine, StoreContextMut};
 
 use crate::capability::CallState;
 
-/// The packages that are refused.
-const PACKAGES: [&str; 2] = ["wasi:sockets/", "wasi:http/"];
+/// The package that is refused.
+const SOCKETS: &str = "wasi:sockets/";
 
-/// Resources in their interfaces that belong to `wasi:io`, which is there.
+/// Resources in its interfaces that belong to `wasi:io`, which is there.
 const OTHERS: [&str; 4] = ["error", "input-stream", "output-stream", "pollable"];
 
-/// How the packages say no.
-const DENIALS: [&str; 2] = ["access-denied", "HTTP-request-denied"];
+/// How the package says no.
+const DENIED: &str = "access-denied";
 
-/// A socket, a network, a request. There is nothing behind it.
+/// A socket, a network. There is nothing behind it.
 struct Nothing;
 
 /// The one function that cannot say no hands out a network that leads nowhere.
@@ -28,10 +28,10 @@ const INSTANCE_NETWORK: &str = "instance-network";
 
 /// A way to the network that has no word for no.
 #[derive(Debug, thiserror::Error)]
-#[error("called {0}; tools reach the web through dunlin:tool/web alone")]
+#[error("called {0}; tools reach the web through dunlin:tool/web or wasi:http alone")]
 struct NotThere(String);
 
-/// Defines what the component imports of the packages.
+/// Defines what the component imports of the package.
 pub(super) fn link(
     linker: &mut Linker<CallState>,
     engine: &Engine,
@@ -42,7 +42,7 @@ pub(super) fn link(
         let ComponentItem::ComponentInstance(instance) = item.ty else {
             continue;
         };
-        if !PACKAGES.iter().any(|package| name.starts_with(package)) {
+        if !name.starts_with(SOCKETS) {
             continue;
         }
         let mut here = linker.instance(name)?;
@@ -66,13 +66,8 @@ fn denial(function: &ComponentFunc) -> Option<Val> {
         return None;
     };
     match result.err()? {
-        Type::Enum(codes) => {
-            let known = codes.names().find(|name| DENIALS.contains(name))?;
-            Some(Val::Enum(known.to_owned()))
-        }
-        Type::Variant(codes) => {
-            let known = codes.cases().find(|case| DENIALS.contains(&case.name))?;
-            Some(Val::Variant(known.name.to_owned(), None))
+        Type::Enum(codes) if codes.names().any(|name| name == DENIED) => {
+            Some(Val::Enum(DENIED.to_owned()))
         }
         _ => None,
     }

@@ -1,0 +1,268 @@
+//! `wasi:http`: requests of components that were made for WASI.
+//!
+//! What requests and answers are made of is `wasmtime-wasi-http`'s. What leaves goes the way of the contract's own
+//! `web`, under the same rules: the address is asked about before anything is looked up, the headers are the same few,
+//! and the network is [`crate::egress`]'s. Only redirects are the component's own to follow, each as a request of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited, StreamBody};
+use hyper::body::Frame;
+use wasmtime::component::Resource;
+use wasmtime_wasi::runtime::spawn;
+use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
+use wasmtime_wasi_http::p2::body::{HyperIncomingBody, HyperOutgoingBody};
+use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx,
+    WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
+};
+
+use super::bindings::wasi::http::outgoing_handler;
+use crate::bindings::dunlin::tool::types;
+use crate::capability::web::{HIDDEN, SETTABLE, WebGate, count_fetch, operation};
+use crate::capability::{CallState, Refusal};
+use crate::display::{escape, shorten};
+use crate::egress::{
+    Body, EgressError, HeaderMap, HeaderName, Method, RequestLimits, header, read_url,
+};
+use crate::limits::{MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
+use crate::target::Operation;
+
+/// What `wasi:http` keeps beside the handles.
+#[derive(Default)]
+pub(super) struct Http {
+    context: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+/// The library's questions to its host.
+#[derive(Default)]
+struct Hooks;
+
+/// A future of an answer, which the library never gets from here.
+type Sent = Result<
+    (
+        hyper::Response<WasiBody>,
+        Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ),
+    Error,
+>;
+
+impl WasiHttpHooks for Hooks {
+    fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
+        is_forbidden(name)
+    }
+
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(is_forbidden)
+    }
+
+    // The library's own way out is not linked. If it ever were, it would lead nowhere.
+    fn send_request(
+        &mut self,
+        _: hyper::Request<WasiBody>,
+        _: Option<RequestOptions>,
+        _: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Box<dyn Future<Output = Sent> + Send> {
+        Box::new(async { Err(Error::HttpRequestDenied) })
+    }
+
+    // A body waits in the host until it is sent, and there may be as many as there are handles.
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        MAX_WEB_CHUNK_BYTES
+    }
+}
+
+/// Headers that neither go nor come: those of the connection, and what would let a tool speak as the user.
+fn is_forbidden(name: &HeaderName) -> bool {
+    DEFAULT_FORBIDDEN_HEADERS.contains(name) || HIDDEN.contains(&name.as_str())
+}
+
+impl WasiHttpView for CallState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.machine.http.hooks,
+            table: &mut self.table,
+            ctx: &mut self.machine.http.context,
+        }
+    }
+}
+
+impl outgoing_handler::Host for CallState {
+    async fn handle(
+        &mut self,
+        request: Resource<HostOutgoingRequest>,
+        options: Option<Resource<RequestOptions>>,
+    ) -> wasmtime::Result<Result<Resource<HostFutureIncomingResponse>, ErrorCode>> {
+        let request = self.table.delete(request)?;
+        let options = match options {
+            Some(options) => Some(self.table.delete(options)?),
+            None => None,
+        };
+        match self.send(request, options).await {
+            Ok(pending) => Ok(Ok(self.table.push(pending)?)),
+            Err(Refusal::Guest(error)) => Ok(Err(code(error))),
+            Err(Refusal::Trap(error)) => Err(error),
+        }
+    }
+}
+
+impl CallState {
+    /// Asks about a request and sends it behind the component, which may write the body meanwhile.
+    async fn send(
+        &mut self,
+        request: HostOutgoingRequest,
+        options: Option<RequestOptions>,
+    ) -> Result<HostFutureIncomingResponse, Refusal> {
+        self.only_in_run()?;
+        count_fetch(self)?;
+        let method = method(&request)?;
+        let written = written(&request)?;
+        let url = read_url(&written)?;
+        let headers = headers(&request)?;
+        let limits = limits(options);
+        let egress = self.shared.egress.clone();
+        let mut gate = WebGate::new(self, written);
+        let admitted = egress.admit(method.clone(), &url, limits, &mut gate).await;
+        let (admitted, under) = gate.outcome(admitted)?;
+        if operation(&method) == Operation::Write {
+            self.log_use(under)?;
+        }
+        let meter = self.meter(under);
+        let sites = Arc::clone(&self.shared.sites);
+        let sending = spawn(async move {
+            let body = whole(request.body, &meter).await?;
+            let sites = Some(&*sites).filter(|sites| !sites.is_empty());
+            let answer = egress.make(admitted, headers, body, sites).await;
+            let answer = answer.map_err(wire)?;
+            let mut response = hyper::Response::new(incoming(answer.body, meter));
+            *response.status_mut() = answer.status;
+            *response.headers_mut() = answer.headers;
+            Ok((response, spawn(async {})))
+        });
+        Ok(HostFutureIncomingResponse::Pending(sending))
+    }
+}
+
+/// What would be done. A tunnel is no request, and an echo would show what the host added.
+fn method(request: &HostOutgoingRequest) -> Result<Method, types::Error> {
+    let method: Result<Method, _> = request.method.clone().try_into();
+    let known = method.ok();
+    known
+        .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
+        .ok_or_else(|| types::Error::Invalid("a tool cannot send requests of this method".into()))
+}
+
+/// The address in the component's own words.
+fn written(request: &HostOutgoingRequest) -> Result<String, types::Error> {
+    let scheme = match &request.scheme {
+        None | Some(Scheme::Https) => "https",
+        Some(Scheme::Http) => "http",
+        Some(Scheme::Other(other)) => other,
+    };
+    let authority = request.authority.as_deref().unwrap_or_default();
+    let path = request.path_with_query.as_deref().unwrap_or("/");
+    // What is not part of the path would be part of the name.
+    if !(path.starts_with('/') || path.starts_with('?'))
+        || authority.contains(['/', '?', '#', '\\'])
+    {
+        return Err(types::Error::Invalid(
+            "an address has a host, and a path that begins with '/'".into(),
+        ));
+    }
+    Ok(format!("{scheme}://{authority}{path}"))
+}
+
+/// What goes along of what the component wants to say of itself.
+fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, types::Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in request.headers.iter() {
+        // Known when the body is.
+        if name == header::CONTENT_LENGTH {
+            continue;
+        }
+        if !SETTABLE.contains(name) {
+            let name = escape(name.as_str());
+            let name = shorten(&name, 100);
+            let problem = format!("the header '{name}' cannot be set by a tool");
+            return Err(types::Error::Invalid(problem));
+        }
+        headers.append(name.clone(), value.clone());
+    }
+    Ok(headers)
+}
+
+/// The host's limits, or the component's own where those are closer.
+fn limits(options: Option<RequestOptions>) -> RequestLimits {
+    let standard = RequestLimits {
+        redirects: 0,
+        ..RequestLimits::standard()
+    };
+    let Some(options) = options else {
+        return standard;
+    };
+    let waits: [Option<Duration>; 2] = [options.first_byte_timeout, options.between_bytes_timeout];
+    RequestLimits {
+        connect: options
+            .connect_timeout
+            .map_or(standard.connect, |own| own.min(standard.connect)),
+        // One limit stands for both waits, so it is the longer one of two.
+        idle: waits.into_iter().flatten().max(),
+        ..standard
+    }
+}
+
+/// The body, once the component has finished it.
+async fn whole(body: Option<HyperOutgoingBody>, meter: &AtomicU64) -> Result<Bytes, Error> {
+    let Some(body) = body else {
+        return Ok(Bytes::new());
+    };
+    let all = Limited::new(body, MAX_WEB_BODY_BYTES).collect().await;
+    let all = all.map_err(|error| match error.is::<LengthLimitError>() {
+        true => Error::HttpRequestBodySize(Some(MAX_WEB_BODY_BYTES as u64)),
+        // It was dropped, or is not as long as it was said to be.
+        false => Error::HttpProtocolError,
+    })?;
+    let all = all.to_bytes();
+    meter.fetch_add(all.len() as u64, Ordering::Relaxed);
+    Ok(all)
+}
+
+/// The body of an answer, counted as it comes.
+fn incoming(body: Body, meter: Arc<AtomicU64>) -> HyperIncomingBody {
+    let pieces = body.into_stream().map(move |piece| {
+        let piece = piece.map_err(wire)?;
+        meter.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        Ok(Frame::data(piece))
+    });
+    StreamBody::new(pieces).boxed_unsync()
+}
+
+/// What a component is told in the words of `wasi:http`, the nearest that says it.
+fn code(error: types::Error) -> ErrorCode {
+    match error {
+        types::Error::Denied(_) => ErrorCode::HttpRequestDenied,
+        types::Error::TimedOut(_) => ErrorCode::ConnectionTimeout,
+        types::Error::NotFound(_) => ErrorCode::DestinationNotFound,
+        types::Error::Cancelled => ErrorCode::ConnectionTerminated,
+        types::Error::Invalid(text)
+        | types::Error::TooLarge(text)
+        | types::Error::Unsupported(text)
+        | types::Error::Failed(text) => ErrorCode::InternalError(Some(text)),
+        other => ErrorCode::InternalError(Some(format!("{other:?}"))),
+    }
+}
+
+/// The same for what goes wrong on the way.
+fn wire(error: EgressError) -> Error {
+    match error {
+        EgressError::TimedOut { .. } => Error::ConnectionReadTimeout,
+        EgressError::TooLarge { most, .. } => Error::HttpResponseBodySize(Some(most)),
+        other => Error::InternalError(Some(other.to_string())),
+    }
+}
