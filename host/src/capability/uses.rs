@@ -129,6 +129,8 @@ impl CallState {
     /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
     pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), audit::AuditError> {
         self.closed = true;
+        // What is logged as the end is the end.
+        self.machine.stop();
         let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
         let mut records: Vec<Record<'_>> = self
             .uses

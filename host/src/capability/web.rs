@@ -199,6 +199,10 @@ impl Gate for WebGate<'_> {
             }
         };
         let mut what = format!("{} '{}'", need.operation.verb(), need.target);
+        // Of what a contract's own request cannot be, people should know.
+        if !matches!(*hop.method, Method::GET | Method::HEAD | Method::POST) {
+            what += &format!(" with {}", hop.method);
+        }
         if let Some(from) = hop.from {
             what += &format!(", where {} led it", from.host_str().unwrap_or_default());
         }

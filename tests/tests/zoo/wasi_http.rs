@@ -98,6 +98,15 @@ async fn what_is_no_reading_is_writing() {
     let sandbox = Sandbox::new();
     let site = Site::of(Page::of("text/plain", "done"));
     let host = host(&sandbox);
+    let asker = Arc::new(Asker::no());
+    host.permissions().set(&site.target("/"), "r??").unwrap();
+    let arguments = here(site.port(), json!({ "method": "PUT" }));
+    sent(&host, arguments, asker.clone()).await.unwrap_err();
+    let wording = asker.questions()[0].wording.clone();
+    assert!(
+        wording.contains("/a' with PUT, which it did not"),
+        "{wording}"
+    );
     host.permissions().set(&site.target("/"), "r-?").unwrap();
     for method in ["POST", "PUT", "DELETE", "PROPFIND"] {
         let arguments = here(site.port(), json!({ "method": method }));
@@ -121,14 +130,24 @@ async fn what_is_no_reading_is_writing() {
     );
     let text = sent(&host, arguments, Arc::new(DenyAll)).await.unwrap();
     assert!(text.ends_with("done"), "{text}");
+    // Byte by byte is no other body.
+    let bytewise = here(
+        site.port(),
+        json!({ "method": "POST", "body": ["x", 3_000] }),
+    );
+    sent(&host, bytewise, Arc::new(DenyAll)).await.unwrap();
     let requests = site.requests();
+    assert!(requests[1].ends_with(&"x".repeat(3_000)), "{requests:?}");
     let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("PUT /a?b=c HTTP/1.1\r\n"), "{head}");
     assert_eq!(body.len(), 200_000);
     let audit = sandbox.audit();
     let used = audit.iter().filter(|line| line["event"] == "used");
     let bytes: Vec<&Value> = used.map(|line| &line["bytes"]).collect();
-    assert_eq!(bytes, [&json!(0), &json!(200_004)]);
+    assert_eq!(
+        bytes,
+        [&json!(0), &json!(200_004), &json!(0), &json!(3_004)]
+    );
 }
 
 #[tokio::test]
@@ -229,6 +248,26 @@ async fn what_a_guest_may_not_send_is_refused() {
     let requests = site.requests();
     assert!(
         requests.iter().all(|request| request.starts_with("GET ")),
+        "{requests:?}"
+    );
+}
+
+/// A body that nobody ends is never sent, and neither is the half of it that was written.
+#[tokio::test]
+async fn what_is_not_finished_when_the_call_ends_is_not_sent() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "done"));
+    let host = host(&sandbox);
+    host.permissions().set(&site.target("/"), "rw?").unwrap();
+    let arguments = json!({ "method": "POST", "body": ["half", 1], "left": true });
+    let text = sent(&host, here(site.port(), arguments), Arc::new(DenyAll)).await;
+    assert_eq!(text.unwrap(), "left");
+    // A later request comes after whatever would have come.
+    let later = sent(&host, here(site.port(), json!({})), Arc::new(DenyAll)).await;
+    later.unwrap();
+    let requests = site.requests();
+    assert!(
+        matches!(requests.as_slice(), [get] if get.starts_with("GET ")),
         "{requests:?}"
     );
 }

@@ -8,18 +8,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use http_body_util::{BodyExt, LengthLimitError, Limited, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
-use wasmtime::component::Resource;
+use tokio::task::AbortHandle;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::runtime::spawn;
-use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
+use wasmtime_wasi_http::p2::bindings::LinkOptions;
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    self as wire_types, ErrorCode, HostOutgoingRequest as _, Scheme,
+};
 use wasmtime_wasi_http::p2::body::{HyperIncomingBody, HyperOutgoingBody};
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx,
-    WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttp,
+    WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
 use super::bindings::wasi::http::outgoing_handler;
@@ -33,11 +38,75 @@ use crate::egress::{
 use crate::limits::{MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
 use crate::target::Operation;
 
+/// The interface of requests and answers, as the library links it.
+const TYPES: &str = "wasi:http/types@0.2.12";
+
+/// Bytes of a method. Those of WebDAV have up to 16.
+const MAX_METHOD_BYTES: usize = 64;
+
+/// Bytes of a host and its port: a name has 255 at most.
+const MAX_AUTHORITY_BYTES: usize = 1024;
+
 /// What `wasi:http` keeps beside the handles.
 #[derive(Default)]
-pub(super) struct Http {
+pub(in crate::capability) struct Http {
     context: WasiHttpCtx,
     hooks: Hooks,
+    /// What is being sent.
+    sending: Vec<AbortHandle>,
+}
+
+impl Http {
+    /// Ends what is being sent. Nobody can wait for it any more.
+    pub(in crate::capability) fn stop(&mut self) {
+        for sending in self.sending.drain(..) {
+            sending.abort();
+        }
+    }
+}
+
+/// Adds the interfaces to a linker.
+pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    outgoing_handler::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    let options = LinkOptions::default();
+    wire_types::add_to_linker::<_, WasiHttp>(linker, &options.into(), CallState::http)?;
+    bound(linker)
+}
+
+/// The library keeps a method and a host of whatever length, in as many requests as there are handles.
+fn bound(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    type Taken = wasmtime::Result<(Result<(), ()>,)>;
+    linker.allow_shadowing(true);
+    let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "[method]outgoing-request.set-method",
+        |mut store: StoreContextMut<'_, CallState>,
+         (request, method): (Resource<HostOutgoingRequest>, wire_types::Method)|
+         -> Taken {
+            if matches!(&method, wire_types::Method::Other(name) if name.len() > MAX_METHOD_BYTES) {
+                return Ok((Err(()),));
+            }
+            let mut http = store.data_mut().http();
+            Ok((http.set_method(request, method)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-authority",
+        |mut store: StoreContextMut<'_, CallState>,
+         (request, authority): (Resource<HostOutgoingRequest>, Option<String>)|
+         -> Taken {
+            if authority
+                .as_ref()
+                .is_some_and(|name| name.len() > MAX_AUTHORITY_BYTES)
+            {
+                return Ok((Err(()),));
+            }
+            let mut http = store.data_mut().http();
+            Ok((http.set_authority(request, authority)?,))
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 /// The library's questions to its host.
@@ -130,13 +199,18 @@ impl CallState {
         let mut gate = WebGate::new(self, written);
         let admitted = egress.admit(method.clone(), &url, limits, &mut gate).await;
         let (admitted, under) = gate.outcome(admitted)?;
-        if operation(&method) == Operation::Write {
+        // Who may read an address sends it nothing.
+        let most = match operation(&method) {
+            Operation::Read => 0,
+            _ => MAX_WEB_BODY_BYTES,
+        };
+        if most > 0 {
             self.log_use(under)?;
         }
         let meter = self.meter(under);
         let sites = Arc::clone(&self.shared.sites);
         let sending = spawn(async move {
-            let body = whole(request.body, &meter).await?;
+            let body = whole(request.body, most, &meter).await?;
             let sites = Some(&*sites).filter(|sites| !sites.is_empty());
             let answer = egress.make(admitted, headers, body, sites).await;
             let answer = answer.map_err(wire)?;
@@ -145,6 +219,7 @@ impl CallState {
             *response.headers_mut() = answer.headers;
             Ok((response, spawn(async {})))
         });
+        self.machine.http.sending.push(sending.abort_handle());
         Ok(HostFutureIncomingResponse::Pending(sending))
     }
 }
@@ -153,8 +228,13 @@ impl CallState {
 fn method(request: &HostOutgoingRequest) -> Result<Method, types::Error> {
     let method: Result<Method, _> = request.method.clone().try_into();
     let known = method.ok();
+    let refused = [Method::CONNECT, Method::TRACE];
+    let is_refused = |method: &Method| {
+        let mut refused = refused.iter();
+        refused.any(|refused| method.as_str().eq_ignore_ascii_case(refused.as_str()))
+    };
     known
-        .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
+        .filter(|method| !is_refused(method))
         .ok_or_else(|| types::Error::Invalid("a tool cannot send requests of this method".into()))
 }
 
@@ -168,7 +248,8 @@ fn written(request: &HostOutgoingRequest) -> Result<String, types::Error> {
     let authority = request.authority.as_deref().unwrap_or_default();
     let path = request.path_with_query.as_deref().unwrap_or("/");
     // What is not part of the path would be part of the name.
-    if !(path.starts_with('/') || path.starts_with('?'))
+    if authority.is_empty()
+        || !(path.starts_with('/') || path.starts_with('?'))
         || authority.contains(['/', '?', '#', '\\'])
     {
         return Err(types::Error::Invalid(
@@ -217,20 +298,29 @@ fn limits(options: Option<RequestOptions>) -> RequestLimits {
     }
 }
 
-/// The body, once the component has finished it.
-async fn whole(body: Option<HyperOutgoingBody>, meter: &AtomicU64) -> Result<Bytes, Error> {
-    let Some(body) = body else {
+/// The body of at most so many bytes, once the component has finished it.
+async fn whole(
+    body: Option<HyperOutgoingBody>,
+    most: usize,
+    meter: &AtomicU64,
+) -> Result<Bytes, Error> {
+    // In one piece: of a body that is written byte by byte, each byte would take as much as thirty.
+    let mut all = BytesMut::new();
+    let Some(mut body) = body else {
         return Ok(Bytes::new());
     };
-    let all = Limited::new(body, MAX_WEB_BODY_BYTES).collect().await;
-    let all = all.map_err(|error| match error.is::<LengthLimitError>() {
-        true => Error::HttpRequestBodySize(Some(MAX_WEB_BODY_BYTES as u64)),
-        // It was dropped, or is not as long as it was said to be.
-        false => Error::HttpProtocolError,
-    })?;
-    let all = all.to_bytes();
+    // An error: it was dropped, or is not as long as it was said to be.
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame?.into_data() else {
+            continue;
+        };
+        if piece.len() > most - all.len() {
+            return Err(Error::HttpRequestBodySize(Some(most as u64)));
+        }
+        all.extend_from_slice(&piece);
+    }
     meter.fetch_add(all.len() as u64, Ordering::Relaxed);
-    Ok(all)
+    Ok(all.freeze())
 }
 
 /// The body of an answer, counted as it comes.

@@ -24,9 +24,6 @@ use std::time::Instant;
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
-use wasmtime_wasi_http::p2::bindings::LinkOptions;
-use wasmtime_wasi_http::p2::bindings::http::types;
-use wasmtime_wasi_http::{WasiHttp, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 use super::CallState;
@@ -65,6 +62,11 @@ impl Machine {
     /// What was printed, line by line, and how many lines were too many. Nothing is left.
     pub(crate) fn printed(&self) -> (VecDeque<(Source, String)>, usize) {
         self.output.take()
+    }
+
+    /// Ends what goes on behind the component.
+    pub(super) fn stop(&mut self) {
+        self.http.stop();
     }
 
     /// The last line on the standard error.
@@ -110,9 +112,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     wasi::random::random::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     wasi::random::insecure::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     wasi::random::insecure_seed::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::http::outgoing_handler::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    types::add_to_linker::<_, WasiHttp>(linker, &LinkOptions::default().into(), CallState::http)?;
-    Ok(())
+    http::link(linker)
 }
 
 /// Adds what this one component imports and nobody gets.

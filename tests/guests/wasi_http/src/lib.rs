@@ -30,6 +30,9 @@ struct Arguments {
     /// Whether the body is dropped instead of finished.
     #[serde(default)]
     torn: bool,
+    /// Whether the body stays open when the call ends.
+    #[serde(default)]
+    left: bool,
     /// How often; once if left out.
     #[serde(default)]
     times: Option<usize>,

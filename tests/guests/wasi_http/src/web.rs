@@ -54,6 +54,9 @@ pub fn exchange(arguments: &Arguments) -> Result<String, String> {
     let body = request.body().map_err(|()| said("body"))?;
     let answer = handle(request, None).map_err(|code| format!("handle: {code:?}"))?;
     send(body, arguments)?;
+    if arguments.left {
+        return Ok("left".to_owned());
+    }
     answer.subscribe().block();
     let response = match answer.get() {
         Some(Ok(Ok(response))) => response,
@@ -71,6 +74,10 @@ fn send(body: OutgoingBody, arguments: &Arguments) -> Result<(), String> {
                 return Err(format!("write: {problem}"));
             }
         }
+    }
+    if arguments.left {
+        std::mem::forget(body);
+        return Ok(());
     }
     if arguments.torn {
         return Ok(());
