@@ -4,7 +4,7 @@
 //! of words, which is half of the file, the rows that a text needs are read when it does.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,7 +15,7 @@ use candle_nn::ops::{layer_norm, softmax_last_dim};
 use crate::dimensions::Misfit;
 use crate::error::{LoadError, one_line};
 use crate::memory;
-use crate::opened::Failed;
+use crate::opened::{Failed, regular_file};
 use crate::quiet::caught;
 use crate::tensors::Tensors;
 use crate::wordpieces::WordPieces;
@@ -99,17 +99,8 @@ impl Encoder {
     /// # Errors
     /// The file cannot be read, is no such model, is damaged, or does not fit into the memory that is free.
     pub fn load(path: &Path) -> std::result::Result<Encoder, LoadError> {
-        let unreadable = |source: io::Error| LoadError::Read {
-            path: path.to_owned(),
-            source,
-        };
-        let metadata = path.metadata().map_err(unreadable)?;
-        // A pipe would be waited for.
-        if !metadata.is_file() {
-            return Err(unreadable(io::Error::other("it is no regular file")));
-        }
-        let file = File::open(path).map_err(unreadable)?;
-        let loaded = caught(|| read(BufReader::new(file), metadata.len()));
+        let (file, bytes) = regular_file(path)?;
+        let loaded = caught(|| read(BufReader::new(file), bytes));
         let damaged = || {
             Failed::from(Misfit::Damaged(
                 "its numbers do not fit together".to_owned(),

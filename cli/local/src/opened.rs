@@ -103,6 +103,23 @@ impl Failed {
     }
 }
 
+/// Opens a file of weights, and says how many bytes it has. A pipe would be waited for, and is refused.
+pub(crate) fn regular_file(path: &Path) -> Result<(File, u64), LoadError> {
+    let metadata = path.metadata().map_err(unreadable(path))?;
+    if !metadata.is_file() {
+        return Err(unreadable(path)(io::Error::other("it is no regular file")));
+    }
+    let file = File::open(path).map_err(unreadable(path))?;
+    Ok((file, metadata.len()))
+}
+
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> LoadError {
+    |source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
 /// Opens a file and does with it what is wanted. `stop` is asked between the steps.
 pub(crate) fn opened<T>(
     path: &Path,
@@ -110,22 +127,13 @@ pub(crate) fn opened<T>(
     stop: &mut dyn FnMut() -> bool,
     work: impl FnOnce(Opened<'_>, &mut dyn FnMut() -> bool) -> Result<T, Failed>,
 ) -> Result<T, LoadError> {
-    let unreadable = |source: io::Error| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let metadata = path.metadata().map_err(unreadable)?;
-    // A pipe would be waited for.
-    if !metadata.is_file() {
-        return Err(unreadable(io::Error::other("it is no regular file")));
-    }
-    let mut file = File::open(path).map_err(unreadable)?;
+    let (mut file, bytes) = regular_file(path)?;
     let mut header = Vec::new();
     Read::by_ref(&mut file)
         .take(MAX_HEADER_BYTES)
         .read_to_end(&mut header)
         .and_then(|_| file.seek(SeekFrom::Start(0)))
-        .map_err(unreadable)?;
+        .map_err(unreadable(path))?;
     if !header.starts_with(b"GGUF") {
         return Err(LoadError::NotAModel {
             path: path.to_owned(),
@@ -133,7 +141,7 @@ pub(crate) fn opened<T>(
     }
     let mut reader = BufReader::with_capacity(1024 * 1024, file);
     let done = caught(|| {
-        let opened = read(&mut reader, header, metadata.len(), window, stop)?;
+        let opened = read(&mut reader, header, bytes, window, stop)?;
         work(opened, stop)
     });
     let failed = match done {
