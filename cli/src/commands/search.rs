@@ -23,6 +23,11 @@ const TOOL: &str = "codebase_search";
 #[error("there is no {0:?} in the project")]
 struct Nowhere(String);
 
+/// There is nothing to search for.
+#[derive(Debug, thiserror::Error)]
+#[error("the question is empty; ask a whole one, such as \"How are sessions stored?\"")]
+struct NoQuestion;
+
 /// One result, as `--json` prints it.
 #[derive(Debug, PartialEq, Serialize)]
 struct Found<'a> {
@@ -38,8 +43,12 @@ struct Found<'a> {
 /// # Errors
 /// It was denied, it failed, or it was interrupted.
 pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
+    let query = args.query.join(" ");
+    if query.trim().is_empty() {
+        return Err(CliError::usage(NoQuestion));
+    }
     let mut arguments = serde_json::Map::new();
-    arguments.insert("query".to_owned(), json!(args.query.join(" ")));
+    arguments.insert("query".to_owned(), json!(query));
     for within in &args.within {
         let is_glob = within.contains(['*', '?', '[', '{', '!']);
         if !is_glob && !workshop.settings.project.join(within).exists() {

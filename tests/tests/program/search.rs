@@ -205,7 +205,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 fn what_is_asked_wrongly_is_said() {
     let environment = project();
     for (arguments, said) in [
-        (&[" "][..], "query: it is empty"),
+        (&[" "][..], "the question is empty"),
         (&["-n", "0", "x"], "0 is not in 1..=50"),
         (
             &["--within", "nope", "x"],
