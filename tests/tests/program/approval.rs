@@ -44,6 +44,18 @@ fn script(allowed: bool) -> Vec<Response> {
     script
 }
 
+/// A chat that asks about the file outside, and has this script.
+#[track_caller]
+fn asked(script: Vec<Response>) -> (Provider, Environment, Chat) {
+    let provider = Provider::play(script);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.question();
+    (provider, environment, chat)
+}
+
 /// Answers a first call with `answer` and looks at what the same call meets afterwards: in the same
 /// session, in the permission file, and in a new session.
 #[track_caller]
@@ -117,12 +129,7 @@ fn always_and_never_are_stored() {
 /// Esc takes back what was typed, and what is typed then is what it looks like.
 #[test]
 fn escape_does_not_become_part_of_the_answer() {
-    let provider = Provider::play(script(false));
-    let environment = environment(&provider);
-    environment.outside_file("notes.txt", TEXT);
-    let mut chat = Chat::open(&environment);
-    chat.say("read it");
-    chat.question();
+    let (_provider, _environment, mut chat) = asked(script(false));
     chat.terminal.type_text("maybe");
     chat.terminal.wait_for("allow? maybe");
     chat.terminal.press(Key::Escape);
@@ -137,12 +144,7 @@ fn escape_does_not_become_part_of_the_answer() {
 
 #[test]
 fn nothing_but_an_answer_answers() {
-    let provider = Provider::play(script(true));
-    let environment = environment(&provider);
-    environment.outside_file("notes.txt", TEXT);
-    let mut chat = Chat::open(&environment);
-    chat.say("read it");
-    chat.question();
+    let (provider, _environment, mut chat) = asked(script(true));
     for garbage in [
         "",
         "yes",
@@ -172,12 +174,8 @@ fn nothing_but_an_answer_answers() {
 #[test]
 fn ctrl_c_and_ctrl_d_deny_and_end_the_turn() {
     for key in [Key::CtrlC, Key::CtrlD] {
-        let provider = Provider::play([read(PATH), Response::reply("Good, without it.")]);
-        let environment = environment(&provider);
-        environment.outside_file("notes.txt", TEXT);
-        let mut chat = Chat::open(&environment);
-        chat.say("read it");
-        chat.question();
+        let script = vec![read(PATH), Response::reply("Good, without it.")];
+        let (provider, environment, mut chat) = asked(script);
         chat.terminal.press(key);
         let screen = chat.prompt();
         assert!(
