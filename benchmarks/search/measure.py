@@ -26,6 +26,7 @@ DEPTH = 10
 # BM25 over chunks and nothing else.
 PLAIN = ["features.0=1"] + [f"features.{n}=0" for n in range(1, 12)] + [
     "pair=0", "declared=0", "header=1", "weak=1", "area=1", "written=1", "test=1", "example=1", "vendored=1", "prose=1", "data=1",
+    "function=0",
 ]
 
 # Small ones in languages that `sem` knows: it takes a minute for a few hundred functions.

@@ -271,6 +271,8 @@ fn set(weights: &mut Weights, setting: &str) -> Result<(), String> {
         "prose" => &mut weights.prose,
         "data" => &mut weights.data,
         "further" => &mut weights.further,
+        "function" => &mut weights.function,
+        "declared_meaning" => &mut weights.declared_meaning,
         "meaning" => &mut weights.meaning,
         _ => name
             .strip_prefix("features.")

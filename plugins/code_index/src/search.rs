@@ -1,6 +1,7 @@
 //! Answers a question: the chunks that most likely hold what it means.
 
 mod features;
+mod functions;
 mod gather;
 mod hits;
 mod query;
@@ -137,19 +138,22 @@ impl Index {
         rerank: Option<&mut dyn Rerank>,
         weights: &Weights,
     ) -> Result<Answer, QueryError> {
-        let (candidates, question, damaged) = self.candidates(store, query, weights)?;
+        let (mut ranked, question, damaged) = self.candidates(store, query, weights)?;
         let mut answer = Answer {
             damaged,
             is_empty_question: question.is_empty(),
             ..Answer::default()
         };
         let limit = query.limit();
-        let mut finder = hits::Finder::new(self, &question, read);
+        let mut finder = hits::Finder::new(self, &question, &ranked, read);
+        let declared = finder.functions(&mut ranked.candidates, &question, weights);
+        let candidates = ranked.candidates;
         answer.hits = match rerank {
             Some(rerank) => {
                 let count = RERANKED.max(2 * limit);
                 let passages = finder.passages(&candidates, count, weights);
-                let passages = rerank::apply(passages, RERANKED, &query.text, rerank, weights);
+                let passages =
+                    rerank::apply(passages, RERANKED, declared, &query.text, rerank, weights);
                 hits::Finder::hits(passages, limit)
             }
             None => finder.best(&candidates, limit, weights),
@@ -164,7 +168,7 @@ impl Index {
         query: &Query,
         weights: &Weights,
     ) -> Result<Vec<Candidate>, QueryError> {
-        Ok(self.candidates(store, query, weights)?.0)
+        Ok(self.candidates(store, query, weights)?.0.candidates)
     }
 
     fn candidates(
@@ -172,12 +176,12 @@ impl Index {
         store: &mut dyn Store,
         query: &Query,
         weights: &Weights,
-    ) -> Result<(Vec<Candidate>, query::Question, bool), QueryError> {
+    ) -> Result<(features::Ranked, query::Question, bool), QueryError> {
         let question = query::Question::new(&query.text, weights);
         let filter = query::Filter::new(&query.globs)?;
         let gathered = gather::gather(self, store, &question, &filter)?;
         let damaged = gathered.damaged;
-        let candidates = features::rank(self, &gathered, &question, weights);
-        Ok((candidates, question, damaged))
+        let ranked = features::rank(self, &gathered, &question, weights);
+        Ok((ranked, question, damaged))
     }
 }

@@ -90,13 +90,23 @@ struct Scores {
     features: [f32; FEATURES],
 }
 
+/// The files that have anything of a question, and what its words count.
+pub(crate) struct Ranked {
+    /// Best first.
+    pub(crate) candidates: Vec<Candidate>,
+    /// How rare each wanted word is, times its weight.
+    pub(crate) rarity: Vec<f32>,
+    /// The rarity of all words together.
+    pub(crate) all: f32,
+}
+
 /// Orders the files that have anything of the question.
 pub(crate) fn rank(
     index: &Index,
     gathered: &Gathered,
     question: &Question,
     weights: &Weights,
-) -> Vec<Candidate> {
+) -> Ranked {
     let frame = Frame::new(gathered, question, weights);
     let mut candidates = Vec::new();
     for found in &gathered.found {
@@ -140,10 +150,14 @@ pub(crate) fn rank(
     }
     demote_headers(&mut candidates, weights);
     best_first(&mut candidates);
-    candidates
+    Ranked {
+        candidates,
+        all: frame.all,
+        rarity: frame.rarity,
+    }
 }
 
-fn best_first(candidates: &mut [Candidate]) {
+pub(super) fn best_first(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| {
         b.score
             .total_cmp(&a.score)

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::Hit;
-use super::features::Candidate;
+use super::features::{self, Candidate, Ranked};
+use super::functions::{self, Wanted};
 use super::query::Question;
 use super::rerank::Passage;
 use super::text::Text;
@@ -35,6 +36,8 @@ struct Place<'a> {
 pub(super) struct Finder<'a> {
     index: &'a Index,
     wanted: HashMap<Term, f32>,
+    /// The same by how rare they are.
+    rare: Wanted,
     stems: Stems,
     read: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
     texts: HashMap<String, Option<Text>>,
@@ -50,12 +53,14 @@ impl<'a> Finder<'a> {
     pub(super) fn new(
         index: &'a Index,
         question: &Question,
+        ranked: &Ranked,
         read: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
     ) -> Self {
         let words = question.wanted.iter().filter(|wanted| !wanted.is_pair);
         Self {
             index,
             wanted: words.map(|wanted| (wanted.term, wanted.weight)).collect(),
+            rare: Wanted::new(question, ranked),
             stems: Stems::default(),
             read,
             texts: HashMap::new(),
@@ -63,6 +68,47 @@ impl<'a> Finder<'a> {
             kept: 0,
             parse: Text::MAX_PARSED_BYTES,
         }
+    }
+
+    /// Looks closer at the files that are best so far: which of their functions are called what is asked for? Orders
+    /// the candidates by that, too, and returns those functions.
+    pub(super) fn functions(
+        &mut self,
+        candidates: &mut [Candidate],
+        question: &Question,
+        weights: &Weights,
+    ) -> Vec<Passage> {
+        let best = candidates.first().map_or(0.0, |candidate| candidate.score);
+        let mut declared = Vec::new();
+        let mut left = functions::MAX_BYTES;
+        for candidate in candidates.iter_mut().take(functions::FILES) {
+            self.load(&candidate.path);
+            let Some(Some(text)) = self.texts.get(&candidate.path) else {
+                continue;
+            };
+            let found = match left.checked_sub(text.size()) {
+                Some(rest) => {
+                    left = rest;
+                    text.functions(&self.rare, &self.stems)
+                }
+                None => continue,
+            };
+            let Some(first) = found.first() else {
+                continue;
+            };
+            let share = question.prior(candidate.kind, weights);
+            candidate.score += best * weights.function * share * first.score;
+            declared.extend(found.into_iter().map(|function| Passage {
+                path: candidate.path.clone(),
+                symbol: Some(function.name),
+                start_line: function.line as u64 + 1,
+                end_line: function.line as u64 + 1,
+                text: function.signature,
+                score: function.score,
+            }));
+        }
+        features::best_first(candidates);
+        declared
     }
 
     /// So many passages of the best candidates, best first, whether alike or not.
@@ -112,8 +158,8 @@ impl<'a> Finder<'a> {
         kept.hits()
     }
 
-    fn passage(&mut self, place: &Place<'_>) -> Option<Passage> {
-        let path = &place.candidate.path;
+    /// Reads a file as it is now, unless that was done.
+    fn load(&mut self, path: &str) {
         if !self.texts.contains_key(path) {
             let bytes = (self.read)(path);
             self.files += 1;
@@ -124,8 +170,13 @@ impl<'a> Finder<'a> {
             }
             self.kept += more;
             let text = bytes.and_then(|bytes| Text::new(path, bytes));
-            self.texts.insert(path.clone(), text);
+            self.texts.insert(path.to_owned(), text);
         }
+    }
+
+    fn passage(&mut self, place: &Place<'_>) -> Option<Passage> {
+        let path = &place.candidate.path;
+        self.load(path);
         let text = self.texts.get(path)?.as_ref()?;
         let tables = &self.index.segments.get(place.candidate.segment)?.tables;
         let row = place

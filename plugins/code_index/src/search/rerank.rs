@@ -1,5 +1,7 @@
 //! Lets a model of meaning order the best candidates anew.
 
+use std::collections::HashMap;
+
 use super::weights::Weights;
 
 /// Bytes of what a model is given of a passage: more than the tokens that a small one has time for.
@@ -83,28 +85,45 @@ pub trait Rerank {
     fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>>;
 }
 
-/// Mixes meaning and words: what is nearer in meaning than the mean gains, what is further away loses. The model is asked
-/// about the first `most`.
+/// Mixes meaning and words: what is nearer in meaning than the mean gains, what is further away loses; and so it does by
+/// the functions that its file declares, of which the nearest counts. The model is asked about the first `most`, and the
+/// functions of their files.
 pub(super) fn apply(
     mut passages: Vec<Passage>,
     most: usize,
+    declared: Vec<Passage>,
     question: &str,
     rerank: &mut dyn Rerank,
     weights: &Weights,
 ) -> Vec<Passage> {
-    let asked = &passages[..most.min(passages.len())];
-    let Some(scores) = rerank.scores(question, asked) else {
+    let most = most.min(passages.len());
+    let mut asked = passages[..most].to_vec();
+    let is_asked = |function: &Passage| passages[..most].iter().any(|p| p.path == function.path);
+    asked.extend(declared.into_iter().filter(is_asked));
+    let Some(scores) = rerank.scores(question, &asked) else {
         return passages;
     };
     let known: Vec<f32> = scores.iter().copied().flatten().collect();
     if scores.len() != asked.len() || known.len() < 2 || known.iter().any(|it| !it.is_finite()) {
         return passages;
     }
-    let mean = known.iter().sum::<f32>() / known.len() as f32;
-    for (passage, score) in passages.iter_mut().zip(scores) {
+    let (of_passages, of_functions) = scores.split_at(most);
+    let mut nearest: HashMap<&str, f32> = HashMap::new();
+    for (function, score) in asked[most..].iter().zip(of_functions) {
+        if let Some(score) = score {
+            let best = nearest.entry(&function.path).or_insert(*score);
+            *best = best.max(*score);
+        }
+    }
+    let mean = mean(of_passages.iter().flatten());
+    let mean_nearest = self::mean(nearest.values());
+    for (passage, score) in passages.iter_mut().zip(of_passages) {
         // Of what nothing is known, the meaning neither helps nor harms.
         let nearer = score.map_or(0.0, |score| score - mean);
-        passage.score *= (1.0 + weights.meaning * nearer).max(0.0);
+        let declared = nearest.get(passage.path.as_str());
+        let declared = declared.map_or(0.0, |score| score - mean_nearest);
+        let gain = weights.meaning * nearer + weights.declared_meaning * declared;
+        passage.score *= (1.0 + gain).max(0.0);
     }
     passages.sort_by(|a, b| b.score.total_cmp(&a.score));
     // A score of more than 1 would say that it fits better than in every respect.
@@ -113,6 +132,11 @@ pub(super) fn apply(
         .iter_mut()
         .for_each(|passage| passage.score /= best);
     passages
+}
+
+fn mean<'a>(numbers: impl Iterator<Item = &'a f32>) -> f32 {
+    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+    sum / count.max(1) as f32
 }
 
 #[cfg(test)]
@@ -142,7 +166,7 @@ mod tests {
     fn order(says: Option<Vec<Option<f32>>>) -> String {
         let passages = vec![passage("a", 1.0), passage("b", 0.9), passage("c", 0.8)];
         let weights = Weights::default();
-        let ordered = apply(passages, 3, "?", &mut Says(says), &weights);
+        let ordered = apply(passages, 3, Vec::new(), "?", &mut Says(says), &weights);
         assert!(ordered.iter().all(|passage| passage.score <= 1.0));
         ordered.into_iter().map(|passage| passage.path).collect()
     }
@@ -151,11 +175,24 @@ mod tests {
     fn meaning_and_words_are_mixed() {
         assert_eq!(order(None), "abc");
         assert_eq!(order(Some(vec![Some(0.1), Some(0.1), Some(0.9)])), "cab");
-        assert_eq!(order(Some(vec![Some(0.5), Some(0.7), Some(0.5)])), "bac");
+        assert_eq!(order(Some(vec![Some(0.5), Some(0.9), Some(0.5)])), "bac");
         // All alike says nothing.
         assert_eq!(order(Some(vec![Some(0.5); 3])), "abc");
         // What was not looked at keeps its score.
         assert_eq!(order(Some(vec![Some(0.0), Some(1.0), None])), "bca");
+    }
+
+    #[test]
+    fn the_nearest_function_of_a_file_counts() {
+        let passages = vec![passage("a", 1.0), passage("b", 0.9)];
+        let declared = ["a", "b", "b", "c"].map(|path| passage(path, 0.1));
+        // Two passages, the functions of their files, and none of another.
+        let says = [Some(0.5), Some(0.5), Some(0.1), Some(0.0), Some(0.9)];
+        let weights = Weights::default();
+        let mut says = Says(Some(says.to_vec()));
+        let ordered = apply(passages, 3, declared.to_vec(), "?", &mut says, &weights);
+        let order: String = ordered.into_iter().map(|passage| passage.path).collect();
+        assert_eq!(order, "ba");
     }
 
     #[test]

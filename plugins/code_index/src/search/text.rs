@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use dunlin_code::{Language, Source, language_of};
 
+use super::functions::{self, Function, Wanted};
 use crate::chunks::{Line, LineKind, Reader, Style};
+use crate::words::Stems;
 
 /// Lines of the longest hit. A longer function is shown around what was found in it.
 const MAX_LINES: usize = 80;
@@ -71,6 +73,20 @@ impl Text {
     fn line(&self, number: usize) -> &[u8] {
         let line = self.bytes(number..number + 1);
         line.strip_suffix(b"\n").unwrap_or(line)
+    }
+
+    /// How many bytes it has.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The functions whose declarations have most of what is wanted.
+    pub(super) fn functions(&self, wanted: &Wanted, stems: &Stems) -> Vec<Function> {
+        let mut reader = Reader::new(self.style);
+        let lines: Vec<Line<'_>> = (0..self.count())
+            .map(|number| reader.line(self.line(number)))
+            .collect();
+        functions::best(&lines, wanted, stems)
     }
 
     /// What is shown of a chunk: the function about the line that fits best, whole if it is not too long.

@@ -43,8 +43,13 @@ pub struct Weights {
     pub header: f32,
     /// By what a further chunk of a file is multiplied: other files come first.
     pub further: f32,
+    /// How much a file gains by a function that is called what is asked for.
+    pub function: f32,
+    /// How much a passage gains whose file declares a function that is nearer in meaning than the mean of those that were
+    /// looked at.
+    pub declared_meaning: f32,
     /// How much a passage gains that is nearer in meaning than the mean of those that were looked at, where there is a
-    /// model of it. Chosen on repositories on which no other weight was: there the words are at their best.
+    /// model of it.
     pub meaning: f32,
 }
 
@@ -72,7 +77,9 @@ impl Default for Weights {
             data: 0.5,
             header: 0.65,
             further: 0.6,
-            meaning: 0.9,
+            function: 0.3,
+            declared_meaning: 0.7,
+            meaning: 0.5,
         }
     }
 }
