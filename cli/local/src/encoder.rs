@@ -128,7 +128,7 @@ impl Encoder {
             .map(|text| self.pieces.ids(text, tokens))
             .collect();
         let ids = ids?;
-        let batches: Vec<&[Vec<u32>]> = ids.chunks((AT_ONCE / tokens).max(1)).collect();
+        let batches = batches(&ids);
         let made: Vec<OnceLock<Made>> = batches.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let work = || {
@@ -222,6 +222,29 @@ impl Encoder {
             .collect();
         self.norm.forward(&(words + Tensor::cat(&positions?, 0)?)?)
     }
+}
+
+/// Neighbours that are computed with at once: as many as have so many tokens together, since short ones alone take
+/// nearly as long as long ones.
+fn batches(texts: &[Vec<u32>]) -> Vec<&[Vec<u32>]> {
+    let mut tokens = 0;
+    let mut number = 0;
+    let same = |text: &Vec<u32>| {
+        tokens += text.len();
+        if tokens > AT_ONCE {
+            tokens = text.len();
+            number += 1;
+        }
+        number
+    };
+    let numbers: Vec<usize> = texts.iter().map(same).collect();
+    let mut batches = Vec::new();
+    let mut start = 0;
+    for run in numbers.chunk_by(|a, b| a == b) {
+        batches.push(&texts[start..start + run.len()]);
+        start += run.len();
+    }
+    batches
 }
 
 impl Norm {

@@ -114,7 +114,7 @@ fn texts_become_vectors() {
     assert_ne!(vectors[0], vectors[1]);
     // It is stopped between layers, with what it has.
     assert!(encoder.encode(&texts, 32, &|| true).unwrap().is_empty());
-    let many = vec!["a b c d e f g h".to_owned(); 64];
+    let many = vec!["a b c d e f g h".to_owned(); 320];
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 9;
     let some = encoder.encode(&many, 32, &stop).unwrap();
@@ -193,4 +193,14 @@ fn a_damaged_head_never_panics() {
             );
         }
     }
+}
+
+#[test]
+fn short_texts_are_computed_together() {
+    let texts: Vec<Vec<u32>> = [250, 6, 1, 100, 100, 56, 300]
+        .map(|length| vec![0; length])
+        .to_vec();
+    let sizes: Vec<usize> = batches(&texts).iter().map(|batch| batch.len()).collect();
+    assert_eq!(sizes, [2, 3, 1, 1]);
+    assert!(batches(&[]).is_empty());
 }
