@@ -3,7 +3,7 @@
     measure.py [tune|mix|held-out] [WAY...]       ways: ripgrep, bm25, meaning, dunlin, dunlin+meaning, sem
 
 NDCG@10 of files and how often the first file is right. `dunlin` is the example `search_quality` of dunlin-code-index;
-`bm25` is the same with chunks alone counting, `meaning` has the model alone order the 20 best passages. `sem` is asked by the Python
+`bm25` is the same with chunks alone counting, `meaning` has the model alone order the 10 best passages and functions of their files. `sem` is asked by the Python
 that DUNLIN_SEM names, with the model that DUNLIN_SEM_MODEL names; where it is among the ways, all are measured on
 REPOSITORIES_OF_SEM alone.
 """
@@ -72,7 +72,7 @@ def with_meaning(kind, repository, questions, options=()):
 
 
 def meaning(kind, repository, questions):
-    """The model alone among the passages that words have found: embedding whole trees takes a day."""
+    """The model alone among what words have found: embedding whole trees takes a day."""
     return with_meaning(kind, repository, questions, ["--alone"])
 
 

@@ -18,9 +18,9 @@ pub use features::{Candidate, FEATURES};
 pub use rerank::{Passage, Rerank};
 pub use weights::Weights;
 
-/// The passages that a model of meaning is given: it can only choose among them, and each takes it time. Nearly always
-/// what is meant is one of so many.
-const RERANKED: usize = 20;
+/// The passages that a model of meaning is given: it can only choose among them, and each takes it time. Most often
+/// what is meant is one of so many; the time of more is better spent on the functions of these files.
+const RERANKED: usize = 10;
 
 /// A question.
 #[derive(Debug, Clone, Default)]

@@ -18,13 +18,13 @@ pub(super) const FILES: usize = 10;
 pub(super) const MAX_BYTES: usize = 768 << 10;
 
 /// Functions of a file that are given to a model.
-const BEST: usize = 3;
+const BEST: usize = 2;
 
 /// Lines that a declaration goes on for at most.
 const SIGNATURE_LINES: usize = 5;
 
-/// Bytes of it that a model is given.
-const SIGNATURE_BYTES: usize = 160;
+/// Bytes of it that a model is given: so, two functions take it no longer than another passage would.
+const SIGNATURE_BYTES: usize = 80;
 
 /// Lines of a function that are looked at: its beginning says what it is about.
 const LINES: usize = 12;
