@@ -187,7 +187,7 @@ fn a_damaged_head_never_panics() {
         let size = random.random_range(0..1 << 40);
         if let Ok(mut tensors) = Tensors::read(&mut &bytes[..], size) {
             let _ = tensors.take(
-                &mut io::Cursor::new(&bytes),
+                &mut std::io::Cursor::new(&bytes),
                 "embeddings.LayerNorm.bias",
                 &[WIDTH],
             );

@@ -39,6 +39,7 @@ const TESTS: &[&str] = &[
     include_str!("questions.rs"),
     include_str!("text.rs"),
     include_str!("wasi.rs"),
+    include_str!("wasi_http.rs"),
     include_str!("web.rs"),
 ];
 
