@@ -76,7 +76,7 @@ impl Tensors {
         if entry.dtype != "F32" || !fits {
             let problem = format!(
                 "{name} is {:?} of {}; understood is {shape:?} of F32",
-                entry.shape,
+                entry.shape.iter().take(8).collect::<Vec<_>>(),
                 entry.dtype.chars().take(8).collect::<String>(),
             );
             return Err(Misfit::Unsupported(problem).into());
