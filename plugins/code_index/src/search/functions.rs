@@ -12,7 +12,7 @@ use crate::chunks::{Line, LineKind};
 use crate::words::{self, Stems, Term};
 
 /// Files that are looked at.
-pub(super) const FILES: usize = 10;
+pub(super) const FILES: usize = 6;
 
 /// Bytes of all these files: more would take longer than the search itself.
 pub(super) const MAX_BYTES: usize = 768 << 10;
