@@ -29,6 +29,9 @@ pub(super) const SETTABLE: [HeaderName; 4] = [
     header::USER_AGENT,
 ];
 
+/// What is said of all other headers.
+pub(super) const NOT_SETTABLE: &str = "cannot be set by a tool";
+
 /// What a guest is not told: with it, it could speak as the user somewhere else.
 pub(super) const HIDDEN: [&str; 2] = ["set-cookie", "set-cookie2"];
 
@@ -129,14 +132,10 @@ impl CallState {
         }
         let mut headers = HeaderMap::new();
         for header in request.headers {
-            let invalid = |problem: &str| {
-                let name = crate::display::escape(&header.name);
-                let name = crate::display::shorten(&name, 100);
-                Error::Invalid(format!("the header '{name}' {problem}"))
-            };
+            let invalid = |problem: &str| bad_header(&header.name, problem);
             let name = header.name.parse::<HeaderName>();
             let name = name.ok().filter(|name| SETTABLE.contains(name));
-            let name = name.ok_or_else(|| invalid("cannot be set by a tool"))?;
+            let name = name.ok_or_else(|| invalid(NOT_SETTABLE))?;
             let value = HeaderValue::from_str(&header.value)
                 .map_err(|_| invalid("has a value that no header can have"))?;
             if headers.insert(name, value).is_some() {
@@ -275,6 +274,13 @@ impl<'a> WebGate<'a> {
             }
         }
     }
+}
+
+/// What is wrong with a header of a guest.
+pub(super) fn bad_header(name: &str, problem: &str) -> Error {
+    let name = crate::display::escape(name);
+    let name = crate::display::shorten(&name, 100);
+    Error::Invalid(format!("the header '{name}' {problem}"))
 }
 
 /// One request more of a call.

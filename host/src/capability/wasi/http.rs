@@ -29,9 +29,10 @@ use wasmtime_wasi_http::{
 
 use super::bindings::wasi::http::outgoing_handler;
 use crate::bindings::dunlin::tool::types;
-use crate::capability::web::{HIDDEN, SETTABLE, WebGate, count_fetch, operation};
+use crate::capability::web::{
+    HIDDEN, NOT_SETTABLE, SETTABLE, WebGate, bad_header, count_fetch, operation,
+};
 use crate::capability::{CallState, Refusal};
-use crate::display::{escape, shorten};
 use crate::egress::{
     Body, EgressError, HeaderMap, HeaderName, Method, RequestLimits, header, read_url,
 };
@@ -211,8 +212,7 @@ impl CallState {
         let sites = Arc::clone(&self.shared.sites);
         let sending = spawn(async move {
             let body = whole(request.body, most, &meter).await?;
-            let sites = Some(&*sites).filter(|sites| !sites.is_empty());
-            let answer = egress.make(admitted, headers, body, sites).await;
+            let answer = egress.make(admitted, headers, body, Some(&sites)).await;
             let answer = answer.map_err(wire)?;
             let mut response = hyper::Response::new(incoming(answer.body, meter));
             *response.status_mut() = answer.status;
@@ -268,10 +268,7 @@ fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, types::Error> {
             continue;
         }
         if !SETTABLE.contains(name) {
-            let name = escape(name.as_str());
-            let name = shorten(&name, 100);
-            let problem = format!("the header '{name}' cannot be set by a tool");
-            return Err(types::Error::Invalid(problem));
+            return Err(bad_header(name.as_str(), NOT_SETTABLE));
         }
         headers.append(name.clone(), value.clone());
     }
@@ -304,11 +301,11 @@ async fn whole(
     most: usize,
     meter: &AtomicU64,
 ) -> Result<Bytes, Error> {
-    // In one piece: of a body that is written byte by byte, each byte would take as much as thirty.
-    let mut all = BytesMut::new();
     let Some(mut body) = body else {
         return Ok(Bytes::new());
     };
+    // In one piece: of a body that is written byte by byte, each byte would take as much as thirty.
+    let mut all = BytesMut::new();
     // An error: it was dropped, or is not as long as it was said to be.
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame?.into_data() else {
