@@ -154,7 +154,8 @@ struct Shown(Vec<Value>);
 impl Rerank for Shown {
     fn scores(&mut self, _question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
         let shown = passages.iter().map(|p| {
-            json!({"path": p.path, "symbol": p.symbol, "start_line": p.start_line, "score": p.score, "text": p.text})
+            json!({"path": p.path, "symbol": p.symbol, "start_line": p.start_line, "score": p.score, "text": p.text,
+                   "gist": p.gist()})
         });
         self.0 = shown.collect();
         None
