@@ -38,8 +38,9 @@ test: setup
 	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps)
 	$(call step,tests,$(CARGO) test $(PROFILE) --workspace)
 
+# The pool of threads as the program has it.
 bench: setup
-	@$(CARGO) bench --locked --workspace
+	@RAYON_NUM_THREADS=$${RAYON_NUM_THREADS:-$$(( ($$(nproc) + 1) / 2 ))} $(CARGO) bench --locked --workspace
 
 fuzz: setup
 	@$(CARGO) bench --locked --workspace --bench 'fuzz_*' -- --minutes $(or $(MINUTES),10)

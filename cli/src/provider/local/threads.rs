@@ -13,6 +13,9 @@ const MOST: usize = 8;
 /// without ever sleeping, some hundred times for each token: where another program takes one of them its processor, all the
 /// others burn theirs. With a thread for every processor a reply takes ten times as long beside a compiler.
 ///
+/// The pool is told, too: untold, the engine counts the processors anew for each product of matrices, by a file of
+/// the system, and a model of meaning takes half as long again.
+///
 /// There must be no other thread yet: the engine reads an environment variable and nothing else.
 pub fn leave_room(environment: &Environment) {
     if environment.get(OF_ENGINE).is_some() || environment.get(OF_POOL).is_some() {
@@ -26,6 +29,7 @@ pub fn leave_room(environment: &Environment) {
     )]
     // SAFETY: called at the start of the program, before the first thread.
     unsafe {
-        std::env::set_var(OF_ENGINE, threads);
+        std::env::set_var(OF_ENGINE, &threads);
+        std::env::set_var(OF_POOL, threads);
     }
 }
