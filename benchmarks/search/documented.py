@@ -39,7 +39,13 @@ KIND = {"rs": "rs", "go": "go", "c": "c", "cc": "c", "cpp": "c", "java": "java",
 
 def questions(repository):
     """The questions of a repository. Leaves a tree without those sentences."""
-    root = tree(repository)
+    chosen = choose(sentences(tree(repository)), PER_REPOSITORY, PER_FILE)
+    without(repository, chosen)
+    return [{"text": sentence, "files": [name]} for name, _, _, sentence in chosen if can_be_answered(sentence)]
+
+
+def sentences(root):
+    """File, first line and end of the comment, and sentence of each documented function."""
     found = []
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -51,24 +57,34 @@ def questions(repository):
         kind = name.rsplit(".", 1)[-1]
         comments = python_comments(text) if kind == "py" else other_comments(text, KIND.get(kind))
         found += [(name, start, end, sentence) for start, end, sentence in comments]
+    return found
+
+
+def choose(found, per_repository, per_file):
+    """Some of them that stand only once, in no order."""
     random.Random(6).shuffle(found)
     by_sentence = {}
     for _, _, _, sentence in found:
         by_sentence[sentence.lower()] = by_sentence.get(sentence.lower(), 0) + 1
-    per_file, chosen = {}, []
+    in_file, chosen = {}, []
     for name, start, end, sentence in found:
-        if by_sentence[sentence.lower()] > 1 or per_file.get(name, 0) >= PER_FILE or len(chosen) >= PER_REPOSITORY:
+        if by_sentence[sentence.lower()] > 1 or in_file.get(name, 0) >= per_file or len(chosen) >= per_repository:
             continue
-        per_file[name] = per_file.get(name, 0) + 1
+        in_file[name] = in_file.get(name, 0) + 1
         chosen.append((name, start, end, sentence))
-    without = DATA / "trees-without" / repository["name"]
-    if not without.exists():
-        partial = without.with_suffix(".partial")
+    return chosen
+
+
+def without(repository, chosen):
+    """A tree without the comments that these sentences begin."""
+    folder = DATA / "trees-without" / repository["name"]
+    if not folder.exists():
+        partial = folder.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(root, partial)
+        shutil.copytree(tree(repository), partial)
         remove(partial, chosen)
-        partial.rename(without)
-    return [{"text": sentence, "files": [name]} for name, _, _, sentence in chosen if can_be_answered(sentence)]
+        partial.rename(folder)
+    return folder
 
 
 def can_be_answered(sentence):

@@ -1,9 +1,10 @@
 """Asks every question of a set in each way, and prints how well each finds the files.
 
-    measure.py [tune|mix|held-out] [WAY...]       ways: ripgrep, bm25, meaning, dunlin, dunlin+meaning, sem
+    measure.py [tune|mix|held-out] [WAY...]       ways: ripgrep, bm25, published, meaning, dunlin, dunlin+published, dunlin+meaning, sem
 
 NDCG@10 of files and how often the first file is right. `dunlin` is the example `search_quality` of dunlin-code-index;
-`bm25` is the same with chunks alone counting, `meaning` has the model alone order the 10 best passages and functions of their files. `sem` is asked by the Python
+`bm25` is the same with chunks alone counting, `meaning` has the model alone order the 10 best passages and functions of their files.
+`published` is the model as its makers published it, `meaning` what it was taught about code (`teach.py`). `sem` is asked by the Python
 that DUNLIN_SEM names, with the model that DUNLIN_SEM_MODEL names; where it is among the ways, all are measured on
 REPOSITORIES_OF_SEM alone.
 """
@@ -67,13 +68,9 @@ def dunlin(kind, repository, questions, settings=(), options=()):
     return [answer["files"] for answer in answers[:-1]]
 
 
-def with_meaning(kind, repository, questions, options=()):
-    return dunlin(kind, repository, questions, (), ["--meaning", model(), *options])
-
-
-def meaning(kind, repository, questions):
-    """The model alone among what words have found: embedding whole trees takes a day."""
-    return with_meaning(kind, repository, questions, ["--alone"])
+def with_meaning(*options):
+    """With `--alone` the model alone orders what words have found: embedding whole trees takes a day."""
+    return lambda kind, repository, questions: dunlin(kind, repository, questions, (), ["--meaning", model(), *options])
 
 
 def model():
@@ -124,7 +121,16 @@ def sem(kind, repository, questions):
     return [json.loads(line) for line in output.strip().split("\n")]
 
 
-WAYS = {"ripgrep": ripgrep, "bm25": bm25, "meaning": meaning, "dunlin": dunlin, "dunlin+meaning": with_meaning, "sem": sem}
+WAYS = {
+    "ripgrep": ripgrep,
+    "bm25": bm25,
+    "published": with_meaning("--as-published", "--alone"),
+    "meaning": with_meaning("--alone"),
+    "dunlin": dunlin,
+    "dunlin+published": with_meaning("--as-published"),
+    "dunlin+meaning": with_meaning(),
+    "sem": sem,
+}
 
 
 def main():

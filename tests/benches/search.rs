@@ -167,7 +167,7 @@ fn meaning(
     model: &Path,
 ) {
     let start = Instant::now();
-    let encoder = Encoder::load(model).expect("a model");
+    let encoder = Encoder::load_for_code(model).expect("a model");
     let loading = start.elapsed();
     let mut order = Order {
         encoder,

@@ -12,6 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use candle_core::{D, Device, IndexOp, Result, Tensor, bail};
 use candle_nn::ops::{layer_norm, softmax_last_dim};
 
+use crate::adapter::Adapter;
 use crate::dimensions::Misfit;
 use crate::error::{LoadError, one_line};
 use crate::memory;
@@ -94,13 +95,29 @@ struct Layer {
 }
 
 impl Encoder {
-    /// Reads a model, in some hundredths of a second.
+    /// Reads a model as its makers published it, in some hundredths of a second.
     ///
     /// # Errors
     /// The file cannot be read, is no such model, is damaged, or does not fit into the memory that is free.
     pub fn load(path: &Path) -> std::result::Result<Encoder, LoadError> {
+        Self::load_with(path, None)
+    }
+
+    /// Reads a model and, where it is the one that was taught so, has it tell which function a question about code
+    /// means: see `benchmarks/search/teach.py`.
+    ///
+    /// # Errors
+    /// As of [`Encoder::load`].
+    pub fn load_for_code(path: &Path) -> std::result::Result<Encoder, LoadError> {
+        Self::load_with(path, Some(Adapter::of_code))
+    }
+
+    fn load_with(
+        path: &Path,
+        adapter: Option<fn() -> Result<Adapter>>,
+    ) -> std::result::Result<Encoder, LoadError> {
         let (file, bytes) = regular_file(path)?;
-        let loaded = caught(|| read(BufReader::new(file), bytes));
+        let loaded = caught(|| read(BufReader::new(file), bytes, adapter));
         let damaged = || {
             Failed::from(Misfit::Damaged(
                 "its numbers do not fit together".to_owned(),
@@ -320,7 +337,11 @@ fn exp(x: f32) -> f32 {
     series * f32::from_bits(whole.wrapping_add(127) << 23)
 }
 
-fn read(mut file: BufReader<File>, bytes: u64) -> std::result::Result<Encoder, Failed> {
+fn read(
+    mut file: BufReader<File>,
+    bytes: u64,
+    adapter: Option<fn() -> Result<Adapter>>,
+) -> std::result::Result<Encoder, Failed> {
     let mut tensors = Tensors::read(&mut file, bytes)?;
     let layers = (0..=MAX_LAYERS)
         .take_while(|number| tensors.has(&format!("encoder.layer.{number}.output.dense.weight")))
@@ -348,8 +369,15 @@ fn read(mut file: BufReader<File>, bytes: u64) -> std::result::Result<Encoder, F
     let kind = take("embeddings.token_type_embeddings.weight", &[2, WIDTH])?;
     let positions = positions.broadcast_add(&kind.i(0)?)?;
     let norm = read_norm("embeddings.LayerNorm", &mut take)?;
+    let adapter = match adapter {
+        Some(adapter) => Some(adapter()?).filter(|adapter| adapter.is_for(&norm.scale, layers)),
+        None => None,
+    };
     let layers: std::result::Result<Vec<Layer>, Failed> = (0..layers)
-        .map(|number| read_layer(&format!("encoder.layer.{number}"), &mut take))
+        .map(|number| {
+            let name = format!("encoder.layer.{number}");
+            read_layer(&name, adapter.as_ref(), &mut take)
+        })
         .collect();
     Ok(Encoder {
         layers: layers?,
@@ -371,14 +399,18 @@ fn read_norm(name: &str, take: &mut Take<'_>) -> std::result::Result<Norm, Faile
 
 fn read_linear(
     names: &[String],
-    from: usize,
-    to: usize,
+    [from, to]: [usize; 2],
+    adapter: Option<&Adapter>,
     take: &mut Take<'_>,
 ) -> std::result::Result<Linear, Failed> {
     let mut weights = Vec::new();
     let mut biases = Vec::new();
     for name in names {
-        weights.push(take(&format!("{name}.weight"), &[to, from])?);
+        let weight = take(&format!("{name}.weight"), &[to, from])?;
+        weights.push(match adapter {
+            Some(adapter) => (weight + adapter.change(name)?)?,
+            None => weight,
+        });
         biases.push(take(&format!("{name}.bias"), &[to])?);
     }
     Ok(Linear {
@@ -387,15 +419,20 @@ fn read_linear(
     })
 }
 
-fn read_layer(name: &str, take: &mut Take<'_>) -> std::result::Result<Layer, Failed> {
+fn read_layer(
+    name: &str,
+    adapter: Option<&Adapter>,
+    take: &mut Take<'_>,
+) -> std::result::Result<Layer, Failed> {
     let of = |part: &str| format!("{name}.{part}");
     let attention = ["query", "key", "value"].map(|part| of(&format!("attention.self.{part}")));
+    let mut linear = |names: &[String], shape| read_linear(names, shape, adapter, take);
     Ok(Layer {
-        attention: read_linear(&attention, WIDTH, WIDTH, take)?,
-        output: read_linear(&[of("attention.output.dense")], WIDTH, WIDTH, take)?,
+        attention: linear(&attention, [WIDTH, WIDTH])?,
+        output: linear(&[of("attention.output.dense")], [WIDTH, WIDTH])?,
+        inner: linear(&[of("intermediate.dense")], [WIDTH, INNER])?,
+        outer: linear(&[of("output.dense")], [INNER, WIDTH])?,
         output_norm: read_norm(&of("attention.output.LayerNorm"), take)?,
-        inner: read_linear(&[of("intermediate.dense")], WIDTH, INNER, take)?,
-        outer: read_linear(&[of("output.dense")], INNER, WIDTH, take)?,
         outer_norm: read_norm(&of("output.LayerNorm"), take)?,
     })
 }

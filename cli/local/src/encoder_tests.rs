@@ -96,7 +96,8 @@ fn file(folder: &Path, change: impl Fn(&str, &mut Vec<usize>)) -> std::path::Pat
 #[test]
 fn texts_become_vectors() {
     let folder = tempfile::tempdir().unwrap();
-    let encoder = Encoder::load(&file(folder.path(), |_, _| {})).unwrap();
+    let path = file(folder.path(), |_, _| {});
+    let encoder = Encoder::load(&path).unwrap();
     let texts: Vec<String> = ["one", "one two three", "", "four words are here"]
         .iter()
         .map(|text| (*text).to_owned())
@@ -112,6 +113,9 @@ fn texts_become_vectors() {
     let same: f32 = alone[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum();
     assert!(same > 0.9999, "{same}");
     assert_ne!(vectors[0], vectors[1]);
+    // It is not the model that was taught, so nothing is changed.
+    let for_code = Encoder::load_for_code(&path).unwrap();
+    assert_eq!(for_code.encode(&texts, 32, &|| false).unwrap(), vectors);
     // It is stopped between layers, with what it has.
     assert!(encoder.encode(&texts, 32, &|| true).unwrap().is_empty());
     let many = vec!["a b c d e f g h".to_owned(); 320];

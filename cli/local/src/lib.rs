@@ -14,6 +14,7 @@
 //! bounded number of steps (and, with a [`Renderer`] that sees to it, of bytes), and nothing that a message says can take the place of one of the model's
 //! control tokens. This crate never prints, and reads nothing but the file and `/proc/meminfo`.
 
+mod adapter;
 mod decoder;
 mod dimensions;
 mod encoder;

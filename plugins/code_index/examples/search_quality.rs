@@ -1,10 +1,11 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL [--alone]] [--limit HITS] [--set NAME=VALUE]…`. The folder
-//! INDEX keeps the index.
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL [--as-published] [--alone]] [--limit HITS] [--set NAME=VALUE]…`. The
+//! folder INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
 //! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
-//! would be given; `--meaning` has one order the passages, without a limit of time, and
+//! would be given, as text and as its `gist`, and the `gists` of the passages that the question has itself; `--meaning` has
+//! one order the passages, without a limit of time, with `--as-published` without what it was taught about code, and
 //! with `--alone` nothing but that orders them. The last line says what indexing took. See `benchmarks/search`.
 
 use std::fs;
@@ -36,7 +37,8 @@ fn main() -> Result<(), String> {
     let mut weights = Weights::default();
     let mut explain = false;
     let mut passages = false;
-    let mut meaning: Option<Meaning> = None;
+    let mut model: Option<String> = None;
+    let mut as_published = false;
     let mut alone = false;
     let mut limit = 2 * FILES;
     while let Some(argument) = arguments.next() {
@@ -44,15 +46,8 @@ fn main() -> Result<(), String> {
             "--explain" => explain = true,
             "--passages" => passages = true,
             "--alone" => alone = true,
-            "--meaning" => {
-                let model = arguments.next().ok_or("--meaning needs a file")?;
-                let encoder = Encoder::load(Path::new(&model)).map_err(|e| e.to_string())?;
-                meaning = Some(Meaning {
-                    encoder,
-                    store: Folder(PathBuf::from(&folder)),
-                    order: Vec::new(),
-                });
-            }
+            "--as-published" => as_published = true,
+            "--meaning" => model = Some(arguments.next().ok_or("--meaning needs a file")?),
             "--limit" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 limit = number.ok_or("--limit needs a number")?;
@@ -64,6 +59,18 @@ fn main() -> Result<(), String> {
             other => return Err(format!("'{other}' is not known")),
         }
     }
+    let load = match as_published {
+        true => Encoder::load,
+        false => Encoder::load_for_code,
+    };
+    let mut meaning = match model {
+        Some(model) => Some(Meaning {
+            encoder: load(Path::new(&model)).map_err(|e| e.to_string())?,
+            vectors: Vectors::default(),
+            order: Vec::new(),
+        }),
+        None => None,
+    };
     let tree = Path::new(&tree);
     let mut files = Vec::new();
     walk(tree, tree, &mut files)?;
@@ -129,6 +136,7 @@ fn main() -> Result<(), String> {
             answer["files"] = paths.into();
             if passages {
                 answer["passages"] = shown.0.into();
+                answer["gists"] = gists(&question);
             }
         }
         println!("{answer}");
@@ -162,17 +170,36 @@ impl Rerank for Shown {
     }
 }
 
+/// What a model would be given of the passages that stand with a question.
+fn gists(question: &Value) -> Value {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let passages = question["passages"].as_array().into_iter().flatten();
+    let gists = passages.map(|passage| {
+        let passage = Passage {
+            path: text(&passage["path"]),
+            symbol: Some(text(&passage["symbol"])),
+            start_line: 1,
+            end_line: 1,
+            text: text(&passage["text"]),
+            score: 0.0,
+        };
+        passage.gist()
+    });
+    gists.collect()
+}
+
 /// A model of this machine.
 struct Meaning {
     encoder: Encoder,
-    store: Folder,
+    /// Those of the questions before.
+    vectors: Vectors,
     /// The paths of the passages of the last question, nearest first.
     order: Vec<String>,
 }
 
 impl Rerank for Meaning {
     fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
-        let mut vectors = Vectors::open(&self.store, "measured").ok()?;
+        let vectors = &mut self.vectors;
         let gists: Vec<String> = passages.iter().map(Passage::gist).collect();
         let digests: Vec<u64> = gists.iter().map(|gist| Vectors::digest(gist)).collect();
         let (mut texts, mut fresh) = (vec![question.to_owned()], Vec::new());
@@ -187,7 +214,6 @@ impl Rerank for Meaning {
         for (digest, vector) in fresh.into_iter().zip(made) {
             vectors.keep(digest, vector);
         }
-        vectors.save(&mut self.store).ok()?;
         let near: Vec<Option<f32>> = digests
             .iter()
             .map(|digest| vectors.nearness(*digest, question))

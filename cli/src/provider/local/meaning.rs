@@ -19,6 +19,9 @@ const BUDGET: Duration = Duration::from_millis(380);
 /// Tokens of a text that are read. More cost as much as they bring.
 const TOKENS: usize = 64;
 
+/// What is kept of a text also depends on what the model was taught: a change of that is another model.
+const TAUGHT: &str = "code, 1";
+
 /// The model of the catalogue, if its file is there.
 #[derive(Debug)]
 pub struct LocalMeaning {
@@ -42,7 +45,7 @@ impl Embedder for LocalMeaning {
         // What is kept of a text depends on how much of it was read.
         self.path
             .is_file()
-            .then(|| format!("{} of {TOKENS} tokens", MEANING.name))
+            .then(|| format!("{} for {TAUGHT}, of {TOKENS} tokens", MEANING.name))
     }
 
     async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String> {
@@ -70,7 +73,7 @@ fn compute(
     let encoder = match &mut *encoder {
         Some(encoder) => encoder,
         empty => {
-            let loaded = Encoder::load(path).map_err(|error| {
+            let loaded = Encoder::load_for_code(path).map_err(|error| {
                 let causes = crate::commands::tools::with_causes(&error);
                 format!(
                     "{causes}; dunlin model pull {} fetches it again",

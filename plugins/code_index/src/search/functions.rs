@@ -18,7 +18,7 @@ pub(super) const FILES: usize = 6;
 pub(super) const MAX_BYTES: usize = 768 << 10;
 
 /// Functions of a file that are given to a model.
-const BEST: usize = 2;
+const BEST: usize = 4;
 
 /// Lines that a declaration goes on for at most.
 const SIGNATURE_LINES: usize = 5;

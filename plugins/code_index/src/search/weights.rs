@@ -78,7 +78,7 @@ impl Default for Weights {
             header: 0.65,
             further: 0.6,
             function: 0.3,
-            declared_meaning: 0.7,
+            declared_meaning: 1.2,
             meaning: 0.5,
         }
     }
