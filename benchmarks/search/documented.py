@@ -60,8 +60,8 @@ def sentences(root):
     return found
 
 
-def choose(found, per_repository, per_file):
-    """Some of them that stand only once, in no order."""
+def choose(found, per_repository, per_file, keep=lambda sentence: True):
+    """Some of them that stand only once, in no order; only those whose sentence is one to keep."""
     random.Random(6).shuffle(found)
     by_sentence = {}
     for _, _, _, sentence in found:
@@ -69,6 +69,8 @@ def choose(found, per_repository, per_file):
     in_file, chosen = {}, []
     for name, start, end, sentence in found:
         if by_sentence[sentence.lower()] > 1 or in_file.get(name, 0) >= per_file or len(chosen) >= per_repository:
+            continue
+        if not keep(sentence):
             continue
         in_file[name] = in_file.get(name, 0) + 1
         chosen.append((name, start, end, sentence))

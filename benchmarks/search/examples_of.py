@@ -35,8 +35,8 @@ OTHER_NAME = re.compile(r"(\w+)\s*(?:<[^>]*>)?\(")
 def of(repository, program):
     """The examples of a repository. Each has the gists of its function and of its declaration, and with their scores
     those of the passages of its file (with whether the function is in it) and of other files."""
-    chosen = [it for it in documented.sentences(tree(repository)) if documented.can_be_answered(it[3])]
-    chosen = documented.choose(chosen, PER_REPOSITORY, PER_FILE)
+    found = documented.sentences(tree(repository))
+    chosen = documented.choose(found, PER_REPOSITORY, PER_FILE, documented.can_be_answered)
     if len(chosen) < LEAST:
         return
     folder = documented.without(repository, chosen)
