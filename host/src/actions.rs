@@ -2,7 +2,7 @@
 
 mod command;
 
-pub(crate) use self::command::{Conditions, without_shell};
+pub(crate) use self::command::Conditions;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure};
 use crate::capability::edit::LookError;
@@ -51,7 +51,7 @@ pub(crate) async fn look(
         let edit = match action {
             wire::Action::Edit(edit) => edit,
             wire::Action::Command(command) => {
-                command::look_at(shared, &call.tool, command, &mut looked)?;
+                command::look_at(shared, command, &mut looked)?;
                 continue;
             }
         };

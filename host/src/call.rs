@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::ask::{Origin, Question, Scope};
-pub use crate::command::{CommandLine, Reading};
+pub use crate::command::CommandLine;
 use crate::edit::FileEdit;
 use crate::model::Prompt;
 use crate::target::Need;

@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 pub(crate) use self::url::{UrlKey, loosely_read, url, url_key};
+use crate::target::ProgramFile;
 
 /// Longest path that is looked at, in bytes. Linux takes no longer one either (`PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
@@ -96,6 +97,11 @@ impl Places {
     /// The result is absolute and free of symbolic links, `.`, `..` and trailing slashes at the moment
     /// of the call. Blocks for the file system: one look-up a component.
     pub fn path(&self, written: &str) -> Result<PathBuf, ResolveError> {
+        real_path(&self.absolute(written)?)
+    }
+
+    /// The absolute path that is written, links and all.
+    fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
         if written.is_empty() {
             return Err(ResolveError::Empty);
         }
@@ -122,18 +128,31 @@ impl Places {
             }
             _ => self.project.join(written),
         };
-        real_path(&full)
+        Ok(full)
     }
 
     /// Resolves a program: a path, or a bare name looked up in `search`.
-    pub fn program(&self, written: &str, search: &[PathBuf]) -> Result<PathBuf, ResolveError> {
+    ///
+    /// [`ProgramFile::called`] keeps the name under which it is called: many programs behave by it, and a link that
+    /// leads to another program tomorrow keeps it.
+    pub fn program(&self, written: &str, search: &[PathBuf]) -> Result<ProgramFile, ResolveError> {
         if written.contains('/') || written.is_empty() || written.len() > MAX_PATH_BYTES {
-            return self.path(written);
+            let path = self.absolute(written)?;
+            let real = real_path(&path)?;
+            let called = called_path(&path)?;
+            return Ok(ProgramFile {
+                called: called.unwrap_or_else(|| real.clone()),
+                real,
+            });
         }
         for folder in search {
             let candidate = folder.join(written);
             if is_executable_file(&candidate) {
-                return real_path(&candidate);
+                let real = real_path(&candidate)?;
+                return Ok(ProgramFile {
+                    called: called_path(&candidate)?.unwrap_or_else(|| real.clone()),
+                    real,
+                });
             }
         }
         Err(ResolveError::Program {
@@ -199,6 +218,15 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
         }
     }
     Ok(resolved)
+}
+
+/// The path by which a program is called: its folder resolved, its name as written. `None` where the path ends in
+/// no name.
+pub(crate) fn called_path(path: &Path) -> Result<Option<PathBuf>, ResolveError> {
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(Some(real_path(folder)?.join(name))),
+        _ => Ok(None),
+    }
 }
 
 fn parts(path: &Path) -> VecDeque<OsString> {

@@ -1,7 +1,12 @@
 //! Names what can be granted: operations, targets and the three characters that stand for a decision.
 
+mod command;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::command::{CommandKey, CommandKeyError, CommandTarget, ProgramFile};
 
 /// What is done with a target. Write does not imply read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +49,10 @@ pub enum Target {
     Path(PathBuf),
     /// An `https` URL without query and fragment.
     Url(String),
-    /// The real path of a program.
+    /// The real path of a program that a tool names without a command line. Running anything takes a command.
     Program(PathBuf),
+    /// A command line, or the start of an MCP server.
+    Command(Arc<CommandTarget>),
 }
 
 impl Target {
@@ -53,7 +60,15 @@ impl Target {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Target::Path(path) | Target::Program(path) => Some(path),
-            Target::Url(_) => None,
+            Target::Url(_) | Target::Command(_) => None,
+        }
+    }
+
+    /// The command, if it is one.
+    pub fn command(&self) -> Option<&CommandTarget> {
+        match self {
+            Target::Command(command) => Some(command),
+            Target::Path(_) | Target::Program(_) | Target::Url(_) => None,
         }
     }
 }
@@ -64,6 +79,7 @@ impl fmt::Display for Target {
         match self {
             Target::Path(path) | Target::Program(path) => path.display().fmt(f),
             Target::Url(url) => url.fmt(f),
+            Target::Command(command) => command.key.fmt(f),
         }
     }
 }

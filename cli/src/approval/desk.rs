@@ -243,7 +243,7 @@ impl Desk {
             if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry))
             {
                 return Err(
-                    "the target does not fit on the screen, so it cannot be allowed for always"
+                    "the target does not fit on the screen, so it can't be allowed permanently"
                         .to_owned(),
                 );
             }

@@ -167,10 +167,10 @@ fn a_yes_needs_to_have_seen_all_of_it() {
     let rows = desk.open(11, vec![large.clone()], small);
     assert!(!rows.join("\n").contains("always"), "{rows:?}");
     says(desk.answer("y", small), "v shows all of it first");
-    says(desk.answer("always", small), "cannot be allowed for always");
+    says(desk.answer("always", small), "can't be allowed permanently");
     assert_eq!(decisions(desk.answer("n", small)), ["11.1 false Once"]);
     says(desk.answer("v", small), "xxx");
-    says(desk.answer("always", small), "cannot be allowed for always");
+    says(desk.answer("always", small), "can't be allowed permanently");
     assert_eq!(decisions(desk.answer("y", small)), ["11.1 true Once"]);
     // Another form of it has to be looked at again.
     let other = Entry {
@@ -211,11 +211,11 @@ fn some_answers_cannot_be_given() {
     };
     says(
         answer(&mut desk(vec![once.clone()]), "s"),
-        "can be allowed this once only",
+        "can only be allowed once",
     );
     says(
         answer(&mut desk(vec![once.clone()]), "always"),
-        "cannot be allowed for always",
+        "can't be allowed permanently",
     );
     assert_eq!(
         decisions(answer(&mut desk(vec![once]), "never")),

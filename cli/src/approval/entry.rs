@@ -107,10 +107,10 @@ impl Entry {
                 Some("is not being asked about: there is nothing to remember")
             }
             Scope::Always if answer.allow && self.longest != Scope::Always => {
-                Some("cannot be allowed for always")
+                Some("can't be allowed permanently")
             }
             Scope::Session if answer.allow && self.longest == Scope::Once => {
-                Some("can be allowed this once only")
+                Some("can only be allowed once")
             }
             _ => None,
         }

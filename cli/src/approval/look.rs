@@ -326,27 +326,40 @@ impl Page {
 
     /// What would be granted: the operation in Dunlin's words, the target behind it.
     fn needs(&mut self, entry: &Entry) {
-        const OPERATION: usize = 8;
         for need in &entry.question.needs {
-            let target = target_text(&need.target);
-            let room = self
-                .window
-                .columns
-                .saturating_sub(self.indent + 2 + OPERATION + 1);
-            let mut rows = wrap(&target, room).into_iter();
-            let first = rows.next().unwrap_or_default();
-            let styles = self.window.styles;
-            let row = format!(
-                "  {:<7} {}",
-                need.operation.verb(),
-                styles.paint(Label::Target, &first)
-            );
-            self.own(&row);
-            for row in rows {
-                let bar = styles.paint(Label::Quiet, BAR.trim_end());
-                let row = styles.paint(Label::Target, &row);
-                self.own(&format!("{}{bar} {row}", " ".repeat(OPERATION)));
+            match need.target.command() {
+                None => self.need(need.operation.verb(), &target_text(&need.target)),
+                Some(command) => {
+                    for program in &command.programs {
+                        let path = program.called.to_string_lossy();
+                        self.need(need.operation.verb(), &display::escape(&path));
+                    }
+                    // What a lasting answer would cover is part of the question.
+                    if entry.longest == Scope::Always {
+                        let covers = command.describe();
+                        self.need("always:", &display::escape(&covers));
+                    }
+                }
             }
+        }
+    }
+
+    /// A row of what would be granted, and more rows where it does not fit.
+    fn need(&mut self, verb: &str, target: &str) {
+        const OPERATION: usize = 8;
+        let room = self
+            .window
+            .columns
+            .saturating_sub(self.indent + 2 + OPERATION + 1);
+        let mut rows = wrap(target, room).into_iter();
+        let first = rows.next().unwrap_or_default();
+        let styles = self.window.styles;
+        let first = styles.paint(Label::Target, &first);
+        self.own(&format!("  {verb:<7} {first}"));
+        for row in rows {
+            let bar = styles.paint(Label::Quiet, BAR.trim_end());
+            let row = styles.paint(Label::Target, &row);
+            self.own(&format!("{}{bar} {row}", " ".repeat(OPERATION)));
         }
     }
 

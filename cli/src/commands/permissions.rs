@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use dunlin_host::Explained;
-use dunlin_host::call::Reading;
-use dunlin_host::command::ExplainedCommand;
 use dunlin_host::display::escape;
-use dunlin_host::permission::Verdict;
-use dunlin_host::target::{Operation, Target};
+use dunlin_host::permission::{ExplainedCommand, Verdict};
+use dunlin_host::target::{CommandKey, Operation, Target};
 
 use crate::args::{Allow, PermissionsCommand};
 use crate::error::{CliError, Exit};
@@ -48,6 +46,7 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
             say_taken(workshop, &target, &key);
+            say_covered(ui, &key, &bits);
             if !key.ends_with('/') && Path::new(&key).is_dir() {
                 let folder = escape(&key);
                 ui.status(&format!(
@@ -112,6 +111,25 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
     }
 }
 
+/// Says what a stored key for a program or a command includes, where that is more than it looks like.
+fn say_covered(ui: &Ui, key: &str, bits: &str) {
+    if !bits.ends_with('x') || key.ends_with('/') {
+        return;
+    }
+    match key.parse::<CommandKey>() {
+        Ok(key @ CommandKey::Words(_)) => ui.status(&format!(
+            "This covers {}, also options that make it run other programs.",
+            escape(&key.describe())
+        )),
+        Ok(key) => ui.status(&format!("This covers {}.", escape(&key.describe()))),
+        Err(_) if key.starts_with('/') => ui.status(&format!(
+            "This covers every use of {}, whatever its arguments are and whatever they make it run.",
+            escape(key)
+        )),
+        Err(_) => {}
+    }
+}
+
 /// Allows what `--allow` names, and says what was taken for what.
 pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), CliError> {
     let permissions = workshop.host()?.permissions();
@@ -152,21 +170,36 @@ fn explain(ui: &Ui, line: &Explained) {
     }
 }
 
-/// Says how a command line is read, and what holds for each program in it.
-fn explain_command(ui: &Ui, command: &ExplainedCommand) {
-    match &command.reading {
-        Reading::Simple { .. } => ui.data("one simple command: it runs when each of its programs is allowed"),
-        Reading::Compound { why, .. } => ui.data(&format!(
-            "more than one simple command ({}): asked each time, and refused when one of its programs is denied",
+/// Says how a command line is read, and what holds for it.
+fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
+    let command = &explained.command;
+    match &explained.compound {
+        None => {
+            let covers = command.describe();
+            ui.data(&format!(
+                "one simple command; always would allow {}",
+                escape(&covers)
+            ));
+        }
+        Some(why) => ui.data(&format!(
+            "compound command ({}): allowed once or for a session, never stored, and refused when one of its programs is denied",
             escape(why)
         )),
     }
-    for program in &command.programs {
-        let path = program.path.to_string_lossy();
-        ui.data(&ui.styles().paint(Label::Target, &escape(&path)));
-        explain(ui, &program.execute);
+    if explained.compound.is_none() {
+        let key = command.key.to_string();
+        ui.data(&ui.styles().paint(Label::Target, &escape(&key)));
     }
-    for path in &command.guarded {
+    explain(ui, &explained.execute);
+    for program in &command.programs {
+        let called = program.called.to_string_lossy();
+        let leads = match program.called == program.real {
+            true => String::new(),
+            false => format!(" (a link to {})", program.real.display()),
+        };
+        ui.data(&format!("  runs     {}{}", escape(&called), escape(&leads)));
+    }
+    for path in &explained.guarded {
         let path = path.to_string_lossy();
         ui.data(&format!(
             "names {}, so it is asked each time, or refused if that is Dunlin's own",

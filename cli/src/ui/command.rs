@@ -26,7 +26,10 @@ pub fn lines(actions: &[Action], wording: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use dunlin_host::call::{CommandLine, Reading};
+    use std::sync::Arc;
+
+    use dunlin_host::call::CommandLine;
+    use dunlin_host::target::{CommandKey, CommandTarget};
 
     use super::*;
 
@@ -46,14 +49,19 @@ mod tests {
                 &["long long long"],
             ),
         ] {
-            let reading = Reading::Compound {
-                why: String::new(),
-                programs: Vec::new(),
-            };
             let command = CommandLine {
                 line: line.to_owned(),
                 network: false,
-                reading,
+                compound: Some(String::new()),
+                target: Arc::new(CommandTarget {
+                    key: CommandKey::Text(line.to_owned()),
+                    is_storable: false,
+                    subject: Vec::new(),
+                    programs: Vec::new(),
+                    mentioned: Vec::new(),
+                    commands: Vec::new(),
+                    covers: Vec::new(),
+                }),
                 guarded: Vec::new(),
             };
             assert_eq!(

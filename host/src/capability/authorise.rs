@@ -192,11 +192,12 @@ impl CallState {
 pub(crate) fn notices(rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
-        Rule::OutsideProject => vec!["It lies outside the project.".into()],
+        Rule::OutsideProject => vec!["Outside the project.".into()],
         Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
         Rule::PrivateNetwork => {
             vec!["This is an address of a private network, not of the internet.".into()]
         }
+        Rule::CommandChanged(_, change) => vec![change.to_string()],
         Rule::PluginChanged { default, .. } => {
             let mut notices = notices(default);
             notices.push("You allowed this before, to an earlier version of the plugin.".into());

@@ -1,10 +1,8 @@
 //! `process`: commands of the machine.
 //!
 //! What the user agreed to is a line, so that is what is compared: a command runs as it was declared, or is asked
-//! about again, even where its programs are granted. The programs are decided about once more at this
+//! about again, even where it is granted. It is decided about once more at this
 //! moment. What the command may then do to files and to the network is [`crate::process`]'s business.
-
-use std::path::PathBuf;
 
 use tokio::time::Instant;
 use wasmtime::component::Resource;
@@ -151,8 +149,7 @@ impl CallState {
             }
             Action::Edit(_) | Action::Prompt(_) => false,
         });
-        let shell = self.shared.commands.real_shell();
-        let needs = command.needs(&shell);
+        let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
         let mut asking = None;
@@ -187,7 +184,7 @@ impl CallState {
                 Some((allowed, rule)) => self.note(need, written(), *allowed, rule.clone())?,
             });
         }
-        // There is always a program, or the shell.
+        // The command itself is always among them.
         under.ok_or_else(|| Error::Failed("a command without a program".into()).into())
     }
 
@@ -223,13 +220,6 @@ fn signal_name(signal: i32) -> String {
         _ => return format!("signal {signal}"),
     };
     name.to_owned()
-}
-
-impl crate::CommandOptions {
-    /// The shell as a target: a link would be another one tomorrow.
-    pub(crate) fn real_shell(&self) -> PathBuf {
-        crate::resolve::real_path(&self.shell).unwrap_or_else(|_| self.shell.clone())
-    }
 }
 
 impl From<LineError> for Refusal {

@@ -1,45 +1,44 @@
 //! Understands command lines, for decisions about permissions.
 //!
-//! A line that is plainly one program with plain words can be granted by the program's real path. Everything
-//! else is *compound*: asked each time, shown whole, never stored. Not understanding something makes a line
-//! compound, never simple.
+//! A line that is plainly one program with plain words is *simple*. Everything else is *compound*: it can be allowed once
+//! or until the session ends, exactly as it stands, and is never stored. Not understanding something makes a line compound,
+//! never simple.
 //!
 //! - `words` reads a simple command, by a grammar small enough to be seen through. No parser of others is used:
 //!   those for whole shell scripts understand more than may be granted, and the ones there are end the program
 //!   on lines that a model can write: tree-sitter's reads behind its memory on some of five bytes, brush's
 //!   overflows the stack, or never comes back. What shells really do with the lines is the measure: `fuzz` runs
 //!   them in `sh` and `bash`.
-//! - `judge` and `table` know programs that run others. A plain wrapper (`nice`, `timeout 5`) is seen through:
-//!   it and what it starts are both needed. `xargs`, `sh -c`, `find -exec` and their like are compound.
-//! - `find` makes out, roughly and generously, which programs a compound line runs, so that a denied one refuses
-//!   it.
+//! - `known` lists the programs and subcommands of which a lasting yes may cover more than the exact line.
+//! - `programs` and `find` make out, roughly and generously, which programs a line runs, so that a denied one
+//!   refuses it.
 //!
-//! What is granted is a program, and a program may do whatever it can do: that is for the cage in which commands
-//! run. This module keeps a yes to one program from becoming a yes to another.
+//! What a lasting yes covers is a [`CommandKey`], worked out for each line in the same way: a stored yes covers a line only
+//! if this line would be stored under the same key. So a yes never covers more than the words that were shown with it.
+//! What a program may do at all is for the sandbox in which commands run.
 
 mod builtins;
-mod explain;
 mod find;
 #[cfg(test)]
 mod fuzz;
-mod judge;
+mod known;
 mod named;
-mod options;
-mod table;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-pub use self::explain::{ExplainedCommand, ExplainedProgram};
-use self::judge::Rough;
+use self::known::Known;
+use self::programs::Programs;
 pub use self::words::{Why, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::{PermissionError, Permissions};
 use crate::resolve::ResolveError;
-use crate::target::{Need, Operation, Target};
+use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,28 +47,13 @@ pub struct CommandLine {
     pub line: String,
     /// Whether the command wants to reach the network.
     pub network: bool,
-    /// What it is.
-    pub reading: Reading,
+    /// Why it is more than one simple command, in few words: `a pipe`. `None`: it is one.
+    pub compound: Option<String>,
+    /// What is decided about.
+    pub target: Arc<CommandTarget>,
     /// Files that it names, resolved, and that no tool reads without being asked for: what looks like a secret,
     /// what belongs to Dunlin.
     pub guarded: Vec<PathBuf>,
-}
-
-/// What a command line is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
-    /// Plainly one program with plain words: it can be granted by the program's real path.
-    Simple {
-        /// The program, and what wrappers in front of it lead to; all must be granted. Never empty.
-        programs: Vec<PathBuf>,
-    },
-    /// Anything else.
-    Compound {
-        /// Why, in few words: `a pipe`, `a redirection`.
-        why: String,
-        /// The programs that could be made out: a deny of one refuses the whole. May be empty.
-        programs: Vec<PathBuf>,
-    },
 }
 
 /// Why a command line cannot even be asked about. Said to the model.
@@ -107,39 +91,49 @@ pub enum CommandError {
 
 /// Looks up names: the machine, as far as a command line depends on it.
 pub(crate) trait Names {
-    /// The real path of a program that exists and may be run.
-    fn executable(&self, written: &str) -> Result<PathBuf, CommandError>;
+    /// A program that exists and may be run.
+    fn program(&self, written: &str) -> Result<ProgramFile, CommandError>;
 
-    /// The real path of a file that exists, relative to the project.
-    fn script(&self, written: &str) -> Option<PathBuf>;
+    /// The program that runs command lines, resolved.
+    fn shell(&self) -> &Path;
+
+    /// Whether commands could replace the program.
+    fn is_writable(&self, program: &ProgramFile) -> bool;
+
+    /// The real path of a file that exists and that commands can change.
+    fn writable_file(&self, written: &str) -> Option<PathBuf>;
 
     /// The real path of a file that need not exist, if it is guarded.
     fn guarded(&self, written: &str) -> Option<PathBuf>;
 }
 
 impl Names for Permissions {
-    fn executable(&self, written: &str) -> Result<PathBuf, CommandError> {
-        let no_program = || CommandError::NoProgram {
-            path: written.to_owned(),
-        };
-        match self.resolve_program(written)? {
-            Target::Program(path) if is_executable(&path) => Ok(path),
-            _ => Err(no_program()),
+    fn program(&self, written: &str) -> Result<ProgramFile, CommandError> {
+        let program = self.program_file(written)?;
+        match is_executable(&program.real) {
+            true => Ok(program),
+            false => Err(CommandError::NoProgram {
+                path: written.to_owned(),
+            }),
         }
     }
 
-    fn script(&self, written: &str) -> Option<PathBuf> {
-        // A home is what the shell makes of `~`, and here it has made nothing of it.
-        let target = self
-            .resolve_path(&format!(
-                "{}{written}",
-                if written.starts_with('~') { "./" } else { "" }
-            ))
-            .ok()?;
-        target
-            .path()
-            .filter(|path| path.is_file())
-            .map(Path::to_owned)
+    fn shell(&self) -> &Path {
+        Permissions::shell(self)
+    }
+
+    fn is_writable(&self, program: &ProgramFile) -> bool {
+        self.is_writable_for_commands(&program.called)
+            || self.is_writable_for_commands(&program.real)
+    }
+
+    fn writable_file(&self, written: &str) -> Option<PathBuf> {
+        // A home is what the shell makes of `~`, and in a simple line it has made nothing of it.
+        let home = if written.starts_with('~') { "./" } else { "" };
+        let target = self.resolve_path(&format!("{home}{written}")).ok()?;
+        let path = target.path()?;
+        let is_meant = path.is_file() && self.is_writable_for_commands(path);
+        is_meant.then(|| path.to_owned())
     }
 
     fn guarded(&self, written: &str) -> Option<PathBuf> {
@@ -175,16 +169,11 @@ impl CommandLine {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
-        let (reading, guarded) = match simple_words(&line) {
+        let (compound, target, guarded) = match simple_words(&line) {
             Ok(words) => {
-                let mut programs = Vec::new();
-                let why = judge::strictly(&words, names, &mut programs)?;
+                let target = simple_target(&words, names)?;
                 let guarded = named::guarded(words[1..].iter().map(String::as_str), names);
-                let reading = match why {
-                    None => Reading::Simple { programs },
-                    Some(why) => compound(&line, why, programs, names),
-                };
-                (reading, guarded)
+                (None, target, guarded)
             }
             Err(why) => {
                 let found = find::commands(&line);
@@ -195,49 +184,40 @@ impl CommandLine {
                     .flatten()
                     .chain(&found.files);
                 let guarded = named::guarded(words.map(String::as_str), names);
-                (compound(&line, why, Vec::new(), names), guarded)
+                let target = compound_target(&line, names);
+                (Some(why.into_owned()), target, guarded)
             }
         };
         Ok(CommandLine {
             line,
             network,
-            reading,
+            compound,
+            target: Arc::new(target),
             guarded,
         })
     }
 
-    /// The programs that could be made out.
-    pub fn programs(&self) -> &[PathBuf] {
-        let (Reading::Simple { programs } | Reading::Compound { programs, .. }) = &self.reading;
-        programs
-    }
-
-    /// What running it needs: its programs, for a compound one also the shell, and to read what is guarded.
-    pub fn needs(&self, shell: &Path) -> Vec<Need> {
-        let execute = |path: &Path| Need {
-            target: Target::Program(path.to_owned()),
+    /// What running it needs: the command itself, and to read what is guarded.
+    pub fn needs(&self) -> Vec<Need> {
+        let command = Need {
+            target: Target::Command(Arc::clone(&self.target)),
             operation: Operation::Execute,
         };
-        let programs = self.programs();
-        let with_shell = matches!(self.reading, Reading::Compound { .. });
-        let mut needs: Vec<Need> = programs.iter().map(|path| execute(path)).collect();
-        if with_shell && !programs.iter().any(|path| path == shell) {
-            needs.push(execute(shell));
-        }
-        needs.extend(self.guarded.iter().map(|path| Need {
+        let guarded = self.guarded.iter().map(|path| Need {
             target: Target::Path(path.clone()),
             operation: Operation::Read,
-        }));
-        needs
+        });
+        std::iter::once(command).chain(guarded).collect()
     }
 
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
     pub fn longest(&self, has_network: bool) -> Scope {
-        let is_simple = matches!(self.reading, Reading::Simple { .. });
-        if is_simple && !self.is_sensitive(has_network) {
+        if self.is_sensitive(has_network) {
+            Scope::Once
+        } else if self.target.is_storable {
             Scope::Always
         } else {
-            Scope::Once
+            Scope::Session
         }
     }
 
@@ -250,13 +230,22 @@ impl CommandLine {
     /// What the user should know before answering, a short sentence each.
     pub fn notices(&self, has_network: bool) -> Vec<String> {
         let mut notices = Vec::new();
-        if let Reading::Compound { why, .. } = &self.reading {
-            notices.push(format!(
-                "It is not one simple command ({why}), so it is asked each time."
-            ));
+        let is_sensitive = self.is_sensitive(has_network);
+        if let Some(why) = &self.compound {
+            notices.push(match is_sensitive {
+                true => format!("Compound command ({why})."),
+                false => format!(
+                    "Compound command ({why}): it can be allowed for this session, not permanently."
+                ),
+            });
+        } else if !self.target.is_storable && !is_sensitive {
+            notices.push(
+                "This line is too long or too unusual to be stored: it can be allowed for this session, not permanently."
+                    .to_owned(),
+            );
         }
         if self.network && !has_network {
-            notices.push("It wants to reach the network.".to_owned());
+            notices.push("Needs network access.".to_owned());
         }
         notices.extend(
             self.guarded
@@ -267,10 +256,100 @@ impl CommandLine {
     }
 }
 
-fn compound(line: &str, why: Why, mut programs: Vec<PathBuf>, names: &dyn Names) -> Reading {
-    Rough::new(names, &mut programs).line(line, 0);
-    Reading::Compound {
-        why: why.into_owned(),
+/// Works out what a lasting yes to a simple line would cover.
+fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, CommandError> {
+    let simple = programs::of_simple(words, names)?;
+    let mut others = Programs::new(names);
+    let arguments = &words[simple.start + 1..];
+    // A wrapper is the first of several.
+    let Some(program) = simple.programs.last() else {
+        return Err(CommandError::Empty);
+    };
+    others.arguments_of(program, arguments);
+    let subject: Vec<String> = std::iter::once(program.called.to_string_lossy().into_owned())
+        .chain(arguments.iter().cloned())
+        .collect();
+    let name = program.called.file_name().unwrap_or_default();
+    let known = match names.is_writable(program) {
+        // Anything may lie there under any name.
+        true => Known::Nothing,
+        false => known::known(&name.to_string_lossy(), arguments),
+    };
+    let key = match known {
+        Known::Inert => CommandKey::Program(program.called.clone()),
+        Known::Words(count) => CommandKey::Words(subject[..=count].to_vec()),
+        Known::Nothing => CommandKey::Line(subject.clone()),
+    };
+    let covers = match key {
+        CommandKey::Line(_) => named::writable(program, arguments, names),
+        _ => Some(Vec::new()),
+    };
+    Ok(CommandTarget {
+        is_storable: program.called.to_str().is_some() && key.is_storable() && covers.is_some(),
+        key,
+        subject,
+        programs: simple.programs,
+        mentioned: others.run.into_iter().chain(others.mentioned).collect(),
+        commands: others.commands,
+        covers: covers.unwrap_or_default(),
+    })
+}
+
+fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
+    let mut found = Programs::new(names);
+    found.line(line);
+    let shell = ProgramFile {
+        called: names.shell().to_owned(),
+        real: names.shell().to_owned(),
+    };
+    let mut programs = found.run;
+    if !programs.iter().any(|program| program.real == shell.real) {
+        programs.push(shell);
+    }
+    CommandTarget {
+        key: CommandKey::Text(line.to_owned()),
+        is_storable: false,
+        subject: Vec::new(),
         programs,
+        mentioned: found.mentioned,
+        commands: found.commands,
+        covers: Vec::new(),
+    }
+}
+
+impl CommandTarget {
+    /// The start of an MCP server with these words in this folder, its program first as it is configured.
+    /// `is_sandboxed`: it runs in the sandbox of commands, where starting it is a command like any other.
+    pub(crate) fn of_server(
+        words: &[String],
+        folder: &Path,
+        is_sandboxed: bool,
+        names: &dyn Names,
+    ) -> Result<CommandTarget, CommandError> {
+        let (name, arguments) = words.split_first().ok_or(CommandError::Empty)?;
+        let program = names.program(name)?;
+        let called = program.called.to_string_lossy().into_owned();
+        let subject: Vec<String> = std::iter::once(called)
+            .chain(arguments.iter().cloned())
+            .collect();
+        let key = match is_sandboxed {
+            true => CommandKey::Line(subject.clone()),
+            false => CommandKey::Server(subject.clone()),
+        };
+        // Relative names mean files of its folder, which need not be the project.
+        let in_folder = arguments
+            .iter()
+            .filter_map(|word| Some(folder.join(word).to_str()?.to_owned()));
+        let words: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
+        let covers = named::writable(&program, &words, names);
+        Ok(CommandTarget {
+            is_storable: key.is_storable() && covers.is_some(),
+            key,
+            subject,
+            programs: vec![program],
+            mentioned: Vec::new(),
+            commands: Vec::new(),
+            covers: covers.unwrap_or_default(),
+        })
     }
 }

@@ -237,10 +237,6 @@ impl Host {
             Standing::Allowed | Standing::Denied { .. } => (&[][..], Scope::Once),
         };
         let answer = answer.at_most(longest);
-        // A lasting no to a line is one to its programs, not to the shell and with it to every other line.
-        let shell = self.0.shared.commands.real_shell();
-        let lasting = actions::without_shell(open, &plan.actions, &shell, answer);
-        let open = lasting.as_deref().unwrap_or(open);
         if !answer.allow {
             self.note_denied(call, &plugin, open, &self.described(answer))?;
         }

@@ -10,10 +10,10 @@ use crate::call::{Call, Failure, Plan, Standing};
 use crate::capability::{self, chain};
 use crate::display;
 use crate::mcp::offered::{Offered, OfferedTool};
-use crate::mcp::{Server, ServerAt};
+use crate::mcp::{Program, Server, ServerAt};
 use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
 use crate::plugin::Tool;
-use crate::target::{Need, Operation, Target};
+use crate::target::{CommandTarget, Need, Operation, Target};
 
 /// What the user is told of a tool whose server says so.
 const DESTRUCTIVE: &str = "The server says that this may destroy something.";
@@ -204,13 +204,13 @@ impl Host {
                 });
             }
         };
-        let Some(path) = program.path() else {
+        if program.path().is_none() {
             // Starting it says so.
             return Ok((Start::Needless, Rule::Executing));
-        };
-        let path = crate::resolve::real_path(&path).map_err(|e| Failure::Host(chain(&e)))?;
+        }
+        let target = self.start_target(program)?;
         let need = Need {
-            target: Target::Program(path),
+            target: Target::Command(Arc::new(target)),
             operation: Operation::Execute,
         };
         let Decision { verdict, rule } = self
@@ -223,6 +223,25 @@ impl Host {
             Verdict::Ask => Start::Asks(need),
         };
         Ok((start, rule))
+    }
+
+    /// Starting a server is a permission of its own, for its whole command line: what a program may do in the sandbox
+    /// of commands says nothing about what it may do outside of it.
+    fn start_target(&self, program: &Program) -> Result<CommandTarget, Failure> {
+        let fail = |e: &dyn std::error::Error| Failure::Host(chain(e));
+        let path = program.path().unwrap_or_default();
+        let called = path.to_str().ok_or_else(|| {
+            Failure::Host(format!(
+                "cannot start {}: the path of its program is not UTF-8",
+                path.display()
+            ))
+        })?;
+        let words: Vec<String> = std::iter::once(called.to_owned())
+            .chain(program.arguments.iter().cloned())
+            .collect();
+        let folder = &program.folder;
+        CommandTarget::of_server(&words, folder, program.sandbox, self.permissions())
+            .map_err(|e| fail(&e))
     }
 
     pub(super) fn answer_served(

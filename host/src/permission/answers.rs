@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::file::Order;
+use super::file::{Grantee, Order, Runs};
 use super::grantee::grantee;
 use super::key::Key;
 use super::stored::store_answer;
@@ -30,6 +30,18 @@ impl Permissions {
                 target: need.target.to_string(),
             });
         }
+        // Read before anything is locked: the files may be large.
+        let runs = |need: &Need| -> Result<Option<Runs>, PermissionError> {
+            let Some(command) = need.target.command().filter(|_| answer.allow) else {
+                return Ok(None);
+            };
+            Runs::now(command)
+                .map(Some)
+                .map_err(|source| PermissionError::Runs {
+                    command: command.key.to_string(),
+                    source,
+                })
+        };
         match answer.scope {
             Scope::Once => {
                 let mut state = self.lock();
@@ -37,19 +49,28 @@ impl Permissions {
                 once.extend(needs.iter().map(|need| (need.clone(), answer.allow)));
             }
             Scope::Session => {
+                let all = needs.iter().map(runs).collect::<Result<Vec<_>, _>>()?;
                 let mut state = self.lock();
-                for need in needs {
+                for (need, runs) in needs.iter().zip(all) {
                     let plugin = answer.allow.then(|| plugin.clone());
                     let key = (Key::exact(&need.target), need.operation);
                     let answers = state.session.entry(key).or_default();
                     let allow = answer.allow;
-                    answers.push(SessionAnswer { allow, plugin });
+                    answers.push(SessionAnswer {
+                        allow,
+                        plugin,
+                        runs,
+                    });
                 }
             }
             Scope::Always => {
-                let grantee = grantee(plugin);
+                let all = needs.iter().map(runs).collect::<Result<Vec<_>, _>>()?;
                 self.files.update(Order::DigestsFirst, |contents| {
-                    for need in needs {
+                    for (need, runs) in needs.iter().zip(all) {
+                        let grantee = Grantee {
+                            runs,
+                            ..grantee(plugin)
+                        };
                         store_answer(contents, need, &grantee, answer.allow);
                     }
                 })?;
@@ -62,6 +83,7 @@ impl Permissions {
                         let deny = SessionAnswer {
                             allow: false,
                             plugin: None,
+                            runs: None,
                         };
                         state.session.insert(key, vec![deny]);
                     }

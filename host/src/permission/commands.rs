@@ -80,7 +80,7 @@ impl Permissions {
         Ok(all.iter().any(|(granted, operation, allowed)| {
             let key = |key: &Key| match key {
                 Key::Exact(path) | Key::Below(path) => path == granted,
-                Key::Url(_) | Key::UrlBelow(_) => false,
+                Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => false,
             };
             *operation == Operation::Read && *allowed && keys.iter().any(key)
         }))

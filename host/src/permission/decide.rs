@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::command_lines::{self, Found};
 use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
@@ -9,7 +10,7 @@ use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, 
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::egress::{Place, Url, named_place};
 use crate::search::SEARCH_PLUGIN;
-use crate::target::{Need, Operation, Target};
+use crate::target::{CommandTarget, Need, Operation, ProgramFile, Target};
 
 impl Permissions {
     /// Decides about one need of one call.
@@ -30,6 +31,9 @@ impl Permissions {
 
     /// Whether a plugin with this ceiling may ask for it at all.
     fn is_within(&self, ceiling: &Ceiling, need: &Need) -> bool {
+        if let Target::Command(command) = &need.target {
+            return self.is_command_within(ceiling, command);
+        }
         let keys = Key::candidates(&need.target);
         let is_address = matches!(need.target, Target::Url(_));
         let mut targets = ceiling.with(need.operation);
@@ -41,13 +45,28 @@ impl Permissions {
         })
     }
 
+    /// Whether a plugin with this ceiling may ask for each program of a command.
+    fn is_command_within(&self, ceiling: &Ceiling, command: &CommandTarget) -> bool {
+        let keys: Vec<Key> = ceiling
+            .with(Operation::Execute)
+            .filter_map(|target| self.ceiling_key(target))
+            .collect();
+        let is_within = |program: &ProgramFile| {
+            let target = Target::Program(program.real.clone());
+            Key::candidates(&target)
+                .iter()
+                .any(|key| keys.contains(key))
+        };
+        command.programs.iter().all(is_within)
+    }
+
     /// What a target of a ceiling means here; `None`: nothing, as a program that is not there.
     fn ceiling_key(&self, target: &str) -> Option<Key> {
         if target.contains('/') {
             return self.typed_key(target).ok();
         }
         let program = self.places.program(target, &self.search_path).ok()?;
-        Some(Key::Exact(program))
+        Some(Key::Exact(program.real))
     }
 
     /// `caller`: `None` for explaining, where an allow counts whomever it was given to.
@@ -56,7 +75,10 @@ impl Permissions {
         caller: Option<&Caller<'_>>,
         need: &Need,
     ) -> Result<Decision, PermissionError> {
-        if self.is_protected(&need.target) {
+        let command = need.target.command();
+        if self.is_protected(&need.target)
+            || command.is_some_and(|command| self.runs_protected(command))
+        {
             return Ok(Decision::deny(Rule::Protected));
         }
         if let Some(Place::Never(what)) = place(&need.target) {
@@ -76,15 +98,28 @@ impl Permissions {
         if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
             return Ok(Decision::deny(Rule::ToolNever(caller.tool.to_owned())));
         }
-        let keys = Key::candidates(&need.target);
-        if let Some(decision) = answered_once(&state, caller, need)
-            .or_else(|| answered_for_session(&state, caller, need, &keys))
-        {
+        if let Some(decision) = answered_once(&state, caller, need) {
             return Ok(decision);
         }
-        let changed = match stored(&state, caller, need, &keys) {
-            FromFile::Decided(decision) => return Ok(decision),
-            FromFile::Open { changed } => changed,
+        let changed = match command {
+            Some(command) => match lasting(&state, caller, command) {
+                Found::Allow(rule) => return Ok(Decision::allow(rule)),
+                Found::Deny(rule) => return Ok(Decision::deny(rule)),
+                Found::Open(stale) => stale,
+            },
+            None => {
+                let keys = Key::candidates(&need.target);
+                if let Some(decision) = answered_for_session(&state, caller, need, &keys) {
+                    return Ok(decision);
+                }
+                match stored(&state, caller, need, &keys) {
+                    FromFile::Decided(decision) => return Ok(decision),
+                    FromFile::Open { changed } => changed.map(|key| Rule::PluginChanged {
+                        key,
+                        default: Box::new(self.default_for(need).rule),
+                    }),
+                }
+            }
         };
         if caller.is_some_and(|caller| self.is_chosen_search(caller, need)) {
             return Ok(Decision::allow(Rule::SearchEngine));
@@ -100,10 +135,7 @@ impl Permissions {
                 Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
             }
             _ => match changed {
-                Some(key) => Decision::ask(Rule::PluginChanged {
-                    key,
-                    default: Box::new(default.rule),
-                }),
+                Some(rule) => Decision::ask(rule),
                 None => default,
             },
         })
@@ -121,7 +153,7 @@ impl Permissions {
     fn default_for(&self, need: &Need) -> Decision {
         let inside = |path: &Path| path.starts_with(&self.places.project);
         match (&need.target, need.operation) {
-            (_, Operation::Execute) => Decision::ask(Rule::Executing),
+            (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,
                 Some(Place::PrivateNetwork) => Rule::PrivateNetwork,
@@ -181,6 +213,18 @@ impl Decision {
 fn answered_once(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
     let allow = state.once.get(caller?.call)?.get(need)?;
     Some(Decision::answered(*allow, Rule::Once))
+}
+
+/// What was answered about a command for longer than one call.
+fn lasting(state: &State, caller: Option<&Caller<'_>>, command: &CommandTarget) -> Found {
+    let stale = match command_lines::in_session(state, caller, command) {
+        Found::Open(stale) => stale,
+        found => return found,
+    };
+    match command_lines::in_file(state, caller, command) {
+        Found::Open(more) => Found::Open(stale.or(more)),
+        found => found,
+    }
 }
 
 fn answered_for_session(
@@ -258,7 +302,7 @@ fn is_near(target: &Target) -> bool {
 fn place(target: &Target) -> Option<Place> {
     match target {
         Target::Url(url) => named_place(&Url::parse(url).ok()?),
-        Target::Path(_) | Target::Program(_) => None,
+        Target::Path(_) | Target::Program(_) | Target::Command(_) => None,
     }
 }
 

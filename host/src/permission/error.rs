@@ -40,6 +40,29 @@ pub enum PermissionError {
     /// The three characters are none.
     #[error(transparent)]
     Bits(#[from] BitsError),
+    /// What a command runs cannot be read, so no lasting yes can be bound to it.
+    #[error("cannot remember a yes to {command}: cannot read what it runs; answer y instead")]
+    Runs {
+        /// The key of the command.
+        command: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The command line that a person typed cannot be read.
+    #[error(transparent)]
+    Command(#[from] crate::target::CommandKeyError),
+    /// Reading and writing mean nothing for a command.
+    #[error("{key:?} is a command: it can only be allowed or denied to run, for example --x")]
+    OnlyExecute {
+        /// The key.
+        key: String,
+    },
+    /// A key covers more than one simple command.
+    #[error("{key:?} is a compound command: an allow for it is never stored")]
+    Compound {
+        /// The key.
+        key: String,
+    },
     /// Dunlin's own folders are never granted.
     #[error("{target} belongs to Dunlin itself and is never granted to a tool")]
     Protected {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::PermissionError;
 use super::key::Bits;
-use crate::target::Operation;
+use crate::target::{CommandKey, Operation};
 
 /// Largest permission file that is read, in bytes: a hundred thousand entries. More is no list of
 /// answers that a person gave.
@@ -48,6 +48,19 @@ pub(super) struct Grantee {
     pub(super) plugin: String,
     /// The component's SHA-256, or [`BUILT_IN`].
     pub(super) digest: String,
+    /// What the command that was granted runs. Builds that granted whole programs did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) runs: Option<Runs>,
+}
+
+/// What a command ran when it was granted. The grant holds as long as this is the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Runs {
+    /// The file that the program's path led to.
+    pub(super) program: PathBuf,
+    /// The files that commands can change and that the line names, with their SHA-256.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) files: BTreeMap<PathBuf, String>,
 }
 
 /// Stands in for the digest of a built-in plugin: those change with the program.
@@ -299,9 +312,12 @@ impl<'de> Deserialize<'de> for Entries {
                             "the key {key:?} stands twice"
                         )));
                     }
-                    if !(key.starts_with('/') || super::key::is_url(&key)) {
+                    if CommandKey::is_command(&key) {
+                        key.parse::<CommandKey>()
+                            .map_err(serde::de::Error::custom)?;
+                    } else if !(key.starts_with('/') || super::key::is_url(&key)) {
                         return Err(serde::de::Error::custom(format!(
-                            "the key {key:?} is neither an absolute path nor an address"
+                            "the key {key:?} is neither an absolute path nor a URL nor a command"
                         )));
                     }
                     // A rule that silently never matches could be a deny.

@@ -38,6 +38,15 @@ pub(super) fn grantee(plugin: &PluginId) -> Grantee {
         } else {
             plugin.digest.clone()
         },
+        runs: None,
+    }
+}
+
+impl Grantee {
+    /// Whether this is the plugin, in the same version.
+    pub(super) fn is(&self, plugin: &PluginId) -> bool {
+        let other = grantee(plugin);
+        self.plugin == other.plugin && self.digest == other.digest
     }
 }
 

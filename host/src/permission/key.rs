@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::resolve::{UrlKey, key_to_path, loosely_read, path_to_key};
-use crate::target::{Operation, Target};
+use crate::target::{CommandKey, Operation, Target};
 
 /// What is decided about one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -98,6 +98,8 @@ pub enum Key {
     Url(String),
     /// All addresses that start with this one, which ends with `/`.
     UrlBelow(String),
+    /// Commands. Programs have keys of their own, since they are granted by the path that is called.
+    Command(CommandKey),
 }
 
 impl Key {
@@ -106,10 +108,12 @@ impl Key {
         match target {
             Target::Path(path) | Target::Program(path) => Key::Exact(path.clone()),
             Target::Url(url) => Key::Url(url.clone()),
+            Target::Command(command) => Key::Command(command.key.clone()),
         }
     }
 
-    /// All keys that speak about the target, the most specific first.
+    /// All keys that speak about the target, the most specific first. Which keys speak about a command is for
+    /// [`super::command_lines`] to say.
     pub fn candidates(target: &Target) -> Vec<Key> {
         match target {
             Target::Path(path) | Target::Program(path) => {
@@ -131,6 +135,7 @@ impl Key {
                 }
                 keys
             }
+            Target::Command(command) => vec![Key::Command(command.key.clone())],
         }
     }
 }
@@ -141,7 +146,7 @@ impl Key {
         match self {
             Key::Url(url) => (url.len(), true),
             Key::UrlBelow(url) => (url.len(), false),
-            Key::Exact(_) | Key::Below(_) => (0, false),
+            Key::Exact(_) | Key::Below(_) | Key::Command(_) => (0, false),
         }
     }
 }
@@ -177,6 +182,7 @@ impl fmt::Display for Key {
             Key::Below(folder) if folder == Path::new("/") => f.write_str("/"),
             Key::Below(folder) => write!(f, "{}/", path_to_key(folder)),
             Key::Url(url) | Key::UrlBelow(url) => f.write_str(url),
+            Key::Command(key) => key.fmt(f),
         }
     }
 }

@@ -19,6 +19,7 @@
 //! in it.
 
 mod answers;
+mod command_lines;
 mod commands;
 mod decide;
 mod error;
@@ -39,13 +40,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use self::error::PermissionError;
-use self::file::{Files, Stamp};
+use self::file::{Files, Runs, Stamp};
 pub(crate) use self::grantee::Caller;
 pub use self::grantee::PluginId;
 use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
-pub use self::report::{Explained, Stored, WayOut};
-pub use self::rule::{Decision, Rule, Verdict};
+pub use self::report::{Explained, ExplainedCommand, Stored, WayOut};
+pub use self::rule::{Change, Decision, Rule, Verdict};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;
 use crate::resolve::{self, Places, ResolveError};
@@ -60,6 +61,10 @@ pub struct Permissions {
     /// The address of the search engine that the user has chosen.
     search: Option<Target>,
     files: Files,
+    /// What commands may write besides the project, by the configuration.
+    writable: Vec<PathBuf>,
+    /// What runs command lines, resolved.
+    shell: PathBuf,
     state: Mutex<State>,
 }
 
@@ -79,6 +84,8 @@ struct SessionAnswer {
     allow: bool,
     /// `None`: for every tool.
     plugin: Option<PluginId>,
+    /// What the command ran when it was allowed.
+    runs: Option<Runs>,
 }
 
 impl Permissions {
@@ -100,6 +107,9 @@ impl Permissions {
         protected.push(PathBuf::from(format!("/proc/{}", std::process::id())));
         protected.sort();
         protected.dedup();
+        let write = options.commands.write.iter();
+        let writable = write.map(|path| resolve::real_path(path));
+        let writable = writable.collect::<Result<Vec<PathBuf>, ResolveError>>()?;
         let search = &options.web.search;
         let address = search.address().filter(|_| search.is_chosen);
         Ok(Permissions {
@@ -111,6 +121,8 @@ impl Permissions {
             search_path: options.search_path.clone(),
             protected,
             files: Files::new(&options.permissions_file),
+            writable,
+            shell: resolve::real_path(&options.commands.shell)?,
             state: Mutex::default(),
         })
     }
@@ -127,9 +139,12 @@ impl Permissions {
 
     /// Resolves a program name or path.
     pub(crate) fn resolve_program(&self, written: &str) -> Result<Target, ResolveError> {
-        Ok(Target::Program(
-            self.places.program(written, &self.search_path)?,
-        ))
+        Ok(Target::Program(self.program_file(written)?.real))
+    }
+
+    /// The program that runs command lines.
+    pub(crate) fn shell(&self) -> &Path {
+        &self.shell
     }
 
     /// The permission file's path, for messages.

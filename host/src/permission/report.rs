@@ -1,12 +1,15 @@
 //! Says what is stored, what was answered for the session, and what holds for a target and why.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
 use super::stored::resolved_key;
 use super::{Decision, PermissionError, Permissions, Rule, Verdict};
-use crate::target::{Need, Operation, Target};
+use crate::command::CommandError;
+use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// One stored line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,20 @@ pub struct Explained {
     pub rule: Rule,
     /// What would change it; `None` where nothing does.
     pub way_out: Option<WayOut>,
+}
+
+/// How a command line is read, and what holds for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedCommand {
+    /// What is decided about.
+    pub command: Arc<CommandTarget>,
+    /// Why it is more than one simple command; `None`: it is one.
+    pub compound: Option<String>,
+    /// Whether it may run, and which rule says so.
+    pub execute: Explained,
+    /// Secrets, and files of Dunlin's own, that it names: with one of the former it is asked each time, with one
+    /// of the latter refused.
+    pub guarded: Vec<PathBuf>,
 }
 
 /// What [`Permissions::set`] has to be told to turn a verdict around, everything else that is stored for the
@@ -104,24 +121,69 @@ impl Permissions {
 
     /// Resolves what a person typed and says, for each operation, what holds and which rule decided.
     /// A stored allow counts whichever plugin it was given to; the rule names it.
-    pub fn explain(&self, target: &str) -> Result<(Target, Vec<Explained>), PermissionError> {
-        let target = self.typed_target(target)?;
+    pub fn explain(&self, typed: &str) -> Result<(Target, Vec<Explained>), PermissionError> {
+        let target = self.typed_target(typed)?;
         let mut explained = Vec::new();
         for operation in Operation::ALL {
-            let need = Need {
-                target: target.clone(),
-                operation,
+            let target = match (&target, operation) {
+                (Target::Path(path) | Target::Program(path), Operation::Execute) => {
+                    self.any_use_of(typed, path)
+                }
+                (target, _) => target.clone(),
             };
-            let Decision { verdict, rule } = self.decide_for(None, &need)?;
-            let way_out = self.way_out(&need, verdict, &rule);
-            explained.push(Explained {
-                operation,
-                verdict,
-                rule,
-                way_out,
-            });
+            explained.push(self.explain_need(Need { target, operation })?);
         }
         Ok((target, explained))
+    }
+
+    /// Says how a command line is read and what holds for it. Blocks for the file system.
+    pub fn explain_command(&self, line: &str) -> Result<ExplainedCommand, CommandError> {
+        let line = match CommandKey::split(line) {
+            Some((_, line)) => line,
+            None => line,
+        };
+        let command = self.command_line(line)?;
+        let target = Target::Command(Arc::clone(&command.target));
+        let execute = self.explain_need(Need {
+            target,
+            operation: Operation::Execute,
+        })?;
+        Ok(ExplainedCommand {
+            command: command.target,
+            compound: command.compound,
+            execute,
+            guarded: command.guarded,
+        })
+    }
+
+    fn explain_need(&self, need: Need) -> Result<Explained, PermissionError> {
+        let Decision { verdict, rule } = self.decide_for(None, &need)?;
+        let way_out = self.way_out(&need, verdict, &rule);
+        Ok(Explained {
+            operation: need.operation,
+            verdict,
+            rule,
+            way_out,
+        })
+    }
+
+    /// The program with whatever arguments.
+    fn any_use_of(&self, typed: &str, path: &Path) -> Target {
+        let program = self.program_file(typed).ok();
+        let program = program.filter(|program| program.real == path);
+        let program = program.unwrap_or_else(|| ProgramFile {
+            called: path.to_owned(),
+            real: path.to_owned(),
+        });
+        Target::Command(Arc::new(CommandTarget {
+            key: CommandKey::Program(program.called.clone()),
+            is_storable: true,
+            subject: vec![program.called.to_string_lossy().into_owned()],
+            programs: vec![program],
+            mentioned: Vec::new(),
+            commands: Vec::new(),
+            covers: Vec::new(),
+        }))
     }
 
     /// What [`Permissions::set`] has to be told, target by target, so that these needs are allowed, everything else that
@@ -130,7 +192,11 @@ impl Permissions {
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let mut ways: Vec<(Key, Bits)> = Vec::new();
-        for need in needs.iter().filter(|need| !self.is_protected(&need.target)) {
+        let can_be_stored = |need: &&Need| {
+            let command = need.target.command();
+            !self.is_protected(&need.target) && command.is_none_or(|it| it.is_storable)
+        };
+        for need in needs.iter().filter(can_be_stored) {
             let key = Key::exact(&need.target);
             let place = ways.iter().position(|(known, _)| *known == key);
             let place = place.unwrap_or_else(|| {
@@ -145,6 +211,7 @@ impl Permissions {
             let target = match key {
                 Key::Exact(path) | Key::Below(path) => path.to_str()?.to_owned(),
                 Key::Url(url) | Key::UrlBelow(url) => url,
+                Key::Command(key) => key.to_string(),
             };
             let bits = bits.to_string();
             Some(WayOut { target, bits })
@@ -159,6 +226,7 @@ impl Permissions {
         let keys = contents.entries.into_iter().map(|(key, _)| key);
         let is_gone = |key: &String| match resolved_key(key) {
             Key::Exact(path) | Key::Below(path) => !path.exists(),
+            Key::Command(key) => key.program().is_some_and(|path| !path.exists()),
             Key::Url(_) | Key::UrlBelow(_) => false,
         };
         Ok(keys.filter(is_gone).collect())
@@ -171,6 +239,7 @@ impl Permissions {
             return None;
         }
         let key = match &need.target {
+            Target::Command(command) if !command.is_storable => return None,
             // Who names a folder, or a host, means what lies below it.
             Target::Url(url) if url.ends_with('/') => Key::UrlBelow(url.clone()),
             target => Key::exact(target),
@@ -184,6 +253,7 @@ impl Permissions {
             target: match &need.target {
                 Target::Url(_) => key.to_string(),
                 Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
+                Target::Command(_) => key.to_string(),
             },
             bits: bits
                 .unwrap_or_default()

@@ -1,6 +1,7 @@
 //! The words of a decision: what holds, and which rule says so.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// What holds for one need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,6 +64,47 @@ pub enum Rule {
         /// The default that holds instead.
         default: Box<Rule>,
     },
+    /// A yes to this command, under this key, no longer holds.
+    CommandChanged(String, Change),
+}
+
+/// Why a yes to a command no longer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// It was given to another version of the plugin.
+    Plugin,
+    /// It covered a whole program, which is more than what was shown.
+    Wider,
+    /// The path of the program leads to another file.
+    Program,
+    /// The line names other files.
+    Files,
+    /// This file has another content.
+    Content(PathBuf),
+}
+
+/// A sentence for the user.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Plugin => {
+                f.write_str("You allowed this before, to an earlier version of the plugin.")
+            }
+            Change::Wider => f.write_str(
+                "You allowed this program before. Dunlin now remembers only what it shows, so it asks once more.",
+            ),
+            Change::Program => f.write_str(
+                "You allowed this before, but the program's path leads to another file now.",
+            ),
+            Change::Files => f.write_str("You allowed this before, but it names other files now."),
+            Change::Content(path) => write!(
+                f,
+                "You allowed this before, but {} has changed since.",
+                path.display()
+            ),
+        }
+    }
 }
 
 impl fmt::Display for Rule {
@@ -79,7 +121,7 @@ impl fmt::Display for Rule {
             Rule::Secret => f.write_str("default: what looks like a secret is asked"),
             Rule::OutsideProject => f.write_str("default: outside the project is asked"),
             Rule::Writing => f.write_str("default: writing is asked"),
-            Rule::Executing => f.write_str("default: programs are asked"),
+            Rule::Executing => f.write_str("default: commands are asked"),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
@@ -96,6 +138,7 @@ impl fmt::Display for Rule {
             Rule::PluginChanged { key, .. } => {
                 write!(f, "stored under {key} for an earlier version of the plugin")
             }
+            Rule::CommandChanged(key, change) => write!(f, "stored under {key}. {change}"),
         }
     }
 }

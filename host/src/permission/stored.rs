@@ -1,11 +1,12 @@
 //! What stands in the permission file, as used for decisions, and how an answer gets into it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use super::file::{Contents, Grantee, OperationName};
 use super::key::{self, Bits, Decided, Key};
 use crate::resolve;
-use crate::target::{Need, Operation};
+use crate::target::{CommandKey, Need, Operation};
 
 /// A stored key, resolved, as used for decisions.
 #[derive(Debug, Default, Clone)]
@@ -17,8 +18,19 @@ pub(super) struct StoredEntry {
 
 /// Resolves the keys of the file. When two mean the same target, what is stricter holds.
 pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
+    let keys = |key: &str| [Some(resolved_key(key)), command_key(key).map(Key::Command)];
     let mut stored: HashMap<Key, StoredEntry> = HashMap::new();
-    for (key, bits) in &contents.entries {
+    let entries = contents.entries.iter();
+    let all = entries.flat_map(|(key, bits)| {
+        let both = keys(key).into_iter().flatten();
+        both.map(move |resolved| (resolved, key, bits))
+    });
+    let mut seen = HashSet::new();
+    for (resolved, key, bits) in all {
+        // A key for a command resolves to itself both times.
+        if !seen.insert((resolved.clone(), key)) {
+            continue;
+        }
         let grants = contents
             .digests
             .grants
@@ -33,7 +45,7 @@ pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
             grants,
         };
         stored
-            .entry(resolved_key(key))
+            .entry(resolved)
             .and_modify(|other| {
                 for operation in Operation::ALL {
                     let stricter = match (other.bits.get(operation), bits.get(operation)) {
@@ -58,9 +70,35 @@ pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
     stored
 }
 
+/// What a stored key means for commands; `None`: nothing.
+///
+/// Paths are programs there, and they are called by their own name: only the folder of a path is resolved.
+pub(super) fn command_key(stored: &str) -> Option<CommandKey> {
+    if CommandKey::is_command(stored) {
+        return stored.parse().ok();
+    }
+    if key::is_url(stored) {
+        return None;
+    }
+    let path = key::stored_path(stored);
+    if stored.ends_with('/') {
+        return Some(CommandKey::Below(resolve::real_path(&path).unwrap_or(path)));
+    }
+    let called = resolve::called_path(&path).ok().flatten();
+    Some(CommandKey::Program(called.unwrap_or(path)))
+}
+
 /// What a stored key means. A person may have written it through a symbolic link; a key that cannot be
 /// resolved stands for itself.
 pub(super) fn resolved_key(stored: &str) -> Key {
+    if CommandKey::is_command(stored) {
+        // One that means nothing is not read from the file.
+        return Key::Command(
+            stored
+                .parse()
+                .unwrap_or_else(|_| CommandKey::Text(stored.to_owned())),
+        );
+    }
     if key::is_url(stored) {
         // One that means nothing is not read from the file; here it would stand for itself.
         return match resolve::url_key(stored) {
@@ -77,6 +115,12 @@ pub(super) fn resolved_key(stored: &str) -> Key {
     }
 }
 
+/// The files that a grant is bound to.
+fn files_of(grantee: &Grantee) -> Vec<&PathBuf> {
+    let runs = grantee.runs.iter();
+    runs.flat_map(|runs| runs.files.keys()).collect()
+}
+
 pub(super) fn store_answer(contents: &mut Contents, need: &Need, grantee: &Grantee, allow: bool) {
     let key = Key::exact(&need.target);
     let stored = key.to_string();
@@ -90,6 +134,12 @@ pub(super) fn store_answer(contents: &mut Contents, need: &Need, grantee: &Grant
             contents.entries.len() - 1
         });
     let bits = &mut contents.entries[at].1;
+    if CommandKey::is_command(&stored) {
+        // Reading and writing mean nothing for a command.
+        *bits = bits
+            .with(Operation::Read, Decided::Deny)
+            .with(Operation::Write, Decided::Deny);
+    }
     let before = bits.get(need.operation);
     let grants = contents.digests.grants.entry(stored.clone()).or_default();
     if allow {
@@ -99,7 +149,13 @@ pub(super) fn store_answer(contents: &mut Contents, need: &Need, grantee: &Grant
             (Decided::Allow, false) => {}
             (Decided::Allow, true) => {
                 let grantees = grants.entry(operation).or_default();
-                grantees.retain(|other| other.plugin != grantee.plugin);
+                // One command may be granted in several forms: with other files of the same names.
+                grantees.retain(|other| {
+                    other.plugin != grantee.plugin
+                        || (other.runs.is_some()
+                            && other.digest == grantee.digest
+                            && files_of(other) != files_of(grantee))
+                });
                 grantees.push(grantee.clone());
             }
             (Decided::Deny | Decided::Open, _) => {

@@ -4,51 +4,64 @@ use std::path::{Path, PathBuf};
 
 use super::file::Order;
 use super::key::{Bits, Decided, Key};
-use super::stored::resolved_key;
+use super::stored::{command_key, resolved_key};
 use super::{PermissionError, Permissions, SessionAnswer};
+use crate::command::{CommandError, CommandLine, Names, simple_words};
 use crate::resolve;
-use crate::target::{Operation, Target};
+use crate::target::{CommandKey, Operation, Target};
 
 impl Permissions {
     /// Allows a target to every tool until the session ends, as a person asked for on the command line. Returns the key.
     pub fn allow_for_session(&self, target: &str, bits: &str) -> Result<String, PermissionError> {
         let bits: Bits = bits.parse()?;
-        let key = self.typed_key(target)?;
-        self.refuse_protected(&key, bits)?;
+        let typed = self.typed(target, bits)?;
         let mut state = self.lock();
-        for operation in Operation::ALL {
-            let allow = match bits.get(operation) {
-                Decided::Allow => true,
-                Decided::Deny => false,
-                Decided::Open => continue,
-            };
-            let answers = state.session.entry((key.clone(), operation)).or_default();
-            answers.push(SessionAnswer {
-                allow,
-                plugin: None,
-            });
+        for (key, bits) in &typed {
+            for operation in Operation::ALL {
+                let allow = match bits.get(operation) {
+                    Decided::Allow => true,
+                    Decided::Deny => false,
+                    Decided::Open => continue,
+                };
+                // Commands are looked up by keys of their own.
+                let key = match (operation, key) {
+                    (Operation::Execute, Key::Exact(_) | Key::Below(_)) => {
+                        command_key(&key.to_string()).map(Key::Command)
+                    }
+                    _ => None,
+                }
+                .unwrap_or_else(|| key.clone());
+                let answers = state.session.entry((key, operation)).or_default();
+                answers.push(SessionAnswer {
+                    allow,
+                    plugin: None,
+                    runs: None,
+                });
+            }
         }
-        Ok(key.to_string())
+        Ok(said(&typed))
     }
 
     /// Stores three characters for a target, for every tool. `???` removes the key. Returns the key.
     ///
-    /// A target that ends with `/` means all below it, and a bare word what it means in [`Permissions::explain`].
+    /// A target that ends with `/` means all below it, and a bare word what it means in [`Permissions::explain`]. Several
+    /// words are a command, with any arguments behind them: `cargo test` is stored as `$ /usr/bin/cargo test`.
     pub fn set(&self, target: &str, bits: &str) -> Result<String, PermissionError> {
         let bits: Bits = bits.parse()?;
-        let key = self.typed_key(target)?;
-        self.refuse_protected(&key, bits)?;
-        let stored = key.to_string();
+        let typed = self.typed(target, bits)?;
         self.files.update(Order::PermissionsFirst, |contents| {
-            contents
-                .entries
-                .retain(|(other, _)| *other != stored && resolved_key(other) != key);
-            if !bits.is_open() {
-                contents.entries.push((stored.clone(), bits));
+            for (key, bits) in &typed {
+                let stored = key.to_string();
+                contents
+                    .entries
+                    .retain(|(other, _)| *other != stored && !means(other, key));
+                if !bits.is_open() {
+                    contents.entries.push((stored.clone(), *bits));
+                }
+                contents.digests.grants.remove(&stored);
             }
-            contents.digests.grants.remove(&stored);
         })?;
-        Ok(stored)
+        Ok(said(&typed))
     }
 
     /// Removes a key. `false` when there was none.
@@ -58,8 +71,7 @@ impl Permissions {
         self.files.update(Order::PermissionsFirst, |contents| {
             let before = contents.entries.len();
             contents.entries.retain(|(other, _)| {
-                let same =
-                    other == target || key.as_ref().is_some_and(|key| resolved_key(other) == *key);
+                let same = other == target || key.as_ref().is_some_and(|key| means(other, key));
                 if same {
                     contents.digests.grants.remove(other);
                 }
@@ -81,8 +93,76 @@ impl Permissions {
                     target: path.display().to_string(),
                 })
             }
+            Key::Command(_)
+                if Decided::Allow == bits.get(Operation::Read)
+                    || Decided::Allow == bits.get(Operation::Write) =>
+            {
+                Err(PermissionError::OnlyExecute {
+                    key: key.to_string(),
+                })
+            }
+            Key::Command(CommandKey::Text(_)) if allows => Err(PermissionError::Compound {
+                key: key.to_string(),
+            }),
             _ => Ok(()),
         }
+    }
+
+    /// What a person means: keys with their three characters. A link to a program is two targets: the file that it leads
+    /// to, and the program as it is called.
+    fn typed(&self, typed: &str, bits: Bits) -> Result<Vec<(Key, Bits)>, PermissionError> {
+        let key = self.typed_key(typed)?;
+        self.refuse_protected(&key, bits)?;
+        let execute = bits.get(Operation::Execute);
+        let Key::Exact(path) = &key else {
+            return Ok(vec![(key, bits)]);
+        };
+        if execute == Decided::Open {
+            return Ok(vec![(key, bits)]);
+        }
+        let program = self.places.program(typed, &self.search_path).ok();
+        let called = program.filter(|program| program.real == *path);
+        let called = called.map(|program| program.called);
+        match called.filter(|called| called != path) {
+            None => Ok(vec![(key, bits)]),
+            Some(called) => {
+                let files = bits.with(Operation::Execute, Decided::Open);
+                let runs = Bits::default().with(Operation::Execute, execute);
+                let mut both = vec![(Key::Command(CommandKey::Program(called)), runs)];
+                if !files.is_open() {
+                    both.push((key, files));
+                }
+                Ok(both)
+            }
+        }
+    }
+
+    /// The command that a person typed: as it is stored, or as it is written in a shell.
+    fn typed_command(&self, typed: &str) -> Result<Option<Key>, PermissionError> {
+        let (prefix, rest) = match CommandKey::split(typed) {
+            Some(parts) => parts,
+            None if typed.trim().contains(' ') && !self.places.path(typed)?.exists() => {
+                match simple_words(typed) {
+                    Ok(words) if Names::program(self, &words[0]).is_ok() => ("$ ", typed),
+                    _ => return Ok(None),
+                }
+            }
+            None => return Ok(None),
+        };
+        let Ok(mut words) = simple_words(rest) else {
+            return Ok(Some(Key::Command(typed.parse()?)));
+        };
+        if let Ok(program) = Names::program(self, &words[0]) {
+            words[0] = program.called.to_string_lossy().into_owned();
+        }
+        // Reads it back, so that what cannot be stored is refused here.
+        let key = CommandKey::of_words(prefix, words);
+        Ok(Some(Key::Command(key.to_string().parse()?)))
+    }
+
+    /// Reads a command line as a tool would run it.
+    pub(super) fn command_line(&self, line: &str) -> Result<CommandLine, CommandError> {
+        CommandLine::read(line.to_owned(), false, self)
     }
 
     /// The target that a person asks about: what a tool would have to name to use it. A bare word that is no
@@ -103,13 +183,17 @@ impl Permissions {
         if typed.contains('/') || path.exists() {
             return None;
         }
-        self.places.program(typed, &self.search_path).ok()
+        let program = self.places.program(typed, &self.search_path).ok()?;
+        Some(program.real)
     }
 
     /// The key for what a person typed.
     pub(super) fn typed_key(&self, typed: &str) -> Result<Key, PermissionError> {
         if is_address(typed) {
             return Ok(resolve::url_key(typed)?.into());
+        }
+        if let Some(key) = self.typed_command(typed)? {
+            return Ok(key);
         }
         let path = self.places.path(typed)?;
         Ok(if typed.ends_with('/') {
@@ -118,6 +202,22 @@ impl Permissions {
             Key::Exact(self.typed_program(typed, &path).unwrap_or(path))
         })
     }
+}
+
+/// Whether a stored key means this one.
+fn means(stored: &str, key: &Key) -> bool {
+    match key {
+        Key::Command(key) => command_key(stored).as_ref() == Some(key),
+        key => resolved_key(stored) == *key,
+    }
+}
+
+/// The key that is shown for what was typed.
+fn said(typed: &[(Key, Bits)]) -> String {
+    typed
+        .first()
+        .map(|(key, _)| key.to_string())
+        .unwrap_or_default()
 }
 
 /// Whether a person means an address, of whichever scheme: that of another than the web's is said to be none, and is

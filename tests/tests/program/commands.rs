@@ -91,15 +91,24 @@ fn command_lines_are_explained() {
     let environment = environment(&provider);
     let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
     let simple = explain("timeout 5 ls -l");
-    assert!(simple.starts_with("one simple command: "), "{simple}");
-    assert_eq!(simple.matches("  execute  ask  ").count(), 2, "{simple}");
+    assert!(
+        simple.starts_with("one simple command; always would allow ls, with any arguments\n"),
+        "{simple}"
+    );
+    assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
+    assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
     assert!(
         simple.contains("allows it: dunlin permissions set "),
         "{simple}"
     );
+    let exact = explain("git push --force");
+    assert!(
+        exact.starts_with("one simple command; always would allow exactly this line\n= "),
+        "{exact}"
+    );
     let compound = explain("ls -l | cat .env");
     assert!(
-        compound.starts_with("more than one simple command (a pipe): "),
+        compound.starts_with("compound command (a pipe): "),
         "{compound}"
     );
     assert!(

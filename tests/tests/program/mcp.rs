@@ -103,10 +103,18 @@ fn with_nobody_to_ask_a_server_is_allowed_beforehand() {
         "{output:?}"
     );
 
-    let provider = Provider::play(script());
+    // What a program may do in the sandbox of commands says nothing about starting it outside of it.
+    let provider = Provider::play(script().into_iter().take(1));
     environment.configure_for(&provider, "");
     configure(&environment, &["good"]);
     let allow = format!("{}=x", env!("CARGO_BIN_EXE_served"));
+    let output = environment.run(["ask", "--allow", &allow, "sing"]);
+    assert_eq!(output.status, Some(3), "{output:?}");
+
+    let provider = Provider::play(script());
+    environment.configure_for(&provider, "");
+    configure(&environment, &["good"]);
+    let allow = format!("mcp {} good=x", env!("CARGO_BIN_EXE_served"));
     let output = environment.run(["ask", "--allow", &allow, "sing"]);
     assert_eq!(
         (output.status, output.stdout.as_str()),

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use dunlin_host::Host;
 use dunlin_host::ask::{Answer, Question, Scope};
-use dunlin_host::call::{Action, Call, Failure, Plan, Reading, Standing};
+use dunlin_host::call::{Action, Call, Failure, Plan, Standing};
 use dunlin_host::permission::ToolMode;
 use dunlin_tests::sandbox::{Sandbox, call, plugin};
 use serde_json::json;
@@ -66,56 +66,75 @@ impl Shop {
     }
 }
 
+/// The programs that the question names.
 fn programs(question: &Question) -> Vec<String> {
-    let name = |need: &dunlin_host::target::Need| {
-        let path = need.target.path().expect("a path");
-        path.file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned()
+    let commands = question.needs.iter().filter_map(|it| it.target.command());
+    let programs = commands.flat_map(|command| &command.programs);
+    let name = |program: &dunlin_host::target::ProgramFile| {
+        let name = program.called.file_name().expect("a name");
+        name.to_string_lossy().into_owned()
     };
-    question.needs.iter().map(name).collect()
+    programs.map(name).collect()
 }
 
 #[tokio::test]
-async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_by_its_program() {
+async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_shown() {
     let shop = Shop::new();
-    let question = shop.question("cargo build").await;
-    assert_eq!(question.wording, "Run command: cargo build?");
+    let question = shop.question("cargo test").await;
+    assert_eq!(question.wording, "Run command: cargo test?");
     assert_eq!(question.longest, Scope::Always);
     assert_eq!(programs(&question), ["cargo"]);
     assert!(question.notices.is_empty(), "{question:?}");
     let [Action::Command(command)] = question.actions.as_slice() else {
         panic!("not one command: {question:?}");
     };
-    assert_eq!(command.line, "cargo build");
-    assert!(matches!(command.reading, Reading::Simple { .. }));
+    assert_eq!(command.line, "cargo test");
+    assert_eq!(command.compound, None);
+    assert_eq!(command.target.describe(), "cargo test, with any arguments");
 
-    shop.answer("cargo build", true, Scope::Always).await;
-    assert!(shop.stored().contains("/bin/cargo"), "{}", shop.stored());
+    shop.answer("cargo test", true, Scope::Always).await;
+    assert!(
+        shop.stored().contains("/bin/cargo test\": \"--x\""),
+        "{}",
+        shop.stored()
+    );
     assert_eq!(shop.standing("cargo test --all").await, Standing::Allowed);
-    assert!(matches!(
-        shop.standing("git log").await,
-        Standing::Ask { .. }
-    ));
+    for line in ["git log", "cargo build", "cargo test --config x"] {
+        let standing = shop.standing(line).await;
+        assert!(
+            matches!(standing, Standing::Ask { .. }),
+            "{line}: {standing:?}"
+        );
+    }
 }
 
 #[tokio::test]
-async fn a_compound_command_is_asked_each_time_whatever_is_granted() {
+async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_stored() {
     let shop = Shop::new();
+    let line = "cargo build | git log";
     let before = shop.stored();
-    for scope in [Scope::Once, Scope::Session, Scope::Always] {
-        shop.answer("cargo build | git log", true, scope).await;
-        let question = shop.question("cargo build | git log").await;
+    for scope in [Scope::Once, Scope::Session] {
+        let question = shop.question(line).await;
         assert_eq!(question.wording, "Run command: cargo build | git log?");
-        assert_eq!(question.longest, Scope::Once);
+        assert_eq!(question.longest, Scope::Session);
         assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-        let notice = "It is not one simple command (a pipe), so it is asked each time.";
+        let notice =
+            "Compound command (a pipe): it can be allowed for this session, not permanently.";
         assert_eq!(question.notices, [notice]);
+        shop.answer(line, true, scope).await;
     }
+    assert_eq!(shop.standing(line).await, Standing::Allowed);
+    // Not even a yes for always is stored, nor does it cover another line.
+    shop.answer("git log | cargo build", true, Scope::Always)
+        .await;
     assert_eq!(shop.stored(), before);
-    assert!(shop.host.permissions().session_answers().is_empty());
-
+    for other in ["cargo build | git push", "cargo build"] {
+        let standing = shop.standing(other).await;
+        assert!(
+            matches!(standing, Standing::Ask { .. }),
+            "{other}: {standing:?}"
+        );
+    }
     // Not even when everything in it is granted, the shell included.
     for program in ["cargo", "git", "sh"] {
         let path = shop.sandbox.project().join("../bin").join(program);
@@ -124,16 +143,30 @@ async fn a_compound_command_is_asked_each_time_whatever_is_granted() {
             .set(&path.display().to_string(), "--x")
             .unwrap();
     }
-    let question = shop.question("cargo build | git log").await;
+    let question = shop.question("cargo build | git push").await;
     assert_eq!(programs(&question), ["cargo", "git", "sh"]);
     assert_eq!(shop.standing("cargo build").await, Standing::Allowed);
 }
 
 #[tokio::test]
-async fn a_lasting_no_is_for_the_programs_and_refuses_every_line_with_them() {
+async fn a_lasting_no_is_for_what_was_shown_and_one_to_a_program_refuses_every_line_with_it() {
     let shop = Shop::new();
-    shop.answer("$x; git push", false, Scope::Always).await;
-    assert!(!shop.stored().contains("/bin/sh"), "{}", shop.stored());
+    shop.answer("cargo build; git push", false, Scope::Always)
+        .await;
+    for (line, denied) in [
+        ("cargo build; git push", true),
+        ("cargo build", false),
+        ("git push", false),
+        ("git log", false),
+    ] {
+        let standing = shop.standing(line).await;
+        assert_eq!(
+            matches!(standing, Standing::Denied { .. }),
+            denied,
+            "{line}: {standing:?}"
+        );
+    }
+    shop.host.permissions().set("git", "---").unwrap();
     for line in [
         "git log",
         "cargo build && git push",
@@ -148,16 +181,6 @@ async fn a_lasting_no_is_for_the_programs_and_refuses_every_line_with_them() {
     }
     assert!(matches!(
         shop.standing("cargo build | cargo fmt").await,
-        Standing::Ask { .. }
-    ));
-    // Where no program can be made out, it is the shell that would run it.
-    shop.answer("$x", false, Scope::Session).await;
-    assert!(matches!(
-        shop.standing("cargo build | cargo fmt").await,
-        Standing::Denied { .. }
-    ));
-    assert!(matches!(
-        shop.standing("cargo build").await,
         Standing::Ask { .. }
     ));
 }

@@ -80,6 +80,7 @@ impl Machine {
             symlink(to, bin.join(link)).unwrap();
         }
         program(&root.join("project/tool.sh"));
+        program(&root.join("project/ls"));
         program(&root.join("project/ld-linux-x86-64.so.2"));
         fs::write(root.join("project/gen.py"), "").unwrap();
         fs::write(root.join("project/.env"), "").unwrap();
@@ -96,7 +97,10 @@ impl Machine {
             protected: vec![root.join("data"), root.join("project/.dunlin")],
             session: "s".into(),
             limits: Limits::standard(),
-            commands: CommandOptions::none(),
+            commands: CommandOptions {
+                shell: root.join("bin/sh"),
+                ..CommandOptions::none()
+            },
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
             embedder: None,

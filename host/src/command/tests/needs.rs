@@ -1,40 +1,35 @@
 //! What a line needs, what the user is told, and how long a yes may hold.
 
-use std::path::Path;
-
 use super::machine::Machine;
 use crate::ask::Scope;
-use crate::command::Reading;
 use crate::permission::Verdict;
-use crate::target::Operation;
-
-const SHELL: &str = "/bin/sh";
 
 #[test]
-fn a_simple_line_needs_its_programs_a_compound_one_the_shell_as_well() {
+fn a_line_needs_to_be_run_and_to_read_the_secrets_that_it_names() {
     let machine = Machine::new();
+    let root = machine.root().display();
     let needs = |line: &str| -> Vec<String> {
-        let needs = machine.read(line).unwrap().needs(Path::new(SHELL));
+        let needs = machine.read(line).unwrap().needs();
         needs
             .iter()
-            .map(|need| {
-                let target = need.target.to_string();
-                let short = target.rsplit('/').next().unwrap_or_default().to_owned();
-                format!("{} {short}", need.operation.verb())
-            })
+            .map(|need| format!("{} {}", need.operation.verb(), need.target))
             .collect()
     };
-    assert_eq!(needs("cargo build"), ["execute cargo"]);
     assert_eq!(
-        needs("timeout 5 cargo build"),
-        ["execute timeout", "execute cargo"]
+        needs("cargo build"),
+        [format!("execute $ {root}/bin/cargo build")]
     );
     assert_eq!(
         needs("cargo build | sort"),
-        ["execute cargo", "execute sort", "execute sh"]
+        ["execute = cargo build | sort"]
     );
-    assert_eq!(needs("$x"), ["execute sh"]);
-    assert_eq!(needs("git add .env"), ["execute git", "read .env"]);
+    assert_eq!(
+        needs("git add .env"),
+        [
+            format!("execute $ {root}/bin/git add"),
+            format!("read {root}/project/.env")
+        ]
+    );
 }
 
 #[test]
@@ -45,8 +40,8 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         ("ls src credentials secrets", Scope::Always, &[]),
         (
             "cargo build | sort",
-            Scope::Once,
-            &["It is not one simple command (a pipe), so it is asked each time."],
+            Scope::Session,
+            &["Compound command (a pipe): it can be allowed for this session, not permanently."],
         ),
         (
             "ls .env",
@@ -71,17 +66,13 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         (
             "git -C.aws log",
             Scope::Once,
-            &[
-                "It is not one simple command (git with words that may run other programs), so it is \
-            asked each time.",
-                "It names /.aws, which usually holds secrets.",
-            ],
+            &["It names /.aws, which usually holds secrets."],
         ),
         (
             "sort < sub/../.env",
             Scope::Once,
             &[
-                "It is not one simple command (a redirection), so it is asked each time.",
+                "Compound command (a redirection).",
                 "It names /.env, which usually holds secrets.",
             ],
         ),
@@ -99,46 +90,36 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
     let mut command = machine.read("cargo build").unwrap();
     command.network = true;
     assert_eq!(command.longest(false), Scope::Once);
-    assert_eq!(command.notices(false), ["It wants to reach the network."]);
+    assert_eq!(command.notices(false), ["Needs network access."]);
     assert_eq!(command.longest(true), Scope::Always);
     assert!(command.notices(true).is_empty());
 }
 
 #[test]
-fn explaining_names_each_program_and_its_rule() {
+fn explaining_says_what_holds_for_the_line_and_which_key_decides() {
     let machine = Machine::new();
     let root = machine.root().display();
-    let set = |target: String, bits: &str| machine.permissions.set(&target, bits).unwrap();
-    set(format!("{root}/bin/cargo"), "--x");
-    set(format!("{root}/bin/git"), "---");
-    let explained = machine
-        .permissions
-        .explain_command("nice cargo build")
-        .unwrap();
-    assert!(matches!(explained.reading, Reading::Simple { .. }));
-    let verdicts: Vec<_> = explained
-        .programs
-        .iter()
-        .map(|program| program.execute.verdict)
-        .collect();
-    assert_eq!(verdicts, [Verdict::Ask, Verdict::Allow]);
-    assert!(
-        explained
-            .programs
-            .iter()
-            .all(|program| program.execute.operation == Operation::Execute)
+    let explain = |line: &str| {
+        let explained = machine.permissions.explain_command(line).unwrap();
+        (
+            explained.execute.verdict,
+            explained.execute.rule.to_string(),
+        )
+    };
+    assert_eq!(
+        explain("cargo build"),
+        (Verdict::Ask, "default: commands are asked".to_owned())
     );
-    let explained = machine
-        .permissions
-        .explain_command("cargo build && git push")
-        .unwrap();
-    assert!(matches!(explained.reading, Reading::Compound { .. }));
-    let verdicts: Vec<_> = explained
-        .programs
-        .iter()
-        .map(|program| program.execute.verdict)
-        .collect();
-    assert_eq!(verdicts, [Verdict::Allow, Verdict::Deny]);
+    let set = |target: &str, bits: &str| machine.permissions.set(target, bits).unwrap();
+    assert_eq!(
+        set("cargo build", "--x"),
+        format!("$ {root}/bin/cargo build")
+    );
+    set("git", "---");
+    let by_cargo = format!("stored under $ {root}/bin/cargo build");
+    assert_eq!(explain("nice cargo build"), (Verdict::Allow, by_cargo));
+    let by_git = format!("stored under {root}/bin/git");
+    assert_eq!(explain("cargo build && git push"), (Verdict::Deny, by_git));
     let explained = machine
         .permissions
         .explain_command("ls .dunlin/config.toml .env")

@@ -1,287 +1,224 @@
-//! Which programs a line comes to, by its names and by the files behind them.
+//! What a lasting yes to a line would cover, and which programs are found in the line.
 
 use super::machine::Machine;
-use crate::command::{CommandError, Reading};
+use crate::command::CommandError;
 
-/// Lines that one yes can be for, and all that has to be granted.
 #[test]
-fn wrappers_and_scripts_are_seen_through() {
+fn a_lasting_yes_covers_what_is_known_or_the_exact_line() {
     let machine = Machine::new();
-    for (line, programs) in [
-        ("cargo build", "cargo"),
-        ("/bin-of-test/cargo build", "cargo"),
-        ("./tool.sh --fast", "tool.sh"),
-        ("env cargo build", "env cargo"),
-        ("env", "env"),
-        ("timeout 5 cargo build", "timeout cargo"),
-        ("timeout -k 5 --signal=9 1.5m cargo build", "timeout cargo"),
-        ("nice -n 10 cargo build", "nice cargo"),
-        ("nice -n10 cargo build", "nice cargo"),
-        (
-            "nohup nice timeout 5 cargo build",
-            "nohup nice timeout cargo",
-        ),
-        ("ionice -c2 -n 7 cargo build", "ionice cargo"),
-        ("stdbuf -oL cargo build", "stdbuf cargo"),
-        ("/bin-of-test/time -p cargo build", "time cargo"),
-        ("python3 gen.py --all", "python3.11 gen.py"),
-        ("python3 -u gen.py", "python3.11 gen.py"),
-        ("sh -eu tool.sh", "sh tool.sh"),
-        ("bash tool.sh -c x", "bash tool.sh"),
-        ("nice python3 gen.py", "nice python3.11 gen.py"),
-        ("python3 --version", "python3.11"),
-        ("find . -name '*.rs' -print", "find"),
-        ("sort -k2,2 -u f", "sort"),
-        ("rg --pre-glob x y", "rg"),
-        ("git log --oneline -n 3", "git"),
-        ("git --no-pager diff --stat", "git"),
-        ("git push -u origin main", "git"),
-        ("git config --get user.name", "git"),
-        ("sed -n '10,20p' f", "sed"),
-        ("sed -i 's/old/new/g' f", "sed"),
-        ("sed -n -e '$=' f", "sed"),
-        ("tar -xzf a.tar.gz -C dir", "tar"),
-        ("make -j4 test", "make"),
-        ("npm run build", "npm"),
-        ("rustc --version", "rustup"),
-        ("list -l", "ls"),
+    let root = machine.root().display().to_string();
+    let mut wrong = Vec::new();
+    for (line, key) in [
+        // Programs that run nothing else and write nothing.
+        ("ls -la", "BIN/ls"),
+        ("/bin-of-test/ls -la", "BIN/ls"),
+        ("rg -n pattern", "BIN/rg"),
+        ("cat f", "BIN/cat"),
+        ("sort -u f", "BIN/sort"),
+        ("find . -name '*.rs'", "BIN/find"),
+        // Subcommands that run no more than the project's own code.
+        ("cargo test --release name", "$ BIN/cargo test"),
+        ("timeout 60 cargo test", "$ BIN/cargo test"),
+        ("nohup nice timeout 5 cargo test", "$ BIN/cargo test"),
+        ("git status -s", "$ BIN/git status"),
+        ("npm run lint -- --fix", "$ BIN/npm run lint"),
+        ("make test", "$ BIN/make test"),
+        ("python3 -m pytest -q", "$ BIN/python3 -m pytest"),
+        // Everything else is the line.
+        ("cargo --version", "= BIN/cargo --version"),
+        ("cargo --config x test", "= BIN/cargo --config x test"),
+        ("cargo test --config x", "= BIN/cargo test --config x"),
+        ("git push", "= BIN/git push"),
+        ("make", "= BIN/make"),
+        ("sort -o f g", "= BIN/sort -o f g"),
+        ("python3 gen.py 'a b'", "= BIN/python3 gen.py 'a b'"),
+        ("python3.11 -m pytest", "= BIN/python3.11 -m pytest"),
+        ("env cargo test", "= BIN/env cargo test"),
+        ("xargs ls", "= BIN/xargs ls"),
+        ("sh -c 'git push'", "= BIN/sh -c 'git push'"),
+        // A link is called by its own name: another link to the same file is another program.
+        ("rustc --version", "= BIN/rustc --version"),
+        ("rustup run stable sh", "= BIN/rustup run stable sh"),
+        ("list -l", "= BIN/list -l"),
+        ("innocent git push", "= BIN/innocent git push"),
+        ("busybox ls", "= BIN/busybox ls"),
+        // What lies in the project may be anything, whatever it is called.
+        ("./tool.sh --fast", "= ROOT/project/tool.sh --fast"),
+        ("./ls -la", "= ROOT/project/ls -la"),
+        ("timeout 5 ./ls", "= ROOT/project/ls"),
     ] {
-        let found = machine.read(line).unwrap().reading;
-        let expected = machine.paths(programs);
-        assert_eq!(found, Reading::Simple { programs: expected }, "{line}");
+        let found = machine.read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let key = key
+            .replace("BIN", &format!("{root}/bin"))
+            .replace("ROOT", &root);
+        if found.compound.is_some()
+            || !found.target.is_storable
+            || found.target.key.to_string() != key
+        {
+            wrong.push(format!("{line}: {found:?}, not {key}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
+    let machine = Machine::new();
+    for (line, files) in [
+        ("python3 gen.py", "gen.py"),
+        ("./tool.sh gen.py", "tool.sh gen.py"),
+        ("python3 --file=gen.py -fgen.py x:tool.sh", "gen.py tool.sh"),
+        ("cargo test gen.py", ""),
+        ("ls gen.py", ""),
+        ("python3 missing.py sub", ""),
+    ] {
+        let mut found = machine.read(line).unwrap().target.covers.clone();
+        found.sort();
+        let mut expected = match files {
+            "" => Vec::new(),
+            files => machine.paths(files),
+        };
+        expected.sort();
+        assert_eq!(found, expected, "{line}");
     }
 }
 
-/// Lines that are asked each time, why, and the programs whose denial refuses them.
+/// Compound lines: every part counts.
 #[test]
-fn runners_are_asked_each_time() {
+fn programs_are_made_out_in_compound_lines() {
     let machine = Machine::new();
-    let more = |name: &str| format!("{name} with words that may run other programs");
-    let runs = |name: &str| format!("{name} runs other programs");
-    let code = |name: &str| format!("{name} runs code");
     let mut wrong = Vec::new();
     for (line, why, programs) in [
-        // Compound lines: every part counts.
-        ("cargo build && git push", "&&".to_owned(), "cargo git"),
+        ("cargo build && git push", "&&", "cargo git"),
         (
             "cargo build | sort -u; git push",
-            "a pipe".into(),
+            "a pipe",
             "cargo sort git",
         ),
-        ("cargo build\ngit push", "several lines".into(), "cargo git"),
+        ("cargo build\ngit push", "several lines", "cargo git"),
         (
             "cargo build & git push",
-            "a command in the background".into(),
+            "a command in the background",
             "cargo git",
         ),
-        ("X=1 git push", "a variable set in front".into(), "git"),
+        ("X=1 git push", "a variable set in front", "git"),
         (
             "cargo build \"$(git push)\"",
-            "a command substitution".into(),
+            "a command substitution",
             "cargo git",
         ),
-        (
-            "cargo `git push`",
-            "a command substitution".into(),
-            "git cargo",
-        ),
-        (
-            "cargo \"${x:-$(git push)}\"",
-            "a variable".into(),
-            "git cargo",
-        ),
-        (
-            "cargo <(git push)",
-            "a process substitution".into(),
-            "git cargo",
-        ),
-        ("(cd x; git push) > log", "parentheses".into(), "git"),
+        ("cargo `git push`", "a command substitution", "git cargo"),
+        ("cargo \"${x:-$(git push)}\"", "a variable", "git cargo"),
+        ("cargo <(git push)", "a process substitution", "git cargo"),
+        ("(cd x; git push) > log", "parentheses", "git"),
         (
             "if cargo build; then git push; else ls; fi",
-            "if is a part of the shell".into(),
+            "if is a part of the shell",
             "cargo git ls",
         ),
         (
             "while ! git push; do ls; done",
-            "while is a part of the shell".into(),
+            "while is a part of the shell",
             "git ls",
         ),
         (
             "for f in *.rs; do git add \"$f\"; done",
-            "for is a part of the shell".into(),
+            "for is a part of the shell",
             "git",
         ),
         (
             "case x in a) git push;; esac",
-            "case is a part of the shell".into(),
+            "case is a part of the shell",
             "git",
         ),
-        ("f() { git push; }; f", "parentheses".into(), "git"),
-        ("! git push > f", "an exclamation mark".into(), "git"),
-        ("2>f git push", "a redirection".into(), "git"),
+        ("f() { git push; }; f", "parentheses", "git"),
+        ("! git push > f", "an exclamation mark", "git"),
+        ("2>f git push", "a redirection", "git"),
         (
             "command -p git push",
-            "command is a part of the shell".into(),
+            "command is a part of the shell",
             "git",
         ),
-        (
-            "eval 'git push'",
-            "eval is a part of the shell".into(),
-            "git",
-        ),
-        (
-            "exec -a x git push",
-            "exec is a part of the shell".into(),
-            "",
-        ),
-        ("g''it push", "an unusual name of a program".into(), "git"),
-        ("g\\it push", "a backslash".into(), "git"),
+        ("exec -a x git push", "exec is a part of the shell", ""),
+        ("g''it push", "an unusual name of a program", "git"),
+        ("g\\it push", "a backslash", "git"),
         (
             "cat <<E\ngit push\n$(ls)\nE\nsort f",
-            "several lines".into(),
-            "busybox ls sort",
+            "several lines",
+            "cat ls sort",
         ),
-        (
-            "cat <<'E'\n$(git push)\nE",
-            "several lines".into(),
-            "busybox",
-        ),
-        ("ls # git push", "a comment".into(), "ls"),
-        // Programs that run what their words say.
-        ("xargs -n 1 git push", runs("xargs"), "xargs git"),
-        ("sudo -u ada git push", runs("sudo"), "sudo git"),
-        ("env X=1 git push", runs("env"), "env git"),
-        ("env -i git push", runs("env"), "env git"),
-        ("env -S 'git push'", runs("env"), "env git"),
-        ("timeout git push", runs("timeout"), "timeout git"),
-        ("nice --unknown git push", runs("nice"), "nice git"),
-        ("setsid git push", runs("setsid"), "setsid git"),
-        ("watch 'git push | sort'", runs("watch"), "watch git sort"),
-        ("strace -o out git push", runs("strace"), "strace git"),
-        ("nice sudo git push", runs("sudo"), "nice sudo git"),
-        ("ssh host git push", runs("ssh"), "ssh"),
-        ("vim f", runs("vim"), "vim.basic"),
-        ("less f", runs("less"), "less"),
-        ("awk '{ print $1 }' f", runs("awk"), "mawk"),
-        ("docker run x", runs("docker"), "docker"),
-        (
-            "./ld-linux-x86-64.so.2 /bin-of-test/git push",
-            runs("ld-linux-x86-64.so.2"),
-            "ld-linux-x86-64.so.2 git",
-        ),
-        // Code in the line, or from nowhere.
-        ("sh -c 'git push'", code("sh"), "sh git"),
-        (
-            "bash -lc 'cd x && git push | sort'",
-            code("bash"),
-            "bash git sort",
-        ),
-        ("nice sh -c 'git push'", code("sh"), "nice sh git"),
-        ("sh", code("sh"), "sh"),
-        ("sh missing.sh", code("sh"), "sh"),
-        ("python3 -c 'import os'", code("python3"), "python3.11"),
-        ("python3 -m http.server", code("python3"), "python3.11"),
-        ("python3 -", code("python3"), "python3.11"),
-        ("python3 sub", code("python3"), "python3.11"),
-        ("perl -e 'exec q(ls)'", code("perl"), "perl"),
-        ("node --eval x", code("node"), "node"),
-        // Options that run programs.
-        (
-            "find . -exec git push ;",
-            "several commands".into(),
-            "find git",
-        ),
-        ("find . -exec git push +", more("find"), "find git"),
-        ("find . -delete", more("find"), "find"),
-        ("find . -okdir git push", more("find"), "find git"),
-        ("find . -fprintf f x", more("find"), "find"),
-        ("sort --compress-program=git f", more("sort"), "sort git"),
-        ("sort --comp git f", more("sort"), "sort"),
-        ("rg --pre git x", more("rg"), "rg"),
-        ("man -P git x", more("man"), "man"),
-        ("man --pager='git push' x", more("man"), "man git"),
-        ("git -c core.pager=ls log", more("git"), "git"),
-        ("git --exec-path=. log", more("git"), "git"),
-        ("git fetch --upload-pack=ls x", more("git"), "git ls"),
-        ("git fetch --upload-p ls x", more("git"), "git"),
-        ("git difftool -x ls", more("git"), "git"),
-        ("git rebase --exec 'ls -l' main", more("git"), "git ls"),
-        ("git bisect run ls", more("git"), "git"),
-        ("git submodule foreach ls", more("git"), "git"),
-        ("git config core.pager ls", more("git"), "git"),
-        ("git config core.pager ls --get", more("git"), "git"),
-        (
-            "git config --comment --get core.pager ls",
-            more("git"),
-            "git",
-        ),
-        ("git -C sub status", more("git"), "git"),
-        ("git clone 'ext::sh -c ls' x", more("git"), "git"),
-        ("git grep -Ols x", more("git"), "git"),
-        ("tar --to-command=ls -xf a", more("tar"), "tar ls"),
-        (
-            "tar --checkpoint-action=exec=ls -xf a",
-            more("tar"),
-            "tar ls",
-        ),
-        ("tar -I ls -xf a", more("tar"), "tar"),
-        ("tar cIf ls a", more("tar"), "tar"),
-        ("sed -n '1e ls' f", more("sed"), "sed"),
-        ("sed 's/a/ls/e' f", more("sed"), "sed"),
-        ("sed 'w out' f", more("sed"), "sed"),
-        ("sed -f script f", more("sed"), "sed"),
-        ("make SHELL=ls", more("make"), "make"),
-        ("make --eval='x:;ls'", more("make"), "make ls"),
-        ("cargo --config x build", more("cargo"), "cargo"),
-        ("npm exec x", more("npm"), "npm"),
-        ("rustup run stable ls", more("rustup"), "rustup"),
-        // Links and many programs in one file.
-        ("innocent git push", runs("xargs"), "xargs git"),
-        (
-            "busybox ls",
-            "busybox is many programs in one file".into(),
-            "busybox",
-        ),
-        (
-            "cat f",
-            "busybox is many programs in one file".into(),
-            "busybox",
-        ),
-        (
-            "nice cat f",
-            "busybox is many programs in one file".into(),
-            "nice busybox",
-        ),
+        ("cat <<'E'\n$(git push)\nE", "several lines", "cat"),
+        ("ls # git push", "a comment", "ls"),
     ] {
-        let found = machine
-            .read(line)
-            .unwrap_or_else(|e| panic!("{line}: {e}"))
-            .reading;
-        let Reading::Compound {
-            why: found_why,
-            programs: found,
-        } = found
-        else {
-            panic!("{line} is simple");
-        };
-        if found_why != why {
-            wrong.push(format!("{line}: {found_why}, not {why}"));
+        let found = machine.read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        if found.compound.as_deref() != Some(why) {
+            wrong.push(format!("{line}: {:?}, not {why}", found.compound));
         }
-        let mut found: Vec<_> = found
-            .iter()
-            .map(|path| path.file_name().unwrap().to_string_lossy())
-            .collect();
-        let mut expected: Vec<&str> = programs
-            .split(' ')
-            .filter(|name| !name.is_empty())
-            .collect();
-        found.sort();
-        expected.sort_unstable();
-        if found != expected {
-            wrong.push(format!("{line}: {found:?}, not {expected:?}"));
+        if names(&found.target.programs) != sorted(&format!("{programs} sh")) {
+            wrong.push(format!(
+                "{line}: {:?}, not {programs}",
+                found.target.programs
+            ));
         }
+        assert!(!found.target.is_storable, "{line}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A denied program refuses these lines, whatever stands before it.
+#[test]
+fn programs_are_made_out_among_the_words_of_programs_that_may_run_them() {
+    let machine = Machine::new();
+    for line in [
+        "xargs -n 1 git push",
+        "sudo -u ada git push",
+        "env X=1 git push",
+        "env -S 'git push'",
+        "timeout git push",
+        "nice --unknown git push",
+        "setsid git push",
+        "watch 'git push | sort'",
+        "strace -o out git push",
+        "sh -c 'git push'",
+        "bash -lc 'cd x && git push | sort'",
+        "sh -c \"sh -c 'git push'\"",
+        "tar --to-command=git -xf a",
+        "man -P git x",
+        "rustup run stable git",
+        "innocent git push",
+        "eval 'git push'",
+        "x | xargs git push",
+    ] {
+        let found = machine.read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let target = &found.target;
+        let mut all = target.programs.iter().chain(&target.mentioned);
+        let git = machine.root().join("bin/git");
+        assert!(
+            all.any(|program| program.called == git),
+            "{line}: {target:?}"
+        );
+    }
+    // What is known to run no other program may name it.
+    for line in ["rg git src", "cargo test git", "git log git", "x | rg git"] {
+        let found = machine.read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert!(found.target.mentioned.is_empty(), "{line}: {found:?}");
+    }
+}
+
+fn names(programs: &[crate::target::ProgramFile]) -> Vec<String> {
+    let names = programs.iter().map(|program| {
+        let name = program.called.file_name().unwrap();
+        name.to_string_lossy().into_owned()
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn sorted(names: &str) -> Vec<String> {
+    let mut names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+    names.sort();
+    names
 }
 
 #[test]

@@ -1,0 +1,367 @@
+//! What an answer to one line is worth for another.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use proptest::prelude::*;
+
+use super::machine::Machine;
+use crate::ask::{Answer, Scope};
+use crate::command::CommandLine;
+use crate::permission::{Caller, PluginId, Rule, Verdict};
+use crate::target::Need;
+
+/// The calls of one plugin.
+struct Caller1 {
+    plugin: PluginId,
+}
+
+impl Caller1 {
+    fn new(digest: &str) -> Caller1 {
+        Caller1 {
+            plugin: PluginId {
+                name: "shell".to_owned(),
+                digest: digest.to_owned(),
+                built_in: false,
+            },
+        }
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller {
+            call: "c",
+            tool: "shell",
+            plugin: &self.plugin,
+            declared: true,
+            ceiling: None,
+        }
+    }
+
+    fn decide(&self, machine: &Machine, line: &str) -> (Verdict, Rule) {
+        let need = need(&machine.read(line).unwrap());
+        let decision = machine.permissions.decide(&self.caller(), &need).unwrap();
+        (decision.verdict, decision.rule)
+    }
+
+    fn verdict(&self, machine: &Machine, line: &str) -> Verdict {
+        self.decide(machine, line).0
+    }
+
+    fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
+        let need = need(&machine.read(line).unwrap());
+        let answer = Answer { allow, scope };
+        machine
+            .permissions
+            .remember("other", &self.plugin, &[need], answer)
+            .unwrap();
+    }
+}
+
+fn need(command: &CommandLine) -> Need {
+    command.needs().remove(0)
+}
+
+#[test]
+fn a_yes_covers_what_was_shown_and_nothing_else() {
+    for scope in [Scope::Session, Scope::Always] {
+        for (granted, covered, open) in [
+            (
+                "cargo test --lib",
+                &["cargo test", "cargo test -p x name", "timeout 9 cargo test"][..],
+                &[
+                    "cargo build",
+                    "cargo test --config x",
+                    "cargo",
+                    "rustup run stable cargo test",
+                    "cargo test && ls",
+                    "sh -c 'cargo test'",
+                ][..],
+            ),
+            (
+                "rustc --version",
+                &["rustc --version"],
+                &["rustc -V", "rustup --version", "rustup run stable sh -c x"],
+            ),
+            (
+                "ls",
+                &["ls -la", "nice ls /"],
+                &["list", "./ls", "ls; git push"],
+            ),
+            (
+                "rg x",
+                &["rg -n y src"],
+                &["rg --pre git y", "rg --pr=git y", "rg -z y"],
+            ),
+            (
+                "innocent ls",
+                &["innocent ls"],
+                &["innocent git", "xargs ls", "xargs"],
+            ),
+            (
+                "npm run lint",
+                &["npm run lint -- --fix"],
+                &[
+                    "npm run build",
+                    "npm --silent exec x",
+                    "npm exec x",
+                    "npm run lint --script-shell=x",
+                ],
+            ),
+        ] {
+            let machine = Machine::new();
+            let plugin = Caller1::new("1");
+            plugin.answer(&machine, granted, true, scope);
+            for line in covered {
+                assert_eq!(
+                    plugin.verdict(&machine, line),
+                    Verdict::Allow,
+                    "{granted}: {line}"
+                );
+            }
+            for line in open {
+                assert_eq!(
+                    plugin.verdict(&machine, line),
+                    Verdict::Ask,
+                    "{granted}: {line}"
+                );
+            }
+            // Another plugin was given nothing, nor was a later version of this one.
+            let other = Caller1::new("2");
+            assert_eq!(other.verdict(&machine, granted), Verdict::Ask, "{granted}");
+        }
+    }
+}
+
+#[test]
+fn a_compound_line_is_allowed_for_the_session_exactly_as_it_stands() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo build | sort", true, Scope::Session);
+    assert_eq!(
+        plugin.verdict(&machine, "cargo build | sort"),
+        Verdict::Allow
+    );
+    for line in [
+        "cargo build |  sort",
+        "cargo build | sort -o f",
+        "cargo build",
+        "sort",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+    }
+    machine.permissions.forget_session();
+    assert_eq!(plugin.verdict(&machine, "cargo build | sort"), Verdict::Ask);
+}
+
+#[test]
+fn a_no_to_a_compound_line_is_for_this_line_alone() {
+    for scope in [Scope::Session, Scope::Always] {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        plugin.answer(&machine, "cargo build | sort", false, scope);
+        assert_eq!(
+            plugin.verdict(&machine, "cargo build | sort"),
+            Verdict::Deny
+        );
+        for line in ["cargo build", "sort f", "git log | sort"] {
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_no_to_words_or_to_a_program_is_read_generously() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo test", false, Scope::Always);
+    for line in ["cargo test --config x", "nice cargo test -p x"] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    assert_eq!(plugin.verdict(&machine, "cargo build"), Verdict::Ask);
+    for line in [
+        "ls && cargo test",
+        "sh -c 'cargo test -p x'",
+        "xargs cargo test",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    plugin.answer(&machine, "git push", false, Scope::Always);
+    assert_eq!(plugin.verdict(&machine, "ls; git push"), Verdict::Deny);
+    assert_eq!(plugin.verdict(&machine, "ls; git push x"), Verdict::Ask);
+    // By its own name, by the file behind a link, in the middle of another line.
+    machine.permissions.set("rustup", "---").unwrap();
+    for line in [
+        "rustup show",
+        "rustc --version",
+        "ls | rustc -",
+        "xargs rustup",
+        "sh -c 'ls; rustc x'",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    assert_eq!(plugin.verdict(&machine, "rg rustup"), Verdict::Ask);
+}
+
+#[test]
+fn what_a_person_writes_covers_what_it_says() {
+    let machine = Machine::new();
+    let root = machine.root().display().to_string();
+    let plugin = Caller1::new("1");
+    let set = |target: &str, bits: &str| machine.permissions.set(target, bits).unwrap();
+    assert_eq!(set("rustc", "??x"), format!("{root}/bin/rustc"));
+    assert_eq!(
+        plugin.verdict(&machine, "rustc -Clinker=x a.rs"),
+        Verdict::Allow
+    );
+    // Under this name, not for everything that is the same file.
+    assert_eq!(
+        plugin.verdict(&machine, "rustup run stable sh"),
+        Verdict::Ask
+    );
+    assert_eq!(set("git push", "--x"), format!("$ {root}/bin/git push"));
+    assert_eq!(plugin.verdict(&machine, "git push --force"), Verdict::Allow);
+    assert_eq!(plugin.verdict(&machine, "git pull"), Verdict::Ask);
+    set("= git pull --all", "--x");
+    assert_eq!(plugin.verdict(&machine, "git pull --all"), Verdict::Allow);
+    assert_eq!(plugin.verdict(&machine, "git pull --all -x"), Verdict::Ask);
+    // The most specific key decides.
+    set("git push --force", "---");
+    assert_eq!(
+        plugin.verdict(&machine, "git push --force x"),
+        Verdict::Deny
+    );
+    assert_eq!(plugin.verdict(&machine, "git push x"), Verdict::Allow);
+    set(&format!("{root}/bin/"), "--x");
+    set("docker", "---");
+    assert_eq!(plugin.verdict(&machine, "perl x"), Verdict::Allow);
+    assert_eq!(plugin.verdict(&machine, "docker ps"), Verdict::Deny);
+    for wrong in ["git push | ls", "= git push | ls"] {
+        if let Ok(key) = machine.permissions.set(wrong, "--x") {
+            panic!("{wrong} is stored as {key}");
+        }
+    }
+    assert!(machine.permissions.set("git push", "r--").is_err());
+    // All of it can be taken back.
+    for key in machine.permissions.list().unwrap() {
+        assert!(machine.permissions.unset(&key.key).unwrap(), "{}", key.key);
+    }
+    assert_eq!(plugin.verdict(&machine, "perl x"), Verdict::Ask);
+}
+
+#[test]
+fn a_yes_ends_when_what_it_runs_changes() {
+    for scope in [Scope::Session, Scope::Always] {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        let project = machine.root().join("project");
+        let asks = |line: &str, why: &str| {
+            let (verdict, rule) = plugin.decide(&machine, line);
+            assert_eq!(verdict, Verdict::Ask, "{line}");
+            assert!(rule.to_string().contains(why), "{line}: {rule}");
+        };
+        for line in [
+            "./tool.sh",
+            "python3 gen.py",
+            "rustc --version",
+            "sh sub/new.sh",
+        ] {
+            plugin.answer(&machine, line, true, scope);
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+        }
+        fs::write(project.join("tool.sh"), "evil").unwrap();
+        asks("./tool.sh", "tool.sh has changed since");
+        fs::write(project.join("gen.py"), "evil").unwrap();
+        asks("python3 gen.py", "gen.py has changed since");
+        fs::write(project.join("sub/new.sh"), "evil").unwrap();
+        asks("sh sub/new.sh", "it names other files now");
+        let link = machine.root().join("bin/rustc");
+        fs::remove_file(&link).unwrap();
+        symlink("perl", &link).unwrap();
+        asks("rustc --version", "leads to another file now");
+        // The newer answer counts.
+        plugin.answer(&machine, "./tool.sh", true, scope);
+        assert_eq!(plugin.verdict(&machine, "./tool.sh"), Verdict::Allow);
+    }
+}
+
+#[test]
+fn a_program_that_is_put_before_another_one_is_another_one() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo test", true, Scope::Always);
+    // A folder of the search path that commands can write to.
+    let early = machine.root().join("missing");
+    fs::create_dir(&early).unwrap();
+    let path = early.join("cargo");
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(plugin.verdict(&machine, "cargo test"), Verdict::Ask);
+}
+
+#[test]
+fn grants_of_earlier_builds_are_asked_about_once_more() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    let bin = machine.root().join("bin");
+    let old = |name: &str| {
+        let key = bin.join(name).display().to_string();
+        let permissions = format!("{{\"{key}\": \"??x\"}}");
+        let digests = format!(
+            "{{\"grants\":{{\"{key}\":{{\"execute\":[{{\"plugin\":\"shell\",\"digest\":\"1\"}}]}}}}}}"
+        );
+        let folder = machine.root().join("data");
+        fs::write(folder.join("tool.permissions.json"), permissions).unwrap();
+        fs::write(folder.join("tool.digests.json"), digests).unwrap();
+    };
+    for (stored, line) in [
+        ("rustup", "rustc --version"),
+        ("rustup", "rustup run stable sh"),
+        ("cargo", "cargo test"),
+        ("ls", "ls"),
+    ] {
+        old(stored);
+        let (verdict, rule) = plugin.decide(&machine, line);
+        assert_eq!(verdict, Verdict::Ask, "{line}");
+        assert!(
+            rule.to_string().contains("asks once more"),
+            "{line}: {rule}"
+        );
+        plugin.answer(&machine, line, true, Scope::Always);
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A stored yes covers a line if and only if the line would be stored under the same key.
+    #[test]
+    fn a_yes_covers_lines_of_the_same_key(
+        lines in prop::collection::vec(
+            (
+                prop::sample::select(&["cargo", "git", "ls", "npm", "make", "rg", "timeout 5 cargo", "./tool.sh", "rustc", "xargs"][..]),
+                prop::collection::vec(
+                    prop::sample::select(&["test", "build", "run", "lint", "status", "--config", "-x", "--pre", "--", "x=y", "gen.py", "'a b'", "| ls", "-la", "push"][..]),
+                    0..4,
+                ),
+            ),
+            2..6,
+        ),
+    ) {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|(program, words)| format!("{program} {}", words.join(" ")))
+            .collect();
+        let granted = machine.read(&lines[0]).unwrap();
+        prop_assume!(granted.target.is_storable);
+        plugin.answer(&machine, &lines[0], true, Scope::Always);
+        for line in &lines {
+            let target = machine.read(line).unwrap().target;
+            let is_covered = target.is_storable && target.key == granted.target.key;
+            let verdict = plugin.verdict(&machine, line);
+            prop_assert_eq!(verdict == Verdict::Allow, is_covered, "{} by {}", line, &lines[0]);
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Decides about command lines.
+//!
+//! A stored or session-long yes covers a line only if the line comes to the same key, and what it runs is still the same:
+//! the file behind the program's path, and the content of the files that the line names and that commands can change. A key
+//! that a person wrote covers what it says: `$ cargo test` everything that begins with these words. A no is read
+//! generously: it also holds for the program by any of its paths, and for every line in which the program is found.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::file::{OperationName, Runs};
+use super::grantee::Caller;
+use super::key::{Decided, Key};
+use super::rule::Change;
+use super::{Permissions, Rule, State};
+use crate::resolve::ResolveError;
+use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
+
+/// Largest file that a yes is bound to, in bytes. It is read at every use; a larger one cannot be granted.
+const MAX_BOUND_BYTES: u64 = 256 * 1024 * 1024;
+
+/// What one layer says of a command.
+pub(super) enum Found {
+    Allow(Rule),
+    Deny(Rule),
+    /// Nothing; perhaps there was a yes that no longer holds.
+    Open(Option<Rule>),
+}
+
+impl Permissions {
+    /// Looks a program up as it is called.
+    pub(crate) fn program_file(&self, written: &str) -> Result<ProgramFile, ResolveError> {
+        self.places.program(written, &self.search_path)
+    }
+
+    /// Whether a command or a tool could change this file without a question.
+    pub(crate) fn is_writable_for_commands(&self, path: &Path) -> bool {
+        if path.starts_with(&self.places.project)
+            || self.writable.iter().any(|root| path.starts_with(root))
+        {
+            return true;
+        }
+        let target = Target::Path(path.to_owned());
+        let mut state = self.lock();
+        // A file that cannot be read allows nothing.
+        if self.refresh(&mut state).is_err() {
+            return true;
+        }
+        Key::candidates(&target).iter().any(|key| {
+            let stored = state.stored.get(key);
+            let session = state.session.get(&(key.clone(), Operation::Write));
+            stored.is_some_and(|entry| entry.bits.get(Operation::Write) == Decided::Allow)
+                || session.is_some_and(|answers| answers.iter().any(|answer| answer.allow))
+        })
+    }
+
+    /// Whether one of Dunlin's own files would be run.
+    pub(super) fn runs_protected(&self, command: &CommandTarget) -> bool {
+        command.programs.iter().any(|program| {
+            [&program.called, &program.real]
+                .into_iter()
+                .any(|path| self.is_protected(&Target::Program(path.clone())))
+        })
+    }
+}
+
+/// What was answered for this session.
+pub(super) fn in_session(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    command: &CommandTarget,
+) -> Found {
+    if state.session.is_empty() {
+        return Found::Open(None);
+    }
+    Keys::of(command).decide(|key, covers| {
+        let key = Key::Command(key.clone());
+        let answers = state.session.get(&(key.clone(), Operation::Execute))?;
+        let mut stale = None;
+        for answer in answers.iter().rev() {
+            let rule = Rule::Session(key.to_string());
+            let (Some(plugin), true) = (&answer.plugin, answer.allow) else {
+                return Some(Found::of(answer.allow, rule));
+            };
+            if covers != Covers::Exactly || caller.is_some_and(|caller| caller.plugin != plugin) {
+                continue;
+            }
+            match changed(answer.runs.as_ref(), command) {
+                None => return Some(Found::Allow(rule)),
+                Some(change) => stale = Some(Rule::CommandChanged(key.to_string(), change)),
+            }
+        }
+        stale.map(|rule| Found::Open(Some(rule)))
+    })
+}
+
+/// What the permission file says.
+pub(super) fn in_file(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    command: &CommandTarget,
+) -> Found {
+    let found = Keys::of(command).decide(|key, covers| {
+        let entry = state.stored.get(&Key::Command(key.clone()))?;
+        let rule = |plugins| Rule::Stored {
+            key: entry.key.clone(),
+            plugins,
+        };
+        let grants = match entry.bits.get(Operation::Execute) {
+            Decided::Open => return None,
+            Decided::Deny => return Some(Found::Deny(rule(Vec::new()))),
+            Decided::Allow => entry.grants.get(&OperationName::Execute),
+        };
+        let Some(grants) = grants else {
+            return Some(Found::Allow(rule(Vec::new())));
+        };
+        if covers != Covers::Exactly {
+            return None;
+        }
+        let mut stale = None;
+        for grant in grants {
+            let is_name = caller.is_none_or(|caller| caller.plugin.name == grant.plugin);
+            if !is_name {
+                continue;
+            }
+            if !caller.is_none_or(|caller| grant.is(caller.plugin)) {
+                stale = Some(Change::Plugin);
+                continue;
+            }
+            match changed(grant.runs.as_ref(), command) {
+                None => return Some(Found::Allow(rule(vec![grant.plugin.clone()]))),
+                Some(change) => stale = Some(change),
+            }
+        }
+        let rule = |change| Rule::CommandChanged(entry.key.clone(), change);
+        stale.map(|change| Found::Open(Some(rule(change))))
+    });
+    match found {
+        Found::Open(None) => Found::Open(by_earlier_build(state, command)),
+        found => found,
+    }
+}
+
+/// A yes to the whole program that an earlier build stored, or one to the file that the program is a link to.
+fn by_earlier_build(state: &State, command: &CommandTarget) -> Option<Rule> {
+    let called = Path::new(command.subject.first()?);
+    let program = command.programs.iter().find(|it| it.called == called)?;
+    [&program.called, &program.real]
+        .into_iter()
+        .find_map(|path| {
+            let key = Key::Command(CommandKey::Program(path.clone()));
+            let entry = state.stored.get(&key)?;
+            let is_allowed = entry.bits.get(Operation::Execute) == Decided::Allow;
+            let grants = entry.grants.get(&OperationName::Execute);
+            let is_old = match grants {
+                Some(grants) => grants.iter().any(|grant| grant.runs.is_none()),
+                None => *path != program.called,
+            };
+            let rule = || Rule::CommandChanged(entry.key.clone(), Change::Wider);
+            (is_allowed && is_old).then(rule)
+        })
+}
+
+/// How far a key covers the command that it is looked up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Covers {
+    /// The command comes to just this key.
+    Exactly,
+    /// The command begins like the key: what a person wrote covers it.
+    Widely,
+    /// Only a no counts.
+    No,
+}
+
+/// The keys that speak about a command.
+struct Keys {
+    /// Those about the command itself, the most specific first.
+    own: Vec<(CommandKey, Covers)>,
+    /// Those about each other program that it may run, the most specific first.
+    others: Vec<Vec<CommandKey>>,
+}
+
+impl Keys {
+    fn of(command: &CommandTarget) -> Keys {
+        let mut own = Vec::new();
+        let mut add = |key: CommandKey| {
+            let covers = match key == command.key {
+                true => Covers::Exactly,
+                false => Covers::Widely,
+            };
+            own.push((key, covers));
+        };
+        let mut subject = None;
+        match &command.key {
+            key @ (CommandKey::Text(_) | CommandKey::Server(_)) => add(key.clone()),
+            _ => {
+                add(CommandKey::Line(command.subject.clone()));
+                for count in (1..=command.subject.len()).rev() {
+                    add(CommandKey::Words(command.subject[..count].to_vec()));
+                }
+                subject = command.subject.first().map(Path::new);
+            }
+        }
+        let mut others = Vec::new();
+        for program in command.programs.iter().chain(&command.mentioned) {
+            if Some(program.called.as_path()) == subject {
+                own.extend(of_subject(program, &command.key));
+            } else {
+                others.push(of_program(&program.called));
+                others.push(of_program(&program.real));
+            }
+        }
+        // A no to a command holds wherever the command is found.
+        for words in &command.commands {
+            let line = CommandKey::Line(words.clone());
+            let leading = (1..=words.len()).rev();
+            let leading = leading.map(|count| CommandKey::Words(words[..count].to_vec()));
+            others.push(std::iter::once(line).chain(leading).collect());
+        }
+        Keys { own, others }
+    }
+
+    /// Goes through the keys: a no to another program refuses the command, then the first key that decides gives
+    /// the answer.
+    fn decide(self, says: impl Fn(&CommandKey, Covers) -> Option<Found>) -> Found {
+        for keys in &self.others {
+            let decided = keys.iter().find_map(|key| says(key, Covers::No));
+            if let Some(Found::Deny(rule)) = decided {
+                return Found::Deny(rule);
+            }
+        }
+        let mut stale = None;
+        for (key, covers) in &self.own {
+            match (says(key, *covers), covers) {
+                (Some(Found::Deny(rule)), _) => return Found::Deny(rule),
+                (Some(Found::Allow(rule)), Covers::Exactly | Covers::Widely) => {
+                    return Found::Allow(rule);
+                }
+                (Some(Found::Open(rule)), _) => stale = stale.or(rule),
+                (Some(Found::Allow(_)), Covers::No) | (None, _) => {}
+            }
+        }
+        Found::Open(stale)
+    }
+}
+
+/// The keys that name the program of the command: by the path that is called, and by the file that the path leads to, by
+/// which it can only be refused.
+fn of_subject(program: &ProgramFile, key: &CommandKey) -> Vec<(CommandKey, Covers)> {
+    let mut real = of_program(&program.real).into_iter();
+    let mut called = of_program(&program.called).into_iter();
+    let covers = |it: CommandKey| {
+        let covers = match it == *key {
+            true => Covers::Exactly,
+            false => Covers::Widely,
+        };
+        (it, covers)
+    };
+    let mut keys = Vec::new();
+    if program.real != program.called {
+        keys.extend(real.next().map(|key| (key, Covers::No)));
+        keys.extend(called.next().map(covers));
+        keys.extend(real.map(|key| (key, Covers::No)));
+    }
+    keys.extend(called.map(covers));
+    keys
+}
+
+/// The keys that name a program by its path, and the folders that it lies in.
+fn of_program(path: &Path) -> Vec<CommandKey> {
+    let folders = path.ancestors().skip(1);
+    let folders = folders.map(|folder| CommandKey::Below(folder.to_owned()));
+    std::iter::once(CommandKey::Program(path.to_owned()))
+        .chain(folders)
+        .collect()
+}
+
+impl Found {
+    fn of(allow: bool, rule: Rule) -> Found {
+        match allow {
+            true => Found::Allow(rule),
+            false => Found::Deny(rule),
+        }
+    }
+}
+
+impl Runs {
+    /// What a command runs as things are.
+    pub(super) fn now(command: &CommandTarget) -> io::Result<Runs> {
+        let mut files = BTreeMap::new();
+        for path in &command.covers {
+            files.insert(path.clone(), sha256_of_file(path)?);
+        }
+        Ok(Runs {
+            program: program_of(command),
+            files,
+        })
+    }
+}
+
+fn program_of(command: &CommandTarget) -> PathBuf {
+    let subject = command.subject.first().map(Path::new);
+    let mut programs = command.programs.iter();
+    let program = programs.find(|program| Some(program.called.as_path()) == subject);
+    program.map_or_else(PathBuf::new, |program| program.real.clone())
+}
+
+/// What is different from what was granted; `None`: nothing. A compound line names no program that it is bound to.
+fn changed(granted: Option<&Runs>, command: &CommandTarget) -> Option<Change> {
+    let Some(granted) = granted else {
+        return Some(Change::Wider);
+    };
+    if granted.program != program_of(command) {
+        return Some(Change::Program);
+    }
+    let before: Vec<&PathBuf> = granted.files.keys().collect();
+    let mut now: Vec<&PathBuf> = command.covers.iter().collect();
+    now.sort();
+    if before != now {
+        return Some(Change::Files);
+    }
+    let is_same = |(path, digest): &(&PathBuf, &String)| {
+        sha256_of_file(path).is_ok_and(|now| now == **digest)
+    };
+    let different = granted.files.iter().find(|file| !is_same(file));
+    different.map(|(path, _)| Change::Content(path.clone()))
+}
+
+fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut file = std::fs::File::open(path)?.take(MAX_BOUND_BYTES + 1);
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut length = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        length += read as u64;
+        hash.update(&buffer[..read]);
+    }
+    if length > MAX_BOUND_BYTES {
+        return Err(io::Error::other(format!(
+            "it is larger than {} MiB",
+            MAX_BOUND_BYTES / (1024 * 1024)
+        )));
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}

@@ -1,0 +1,310 @@
+//! Names command lines: what is decided about, and the key that an answer is stored under.
+//!
+//! A grant must never be wider than what the user saw. So a key says how much it covers by its first character, and
+//! a person who reads the permission file can tell:
+//!
+//! | Key | Covers |
+//! | --- | --- |
+//! | `/usr/bin/wc` | the program, with any arguments |
+//! | `$ /usr/bin/cargo test` | these words, with any arguments behind them |
+//! | `= /usr/bin/python3 gen.py` | exactly this line |
+//! | `mcp /usr/bin/npx -y server .` | starting an MCP server with exactly this command line, outside the sandbox |
+//!
+//! The first word is the path of the program as it was called: the folder is free of links, the name is the one
+//! that was typed. A link that leads to `rustup` is a different key from `rustup`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::command::simple_words;
+
+/// How much of a command line an answer covers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CommandKey {
+    /// The program at this path, with any arguments.
+    Program(PathBuf),
+    /// All programs in this folder and below it, with any arguments.
+    Below(PathBuf),
+    /// The path of the program and its leading words, with any arguments behind them.
+    Words(Vec<String>),
+    /// Exactly these words, the path of the program first.
+    Line(Vec<String>),
+    /// Exactly this text, which is more than one simple command. It can be denied, and allowed until the session
+    /// ends; an allow is never stored.
+    Text(String),
+    /// Starting an MCP server outside the sandbox with exactly these words.
+    Server(Vec<String>),
+}
+
+/// The text is not a key for a command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key:?} is not a command: {problem}")]
+pub struct CommandKeyError {
+    /// The text.
+    pub key: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+const WORDS: &str = "$ ";
+const LINE: &str = "= ";
+const SERVER: &str = "mcp ";
+
+impl CommandKey {
+    /// Whether a text begins like a key for a command, as opposed to a path or a URL.
+    pub fn is_command(text: &str) -> bool {
+        [WORDS, LINE, SERVER]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+    }
+
+    /// Splits a key into the part that says how much it covers and the command.
+    pub(crate) fn split(text: &str) -> Option<(&'static str, &str)> {
+        [WORDS, LINE, SERVER]
+            .into_iter()
+            .find_map(|prefix| Some((prefix, text.strip_prefix(prefix)?)))
+    }
+
+    /// Makes a key of its first part and words that were read already.
+    pub(crate) fn of_words(prefix: &str, words: Vec<String>) -> CommandKey {
+        match prefix {
+            WORDS => CommandKey::Words(words),
+            SERVER => CommandKey::Server(words),
+            _ => CommandKey::Line(words),
+        }
+    }
+
+    /// The words of the command, the path of its program first; empty for a folder and for a text.
+    pub fn words(&self) -> &[String] {
+        match self {
+            CommandKey::Words(words) | CommandKey::Line(words) | CommandKey::Server(words) => words,
+            CommandKey::Program(_) | CommandKey::Below(_) | CommandKey::Text(_) => &[],
+        }
+    }
+
+    /// The path of the program, as it is called.
+    pub fn program(&self) -> Option<&Path> {
+        match self {
+            CommandKey::Program(path) => Some(path),
+            key => key.words().first().map(Path::new),
+        }
+    }
+
+    /// Whether reading the key back from the permission file gives the same key. What a key cannot express is not
+    /// stored.
+    pub(crate) fn is_storable(&self) -> bool {
+        match self {
+            CommandKey::Program(path) => path.to_str().is_some(),
+            CommandKey::Below(_) => true,
+            key => key.to_string().parse().as_ref() == Ok(key),
+        }
+    }
+
+    /// What an answer under this key covers, in words: `cargo test, with any arguments`. Not escaped.
+    pub fn describe(&self) -> String {
+        let short = |words: &[String]| {
+            let name = words
+                .first()
+                .map(|path| path.rsplit('/').next().unwrap_or(path));
+            let words = name
+                .into_iter()
+                .chain(words.iter().skip(1).map(String::as_str));
+            words.map(quote).collect::<Vec<_>>().join(" ")
+        };
+        match self {
+            CommandKey::Program(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                format!("{}, with any arguments", name.to_string_lossy())
+            }
+            CommandKey::Below(folder) => format!("all programs in {}", folder.display()),
+            CommandKey::Words(words) => format!("{}, with any arguments", short(words)),
+            CommandKey::Line(_) | CommandKey::Text(_) => "exactly this line".to_owned(),
+            CommandKey::Server(_) => {
+                "starting this server outside the sandbox, with exactly this command line"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// The key as it is stored.
+impl fmt::Display for CommandKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = match self {
+            CommandKey::Program(path) => return f.write_str(&crate::resolve::path_to_key(path)),
+            CommandKey::Below(folder) => {
+                let folder = crate::resolve::path_to_key(folder);
+                return write!(f, "{}/", folder.trim_end_matches('/'));
+            }
+            CommandKey::Text(text) => return write!(f, "{LINE}{text}"),
+            CommandKey::Words(_) => WORDS,
+            CommandKey::Line(_) => LINE,
+            CommandKey::Server(_) => SERVER,
+        };
+        let words: Vec<String> = self.words().iter().map(|word| quote(word)).collect();
+        write!(f, "{prefix}{}", words.join(" "))
+    }
+}
+
+impl FromStr for CommandKey {
+    type Err = CommandKeyError;
+
+    fn from_str(text: &str) -> Result<CommandKey, CommandKeyError> {
+        let fail = |problem: &str| CommandKeyError {
+            key: text.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let (prefix, rest) = CommandKey::split(text)
+            .ok_or_else(|| fail("it begins with neither $ nor = nor mcp"))?;
+        match simple_words(rest) {
+            Ok(words) if words[0].starts_with('/') => Ok(CommandKey::of_words(prefix, words)),
+            // A compound line may begin with anything.
+            _ if prefix == LINE && !rest.trim().is_empty() => Ok(CommandKey::Text(rest.to_owned())),
+            Ok(_) => Err(fail("its program needs an absolute path")),
+            Err(why) => Err(fail(&format!("it is not one simple command ({why})"))),
+        }
+    }
+}
+
+/// A word as `simple_words` reads it back.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else if !word.contains('\'') {
+        format!("'{word}'")
+    } else {
+        let mut quoted = String::from("\"");
+        for c in word.chars() {
+            if "\"\\$`".contains(c) {
+                quoted.push('\\');
+            }
+            quoted.push(c);
+        }
+        quoted.push('"');
+        quoted
+    }
+}
+
+/// A program of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProgramFile {
+    /// Its path as it is called: a folder without links and the name that was typed.
+    pub called: PathBuf,
+    /// The file that the path leads to.
+    pub real: PathBuf,
+}
+
+/// A command line as a target.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommandTarget {
+    /// What a lasting answer would be stored under.
+    pub key: CommandKey,
+    /// Whether a lasting yes can be stored under it.
+    pub is_storable: bool,
+    /// The words of the command that the key is about, its program first; empty for a compound line.
+    pub subject: Vec<String>,
+    /// The programs that it runs as far as they can be made out, the shell of a compound line included: a deny for one of
+    /// them refuses the line.
+    pub programs: Vec<ProgramFile>,
+    /// Programs whose names stand among its other words: only a deny for one of them counts.
+    pub mentioned: Vec<ProgramFile>,
+    /// The commands that it may run beside its own, as far as their words are known: only a no to one of them counts.
+    pub commands: Vec<Vec<String>>,
+    /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
+    /// their content.
+    pub covers: Vec<PathBuf>,
+}
+
+impl CommandTarget {
+    /// What a lasting answer covers, in words: `cargo test, with any arguments`. Not escaped.
+    pub fn describe(&self) -> String {
+        let names: Vec<String> = self
+            .covers
+            .iter()
+            .map(|path| path.file_name().unwrap_or(path.as_os_str()))
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        let covers = self.key.describe();
+        match names.as_slice() {
+            [] => covers,
+            [name] => format!("{covers}, as long as {name} is unchanged"),
+            names => format!(
+                "{covers}, as long as these files are unchanged: {}",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn keys_say_how_much_they_cover() {
+        for (text, key, covers) in [
+            (
+                "$ /usr/bin/cargo test",
+                CommandKey::Words(words(&["/usr/bin/cargo", "test"])),
+                "cargo test, with any arguments",
+            ),
+            (
+                "= /usr/bin/python3 'a b.py' \"it's\"",
+                CommandKey::Line(words(&["/usr/bin/python3", "a b.py", "it's"])),
+                "exactly this line",
+            ),
+            (
+                "= cargo build | sort",
+                CommandKey::Text("cargo build | sort".to_owned()),
+                "exactly this line",
+            ),
+            (
+                "mcp /usr/bin/npx -y server .",
+                CommandKey::Server(words(&["/usr/bin/npx", "-y", "server", "."])),
+                "starting this server outside the sandbox, with exactly this command line",
+            ),
+        ] {
+            assert_eq!(text.parse(), Ok(key.clone()), "{text}");
+            assert_eq!(key.to_string(), text);
+            assert_eq!(key.describe(), covers);
+            assert!(key.is_storable());
+        }
+        for wrong in [
+            "/usr/bin/cargo",
+            "$ cargo test",
+            "$ /a | b",
+            "$ ",
+            "= ",
+            "mcp npx",
+            "mcp ",
+        ] {
+            assert!(wrong.parse::<CommandKey>().is_err(), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        /// A key that is stored means the same when it is read again.
+        #[test]
+        fn what_is_stored_is_read_back(words in prop::collection::vec("\\PC{0,8}", 0..4)) {
+            let mut all = vec!["/usr/bin/probe".to_owned()];
+            all.extend(words);
+            for key in [
+                CommandKey::Words(all.clone()),
+                CommandKey::Line(all.clone()),
+                CommandKey::Server(all.clone()),
+            ] {
+                if key.is_storable() {
+                    prop_assert_eq!(key.to_string().parse::<CommandKey>(), Ok(key));
+                }
+            }
+        }
+    }
+}
