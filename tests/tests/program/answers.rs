@@ -41,17 +41,13 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
         assert_eq!(terminal.wait_end(), Some(0), "{early:?}: {terminal:?}");
         assert!(!done(), "{early:?}: {terminal:?}");
     }
-    // Ctrl-C is a no, also when it comes early, and leaves the terminal as it was.
-    for early in ["", "\x03"] {
-        let mut terminal = answered_early(environment, arguments, early);
-        if early.is_empty() {
-            terminal.wait_for(question);
-            terminal.press(Key::CtrlC);
-        }
-        assert!(terminal.wait_end() != Some(1), "{terminal:?}");
-        assert!(!done(), "{terminal:?}");
-    }
-    let mut terminal = answered_early(environment, arguments, "");
+    // Ctrl-C is a no, and leaves the terminal as it was.
+    let mut terminal = environment.terminal(arguments);
+    terminal.wait_for(question);
+    terminal.press(Key::CtrlC);
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    assert!(!done(), "{terminal:?}");
+    let mut terminal = environment.terminal(arguments);
     terminal.wait_for(question);
     terminal.assert_absent(IGNORED);
     terminal.type_line("YES");
