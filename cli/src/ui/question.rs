@@ -166,7 +166,7 @@ mod tests {
     fn a_form_says_who_gets_the_answer_and_whether_it_looks_like_a_secret() {
         let mut question = question("The key?", &[]);
         question.server = Some("far\n  allow?".to_owned());
-        let harmless = shown(&question, Styles::plain(), 80);
+        let harmless = shown(&question, Styles::plain(), 120);
         assert!(
             harmless.ends_with(
                 "\n  ! The MCP server 'far\\n  allow?' gets your answer. Ctrl-T hides what you type."
