@@ -417,8 +417,12 @@ pub enum ConfigCommand {
     Show,
     /// Check the configuration files
     Check,
-    /// Trust the project's configuration as it is now
-    Trust,
+    /// Show what the project's configuration would set, and trust this version of it
+    Trust {
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
     /// Trust the project's configuration no longer
     Untrust,
     /// Put a key into the system's keyring, or take it out

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::config::env::{self, Environment};
@@ -127,12 +129,18 @@ fn put_down(folder: &Path, draft: Draft, text: &str) -> io::Result<NamedTempFile
     Ok(file)
 }
 
-/// By its name: many editors put a new file in the place of the old one.
+/// By its name: many editors put a new file in the place of the old one. A link or a pipe there was put by somebody else.
 fn read_back(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file any more"));
+    }
     let mut bytes = Vec::new();
-    fs::File::open(path)?
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -161,6 +169,23 @@ mod tests {
             edit(&"false".into(), &private, DRAFT, ""),
             Err(EditorError::Failed { .. })
         ));
+    }
+
+    #[test]
+    fn what_was_put_in_the_place_of_the_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("other"), "other").unwrap();
+        for script in [
+            "f() { rm \"$1\"; ln -s \"${1%/*}/../other\" \"$1\"; }; f",
+            "f() { rm \"$1\"; mkfifo \"$1\"; }; f",
+        ] {
+            let private = folder.path().join("data");
+            let edited = edit(&script.into(), &private, DRAFT, "text\n");
+            assert!(
+                matches!(edited, Err(EditorError::File { .. })),
+                "{script}: {edited:?}"
+            );
+        }
     }
 
     #[test]

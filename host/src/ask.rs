@@ -97,6 +97,10 @@ pub struct TextQuestion {
     pub question: String,
     /// Answers to choose from; may be none.
     pub options: Vec<String>,
+    /// The MCP server that asks and gets the answer, by its name in the configuration. `None`: the tool itself.
+    pub server: Option<String>,
+    /// Whether it looks as if a secret is asked for, which nobody should see being typed.
+    pub secret: bool,
 }
 
 /// Asks the user.

@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::json;
+
 /// The file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}", path = .path.display())]
@@ -94,8 +96,7 @@ impl JsonLines {
         };
         let mut lines = Vec::with_capacity(256 * records.len());
         for record in records {
-            serde_json::to_writer(&mut lines, record).map_err(|e| fail(e.into()))?;
-            lines.push(b'\n');
+            json::append_line(record, &mut lines).map_err(|e| fail(e.into()))?;
         }
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match &mut *slot {

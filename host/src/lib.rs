@@ -35,6 +35,7 @@ pub mod embedding;
 mod engine;
 mod history;
 mod host;
+pub mod json;
 pub mod limits;
 pub mod mcp;
 pub mod model;

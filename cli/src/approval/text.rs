@@ -67,6 +67,7 @@ mod tests {
 
     #[test]
     fn a_calm_line_has_no_holes() {
-        assert_eq!(calm("a   b\u{2800}\u{3000}c\td"), "a b c\\td");
+        assert_eq!(calm("a   b  c\td"), "a b c\\td");
+        assert_eq!(calm("a\u{2800}\u{3000}b"), "a\\u{2800}\\u{3000}b");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use dunlin_host::json;
 use serde::Serialize;
 
 use crate::args::{AskArgs, Global};
@@ -26,7 +27,7 @@ enum PromptError {
     TooLong,
 }
 
-/// The document of `--json`. Texts are as they came.
+/// The document of `--json`. A parser finds texts as they came; what acts on a terminal is written as `\uXXXX`.
 #[derive(Serialize)]
 struct Document<'a> {
     /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `too_long` or `failed`.
@@ -101,7 +102,7 @@ fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliErr
     };
     workshop
         .ui
-        .data(&serde_json::to_string(&document).map_err(CliError::failed)?);
+        .data(&json::to_string(&document).map_err(CliError::failed)?);
     Ok(())
 }
 
@@ -110,6 +111,7 @@ fn prompt(words: &[String], is_terminal: bool) -> Result<String, PromptError> {
     let mut prompt = words.join(" ");
     if !is_terminal {
         let mut bytes = Vec::new();
+        #[expect(clippy::disallowed_methods, reason = "text that is piped in")]
         let read = io::stdin()
             .lock()
             .take(MAX_INPUT_BYTES + 1)

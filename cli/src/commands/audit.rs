@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dunlin_host::display::escape;
+use dunlin_host::json;
 use serde::Deserialize;
 
 use crate::args::AuditArgs;
@@ -161,7 +162,9 @@ fn shown(line: &[u8], args: &AuditArgs, styles: Styles) -> Option<String> {
         return None;
     }
     if args.json {
-        return Some(String::from_utf8_lossy(line).trim_end().to_owned());
+        let line = String::from_utf8_lossy(line);
+        // Earlier versions, or somebody else, may have written it.
+        return Some(json::harmless(line.trim_end()).into_owned());
     }
     Some(entry.render(styles))
 }

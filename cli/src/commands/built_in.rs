@@ -85,8 +85,13 @@ impl BuiltIn {
     /// What is asked before it is made the agent.
     pub fn question(&self) -> String {
         match (self.is_here, self.entry) {
-            (false, Some(entry)) => format!("Fetch {} and write it? y/n ", size(entry.bytes)),
-            _ => "Write it? y/n ".to_owned(),
+            (false, Some(entry)) => {
+                format!(
+                    "Download {} and save this configuration?",
+                    size(entry.bytes)
+                )
+            }
+            _ => "Save this configuration?".to_owned(),
         }
     }
 
@@ -124,7 +129,10 @@ mod tests {
             (offered().name(), offered().is_here()),
             ("smollm2-135m", false)
         );
-        assert_eq!(offered().question(), "Fetch 98 MB and write it? y/n ");
+        assert_eq!(
+            offered().question(),
+            "Download 98 MB and save this configuration?"
+        );
         std::fs::create_dir_all(folders.models()).unwrap();
         for (name, first) in [
             ("my-own", "my-own"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
+use dunlin_host::display::escape;
 
 use crate::agent::unknown_tools;
 use crate::args::{ConfigCommand, Global};
@@ -32,7 +33,10 @@ pub fn run(
         return Ok(Exit::Done);
     }
     let settings = super::load(global, environment)?;
-    if !matches!(command, ConfigCommand::Trust | ConfigCommand::Untrust) {
+    if !matches!(
+        command,
+        ConfigCommand::Trust { .. } | ConfigCommand::Untrust
+    ) {
         for notice in &settings.notices {
             ui.warn(notice);
         }
@@ -43,7 +47,7 @@ pub fn run(
             check(ui, &settings)?;
             check_names(Workshop::new(Arc::clone(ui), settings, plugins))?;
         }
-        ConfigCommand::Trust => trust::give(ui, &settings)?,
+        ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
         ConfigCommand::Show | ConfigCommand::Path => show(ui, &settings),
     }
@@ -99,7 +103,9 @@ fn check_names(workshop: Workshop) -> Result<(), CliError> {
 fn show(ui: &Ui, settings: &Settings) {
     let mut rows: Vec<(String, String, String)> = Vec::new();
     let mut row = |name: &str, value: String, origin: &dyn ToString| {
-        rows.push((name.to_owned(), value, origin.to_string()));
+        let origin = origin.to_string();
+        let shown = |text: &str| escape(text).into_owned();
+        rows.push((shown(name), shown(&value), shown(&origin)));
     };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let agent = &settings.default_agent;

@@ -70,6 +70,7 @@ fn read(ui: &Ui, name: &str) -> Result<Option<String>, CliError> {
         }
     } else {
         let mut line = String::new();
+        #[expect(clippy::disallowed_methods, reason = "a key that is piped in")]
         let mut input = io::stdin().lock().take(MAX_KEY_BYTES);
         let read = input.read_line(&mut line);
         read.map_err(|error| CliError::failed(NoKey::Read(error)))?;

@@ -73,7 +73,7 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
     }
     if args.json {
         let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
-        let found = serde_json::to_string_pretty(&found).map_err(CliError::failed)?;
+        let found = dunlin_host::json::to_string_pretty(&found).map_err(CliError::failed)?;
         ui.data(&found);
         // What is no result is about the search: how much of the project it covers.
         for note in text.lines().filter(|line| is_note(line)) {

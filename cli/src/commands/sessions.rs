@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
+use dunlin_host::json;
 use jiff::Timestamp;
 
 use crate::args::{ExportFormat, SessionsCommand};
@@ -27,16 +28,16 @@ struct CannotWrite {
     source: io::Error,
 }
 
-/// It is there, and nobody said that it may be replaced.
+/// It exists, and nobody said that it may be replaced.
 #[derive(Debug, thiserror::Error)]
-#[error("{} is there already", path.display())]
-struct IsThere {
+#[error("{} already exists", path.display())]
+struct AlreadyExists {
     path: PathBuf,
 }
 
 /// There is nobody to ask whether sessions may be deleted.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is deleted: there is nobody to ask")]
+#[error("nothing was deleted: can't ask for confirmation here")]
 struct NobodyToAsk;
 
 impl From<StoreError> for CliError {
@@ -96,10 +97,10 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
             let text = render(&loaded, &entry.id, format)?;
             match output {
                 Some(path) if !force && path.symlink_metadata().is_ok() => {
-                    return Err(CliError::failed(IsThere { path })
+                    return Err(CliError::failed(AlreadyExists { path })
                         .with_hint("--force replaces it".to_owned()));
                 }
-                Some(path) => write(&path, &text)?,
+                Some(path) => write(&path, &text, force)?,
                 None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
                 None => ui.data(text.trim_end()),
             }
@@ -114,7 +115,7 @@ fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), 
     let most = if lines == 0 { usize::MAX } else { lines };
     let sessions = workshop.store().list(all, most);
     if json {
-        ui.data(&serde_json::to_string_pretty(&sessions).map_err(CliError::failed)?);
+        ui.data(&json::to_string_pretty(&sessions).map_err(CliError::failed)?);
         return Ok(());
     }
     if sessions.is_empty() {
@@ -224,13 +225,17 @@ pub fn render(loaded: &Loaded, id: &str, format: ExportFormat) -> Result<String,
         ExportFormat::Md => export::markdown(loaded, id),
         ExportFormat::Json => {
             let value = export::json(loaded, id);
-            serde_json::to_string_pretty(&value).map_err(CliError::failed)? + "\n"
+            json::to_string_pretty(&value).map_err(CliError::failed)? + "\n"
         }
     })
 }
 
-/// Writes a file for the user alone, whole or not at all.
-pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
+/// Writes a file for the user alone, whole or not at all. Without `replaces` the name must be free at the moment in which
+/// the file appears, whoever may have taken it since somebody looked.
+///
+/// # Errors
+/// The name is taken, or the file cannot be written.
+pub fn write(path: &Path, text: &str, replaces: bool) -> Result<(), CliError> {
     let write = || -> io::Result<()> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -243,14 +248,19 @@ pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
         // `tempfile` creates with 0600.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)?;
+        match replaces {
+            true => file.persist(path),
+            false => file.persist_noclobber(path),
+        }
+        .map_err(|error| error.error)?;
         Ok(())
     };
     write().map_err(|source| {
-        CliError::failed(CannotWrite {
-            path: path.to_path_buf(),
-            source,
-        })
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => CliError::failed(AlreadyExists { path }),
+            _ => CliError::failed(CannotWrite { path, source }),
+        }
     })
 }
 
@@ -280,8 +290,8 @@ fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, C
                 ui.window().columns,
             ));
         }
-        if !ui.confirms("Delete for good? y/n ") {
-            ui.status("Nothing is deleted.");
+        if !ui.confirms("Delete permanently?") {
+            ui.status("Nothing was deleted.");
             return Ok(Exit::Done);
         }
     }
@@ -303,5 +313,35 @@ fn warn_of_damage(workshop: &Workshop, entry: &Entry, loaded: &Loaded) {
         workshop
             .ui
             .warn(&format!("the file of {} is damaged; {notice}", entry.id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_appeared_since_somebody_looked_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        let path = folder.path().join("a.md");
+        std::fs::write(&other, "mine").unwrap();
+        // A file, a link to one, and a link that leads nowhere yet.
+        for target in [None, Some(&*other), Some(Path::new("nowhere"))] {
+            match target {
+                None => std::fs::write(&path, "mine").unwrap(),
+                Some(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
+            }
+            let error = write(&path, "new", false).unwrap_err().in_one_line();
+            assert!(error.contains("already exists"), "{error}");
+            // What is replaced on purpose is the link, and not what it leads to.
+            write(&path, "new", true).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+            assert!(path.symlink_metadata().unwrap().is_file());
+            std::fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(&path, "new", false).unwrap();
     }
 }

@@ -85,7 +85,7 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
         }
         return Err(CliError::silent(Exit::Usage));
     }
-    ui.data("Dunlin is not configured yet. This could answer:");
+    ui.data("Dunlin isn't configured yet. Available models:");
     for (number, choice) in (1..).zip(&choices) {
         ui.data(&format!(
             "  {}  {}",
@@ -103,8 +103,8 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
     };
     let text = choice.file(&model);
     let would_be = match exists {
-        true => format!("This would be added to {short}"),
-        false => format!("This would be {short}"),
+        true => format!("This will be added to {short}"),
+        false => format!("This will be written to {short}"),
     };
     ui.data(&format!(
         "\n{would_be}:\n\n{}",
@@ -117,7 +117,7 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
             YesOrNo::Interrupted => Offered::Interrupted,
             YesOrNo::Yes | YesOrNo::No => {
                 // Whatever else could answer stands above.
-                ui.status("Run dunlin again for another choice, or write the file yourself: dunlin config path says where.");
+                ui.status("Run dunlin again to choose, or create the file yourself (`dunlin config path` prints its location).");
                 Offered::Declined
             }
         });
@@ -160,7 +160,7 @@ fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
     let names: Vec<String> = here.iter().map(Choice::describe).collect();
     if names.is_empty() {
         return vec![
-            format!("{first} Nothing here could answer."),
+            format!("{first} No model is available."),
             OTHER_WAYS[0].to_owned(),
             OTHER_WAYS[1].to_owned(),
         ];
@@ -242,7 +242,7 @@ impl Choice {
     /// What is asked before it is written down.
     fn question(&self) -> String {
         match self {
-            Choice::Server(_) | Choice::Service(_) => "Write it? y/n ".to_owned(),
+            Choice::Server(_) | Choice::Service(_) => "Save this configuration?".to_owned(),
             #[cfg(feature = "local-model")]
             Choice::BuiltIn(model) => model.question(),
         }
@@ -302,7 +302,7 @@ fn choose<'a>(ui: &Ui, choices: &'a [Choice]) -> Result<&'a Choice, Offered> {
         let line = line(ui, &format!("Which one? 1-{} [1] ", choices.len()))?;
         match pick(&line, choices.len()).and_then(|index| choices.get(index)) {
             Some(choice) => return Ok(choice),
-            None => ui.data("A number of the list, or Ctrl-D to leave."),
+            None => ui.data("Enter a number from the list, or press Ctrl-D to quit."),
         }
     }
 }
@@ -361,7 +361,9 @@ fn choose_of(ui: &Ui, models: &[&String]) -> Result<String, Offered> {
         let index = named.or_else(|| pick(&line, models.len()));
         match index.and_then(|index| models.get(index)) {
             Some(model) => return Ok((*model).clone()),
-            None => ui.data("A number of the list or a model's name, or Ctrl-D to leave."),
+            None => {
+                ui.data("Enter a number from the list or a model's name, or press Ctrl-D to quit.")
+            }
         }
     }
 }

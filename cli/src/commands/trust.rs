@@ -1,24 +1,41 @@
 //! Trusting a project's configuration: asked at the start of a chat, given and taken back by
 //! `dunlin config trust` and `untrust`.
 //!
-//! What is trusted is the text that was read; the question shows what it would set, each value with its line,
-//! and all of it can be viewed. Where nobody can be asked nothing is, and the settings say what they left out.
+//! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line. A
+//! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
+//! nothing is trusted, and the settings say what they left out.
 
 use std::path::PathBuf;
 
-use dunlin_host::display::{escape, escape_multiline, shorten};
+use dunlin_host::display::{escape, shorten};
 
+use crate::approval::look::Window;
+use crate::approval::text::{BAR, room, wrap};
 use crate::args::Global;
 use crate::config::env::Environment;
 use crate::config::project::ProjectFile;
 use crate::config::trust::{self, Trust};
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 use crate::settings::Settings;
 use crate::ui::style::Label;
-use crate::ui::{Typed, Ui};
+use crate::ui::{Typed, Ui, answer};
 
-/// Characters of a value that the list shows. `v` shows all.
+/// Characters of a value in lists that nothing is decided by.
 const MAX_SHOWN_CHARS: usize = 120;
+
+/// Margin of foreign text, in columns.
+const INDENT: usize = 2;
+
+/// Rows of the screen that the list leaves free: for its heading, its last row, the question, and one above.
+const RESERVED_ROWS: usize = 6;
+
+/// The fewest rows of the list, however small the window is.
+const MIN_ROWS: usize = 6;
+
+/// There is nobody to ask.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was trusted: can't ask for confirmation here")]
+struct NobodyToAsk;
 
 /// There is nothing that could be trusted.
 #[derive(Debug, thiserror::Error)]
@@ -46,21 +63,44 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     super::load(global, environment)
 }
 
-/// `dunlin config trust`
-pub fn give(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
+/// `dunlin config trust`: shows what the file would set, and asks.
+pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
     let file = project_file(settings)?;
     let short = settings.folders.short(&file.path);
+    let short = escape(&short);
     if file.wishes.is_empty() {
         ui.data(&format!(
-            "{short} only narrows your settings: it needs no trust"
+            "{short} only narrows your settings; it needs no trust."
         ));
-    } else {
-        keep(settings, file, Some(true))?;
-        ui.data(&format!("{short} is trusted until it changes; it sets:"));
-        show_wishes(ui, file);
+        show_refused(ui, file);
+        return Ok(Exit::Done);
     }
-    show_refused(ui, file);
-    Ok(())
+    if file.trust == Trust::Trusted {
+        ui.data(&format!("{short} is already trusted."));
+        return Ok(Exit::Done);
+    }
+    let trusted = match yes {
+        true => {
+            ui.data(&format!("{short} sets:"));
+            show_wishes(ui, file);
+            show_refused(ui, file);
+            Some(true)
+        }
+        false if !ui.can_ask() => {
+            return Err(CliError::new(Exit::Denied, NobodyToAsk)
+                .with_hint("--yes trusts it without asking".to_owned()));
+        }
+        false => ask(ui, settings, file),
+    };
+    if let Some(trusted) = trusted {
+        keep(settings, file, Some(trusted))?;
+    }
+    ui.data(&match trusted {
+        Some(true) => format!("{short} is trusted until it changes."),
+        Some(false) => format!("{short} is not trusted."),
+        None => "Nothing was changed.".to_owned(),
+    });
+    Ok(Exit::Done)
 }
 
 /// `dunlin config untrust`
@@ -103,7 +143,7 @@ pub fn show_refused(ui: &Ui, file: &ProjectFile) {
     }
 }
 
-/// `None`: nobody answered.
+/// Asks until there is an answer that counts. `None`: there is none.
 fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
     let short = settings.folders.short(&file.path);
     let what = match file.trust {
@@ -111,19 +151,66 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         _ => "wants to set more than a project may by itself:",
     };
     ui.data(&format!("{} {what}", escape(&short)));
-    show_wishes(ui, file);
-    show_refused(ui, file);
+    let window = ui.window();
+    let rows = question_rows(file, window);
+    let most = window.rows.saturating_sub(RESERVED_ROWS).max(MIN_ROWS);
+    let mut is_seen = rows.len() <= most;
+    let shown = if is_seen { rows.len() } else { most - 1 };
+    for row in rows.iter().take(shown) {
+        ui.data(row);
+    }
+    if !is_seen {
+        let more = format!("  … {} more rows: v shows the file", rows.len() - shown);
+        ui.data(&ui.styles().paint(Label::Quiet, &more));
+    }
     loop {
-        match ui.plain_line("Trust it as it is now? y/n, v shows all of it ") {
-            Typed::Line(line) => match line.trim() {
-                "y" | "yes" => return Some(true),
-                "n" | "no" => return Some(false),
-                "v" | "view" => ui.data(&escape_multiline(&file.text)),
-                _ => {}
+        match ui.plain_line("Trust this version of the file? [y/n], v shows all of it ") {
+            Typed::Line(line) => match (answer::understand(&line), line.trim()) {
+                (Some(true), _) if is_seen => return Some(true),
+                (Some(true), _) => {
+                    ui.data("There is more than the screen shows: read it with v first.");
+                }
+                (Some(false), _) => return Some(false),
+                (None, "v" | "view") => is_seen |= ui.page(&file_rows(file, ui.window())),
+                (None, _) => ui.data("Type y, n or v, then press Enter."),
             },
             Typed::Interrupted | Typed::End => return None,
         }
     }
+}
+
+/// Everything the file would set and what never counts, each value whole.
+fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
+    let wishes = file
+        .wishes
+        .iter()
+        .map(|wish| format!("{}: {} = {}", wish.line, wish.name, wish.value));
+    let refused = file
+        .refused
+        .iter()
+        .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
+    wishes
+        .chain(refused)
+        .flat_map(|line| barred(&line, window))
+        .collect()
+}
+
+/// The file, with the numbers of its lines.
+fn file_rows(file: &ProjectFile, window: Window) -> Vec<String> {
+    let lines = (1..).zip(file.text.lines());
+    lines
+        .flat_map(|(number, line)| barred(&format!("{number}: {line}"), window))
+        .collect()
+}
+
+/// One line of foreign text behind the bar, in as many rows as it takes.
+fn barred(line: &str, window: Window) -> Vec<String> {
+    let bar = window.styles.paint(Label::Quiet, BAR.trim_end());
+    let tabs = line.replace('\t', "    ");
+    let rows = wrap(&escape(&tabs), room(INDENT, window.columns));
+    rows.into_iter()
+        .map(|row| format!("{:INDENT$}{bar} {row}", ""))
+        .collect()
 }
 
 fn keep(settings: &Settings, file: &ProjectFile, trusted: Option<bool>) -> Result<bool, CliError> {

@@ -42,7 +42,7 @@ impl<'a> TerminalApprover<'a> {
     async fn read(&self, rows: &[String]) -> Typed {
         let (ui, recall) = (Arc::clone(&self.workshop.ui), Arc::clone(&self.recall));
         let (above, prompt) = (rows.join("\n"), self.desk.borrow().prompt());
-        let read = move || ui.ask_line_with(&above, || recall.read(&prompt, ui.styles()));
+        let read = move || ui.ask_line_with(&above, &prompt, || recall.editor());
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the turn.
         typed.unwrap_or(Typed::End)

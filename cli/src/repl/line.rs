@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::escape_multiline;
 use rustyline::completion::Completer;
-use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::{Hint, Hinter};
 use rustyline::history::{FileHistory, MemHistory};
@@ -23,7 +22,7 @@ use super::slash::COMMANDS;
 use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
 use crate::mentions;
-use crate::ui::keyboard::clear_with_escape;
+use crate::ui::answer::clear_with_escape;
 use crate::ui::keys::SEQUENCE_MILLIS;
 use crate::ui::legible::{COLOR_MODE, legible};
 use crate::ui::style::{Label, Styles};
@@ -102,16 +101,8 @@ impl LineEditor {
     }
 
     /// Reads a message, beginning with `early`.
-    pub fn read(&mut self, prompt: &str, styles: Styles, early: &str) -> Typed {
-        let styled = styles.paint(Label::Prompt, prompt);
-        match self
-            .editor
-            .readline_with_initial(&(prompt.to_owned(), styled), (early, ""))
-        {
-            Ok(line) => Typed::Line(line),
-            Err(ReadlineError::Interrupted) => Typed::Interrupted,
-            Err(_) => Typed::End,
-        }
+    pub fn read(&mut self, ui: &Ui, prompt: &str, early: &str) -> Typed {
+        ui.read_message(&mut self.editor, prompt, early)
     }
 
     /// Whether the line that was read last is to go on in an editor of texts; says so once.
@@ -158,20 +149,19 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Reads one line with an editor of its own, which knows nothing of what was typed before: what came in
-    /// one piece with an earlier line must not be taken for this one. Ctrl-C always leaves it.
-    pub fn read(&self, prompt: &str, styles: Styles) -> Typed {
-        let styled = styles.paint(Label::Prompt, prompt);
+    /// A new editor for one line, which knows nothing of what was typed before: what came in one piece with an earlier
+    /// line must not be taken for this one. Ctrl-C always leaves it.
+    ///
+    /// # Errors
+    /// The terminal cannot be used.
+    pub fn editor(&self) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
         let config = Config::builder()
             .auto_add_history(false)
             .keyseq_timeout(Some(SEQUENCE_MILLIS))
             .completion_type(rustyline::CompletionType::List)
             .color_mode(COLOR_MODE)
             .build();
-        let editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new());
-        let Ok(mut editor) = editor else {
-            return Typed::End;
-        };
+        let mut editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new())?;
         editor.set_helper(self.helper.clone());
         clear_with_escape(&mut editor);
         if let Some(ui) = &self.ui {
@@ -181,11 +171,7 @@ impl Recall {
             // One that is not taken is not recalled.
             let _ = editor.add_history_entry(line);
         }
-        match editor.readline(&(prompt.to_owned(), styled)) {
-            Ok(line) => Typed::Line(line),
-            Err(ReadlineError::Interrupted) => Typed::Interrupted,
-            Err(_) => Typed::End,
-        }
+        Ok(editor)
     }
 }
 

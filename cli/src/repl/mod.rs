@@ -56,7 +56,7 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
         ui.check()?;
         let early = ui.take_early_typing();
         editor.know_names(names(workshop, dialogue.as_ref()));
-        let typed = ui.with_keyboard(|| editor.read(PROMPT, ui.styles(), &early));
+        let typed = editor.read(ui, PROMPT, &early);
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),

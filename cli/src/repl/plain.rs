@@ -88,6 +88,10 @@ fn next_line(workshop: &Workshop) -> Result<Option<String>, CliError> {
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "messages of a chat without a terminal, where nobody is asked"
+)]
 fn read_line() -> Result<Option<String>, InputError> {
     let mut bytes = Vec::new();
     let mut input = io::stdin().lock();

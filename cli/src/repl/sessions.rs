@@ -1,6 +1,6 @@
 //! `/new`, `/sessions`, `/rename`, `/fork` and `/export`: sessions from within the chat.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 
@@ -42,11 +42,15 @@ fn new(workshop: &Workshop, dialogue: Option<&mut Dialogue>) {
     match dialogue.filter(|dialogue| !dialogue.messages().is_empty()) {
         Some(dialogue) => {
             let stays = dialogue.session().filter(|session| session.exists());
-            let stays = stays.map(|session| format!("; {} stays: /sessions", session.id()));
+            let stays = stays
+                .map(|session| format!(" The old one ({}) is saved: /sessions.", session.id()));
             dialogue.start_afresh(workshop);
-            ui.status(&format!("A fresh session{}.", stays.unwrap_or_default()));
+            ui.status(&format!(
+                "Started a new session.{}",
+                stays.unwrap_or_default()
+            ));
         }
-        None => ui.status("This session is fresh: nothing was said yet."),
+        None => ui.status("This session is already empty."),
     }
 }
 
@@ -64,7 +68,7 @@ fn sessions(
             ui.data(&format!("    {} {title} · this one", session.id()));
         }
         if !hub::list(workshop, current.as_ref()).is_empty() {
-            let note = "/sessions N, or the id, goes on with one";
+            let note = "/sessions N, or the id, resumes one";
             ui.status(&ui.status_styles().paint(Label::Quiet, note));
         }
         return Ok(());
@@ -85,7 +89,7 @@ fn sessions(
         })?,
     };
     if Some(&entry) == current.as_ref() {
-        ui.status("That is this one.");
+        ui.status("That session is open already.");
         return Ok(());
     }
     let loaded = hub::resume(workshop, dialogue, &entry)?;
@@ -98,15 +102,15 @@ fn sessions(
 fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
     let session = dialogue.and_then(Dialogue::session);
     match session.filter(|session| session.exists()) {
-        None => ui.status("There is no session yet: it begins with your first message."),
+        None => ui.status("There is no session yet; it begins with your first message."),
         Some(session) if title.is_empty() => {
-            ui.status(&format!("It is called: {}", escape(&session.title())));
+            ui.status(&format!("Title: \"{}\"", escape(&session.title())));
         }
         Some(session) => {
             session.rename(title);
             match session.take_trouble() {
                 Some(trouble) => ui.warn(&trouble),
-                None => ui.status(&format!("It is called: {}", escape(title))),
+                None => ui.status(&format!("Renamed to \"{}\"", escape(title))),
             }
         }
     }
@@ -125,7 +129,7 @@ fn fork_here(
         match session.filter(|session| session.exists()) {
             Some(session) => session.entry(),
             None => {
-                ui.status("There is nothing to copy yet; /fork ID copies another session.");
+                ui.status("Nothing to fork yet; /fork ID forks another session.");
                 return Ok(());
             }
         }
@@ -143,9 +147,7 @@ fn fork_here(
     if !is_this {
         hub::show_resumed(workshop, dialogue, &loaded);
     }
-    ui.status(&format!(
-        "This is {id} now, a copy of {was}, which stays as it is."
-    ));
+    ui.status(&format!("Forked {was} into {id}; continuing in {id}."));
     Ok(())
 }
 
@@ -176,21 +178,31 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
         Some(file) => settings.folders.resolve(file, &settings.project),
         None => settings.project.join(file_name(&loaded, &id, extension)),
     };
+    // What is asked about, written and named is the place that links lead to.
+    let path = with_real_folder(path);
     let short = settings.folders.short(&path);
-    if path.symlink_metadata().is_ok() && !may_replace(workshop, &short) {
-        ui.status(&format!("{} stays as it is.", escape(&short)));
+    let exists = path.symlink_metadata().is_ok();
+    if exists && !may_replace(workshop, &short) {
+        ui.status(&format!("{} was not changed.", escape(&short)));
         return Ok(());
     }
-    write(&path, &text)?;
-    ui.status(&format!("The conversation is in {}", escape(&short)));
+    write(&path, &text, exists)?;
+    ui.status(&format!("Saved to {}", escape(&short)));
     Ok(())
+}
+
+/// The same file, with the links of its folder resolved. A folder that is not there is met again when it is written to.
+fn with_real_folder(path: PathBuf) -> PathBuf {
+    let real = path.parent().and_then(|folder| folder.canonicalize().ok());
+    match (real, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
 }
 
 /// A word that is neither a format nor looks like the name of a file.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error(
-    "{0:?} is no format: md and json are, and the name of a file has a dot or a slash, as in ./{0}"
-)]
+#[error("{0:?} is not a format; use md or json, or a file name with a dot or a slash, as in ./{0}")]
 struct NoFormat(String);
 
 /// Format and file; a format that is not named follows from the file's name.
@@ -216,7 +228,7 @@ fn understand(rest: &str) -> Result<(ExportFormat, Option<&str>), NoFormat> {
 }
 
 fn may_replace(workshop: &Workshop, file: &str) -> bool {
-    let question = format!("{} is there already. Replace it? y/n ", escape(file));
+    let question = format!("{} already exists. Overwrite?", escape(file));
     workshop.asks() && workshop.ui.confirms(&question)
 }
 

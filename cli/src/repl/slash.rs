@@ -351,7 +351,7 @@ pub fn run(
         Slash::Model => choice::model(workshop, dialogue, rest)?,
         Slash::Agent => choice::agent(workshop, dialogue, rest)?,
         Slash::Clear => {
-            if workshop.asks() && !ui.confirms("Forget the conversation? y/n ") {
+            if workshop.asks() && !ui.confirms("Forget the conversation?") {
                 return Ok(Next::Prompt);
             }
             if let Some(dialogue) = dialogue {

@@ -77,6 +77,10 @@ impl Ask for Caller {
     }
 
     async fn ask_text(&self, question: TextQuestion) -> Option<String> {
+        // The protocol forbids to ask for secrets with a form.
+        if question.secret {
+            return None;
+        }
         let request = ElicitRequest::new(form(&question)?);
         let request = ServerRequest::ElicitRequest(request);
         let peer = self.peer.as_ref()?;
@@ -315,6 +319,8 @@ mod tests {
             tool: "ask_user".to_owned(),
             question: "Which?".to_owned(),
             options: options.to_vec(),
+            server: None,
+            secret: false,
         };
         let form = serde_json::to_value(form(&question).unwrap()).unwrap();
         assert_eq!(form["message"], "ask_user asks: Which?\n1. red\n2. blue");

@@ -14,6 +14,7 @@
 
 use std::borrow::Cow;
 
+use dunlin_host::json;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -369,12 +370,8 @@ pub fn write_message(message: &Message, n: u64, out: &mut Vec<u8>) {
 }
 
 fn append(line: &Line<'_>, out: &mut Vec<u8>) {
-    let start = out.len();
     // Texts, numbers and maps with texts as keys: there is nothing in a record that JSON cannot say.
-    if serde_json::to_writer(&mut *out, line).is_err() {
-        return out.truncate(start);
-    }
-    out.push(b'\n');
+    let _ = json::append_line(line, out);
 }
 
 fn is_known(kind: &str) -> bool {

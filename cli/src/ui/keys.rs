@@ -22,6 +22,7 @@ const MAX_BYTES: usize = 64 * 1024;
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
+const CTRL_C: u8 = 0x03;
 const CTRL_V: u8 = 0x16;
 
 /// What ends pasted text.
@@ -97,6 +98,11 @@ impl EarlyKeys {
         self.bytes.pop_if(|byte| *byte == ESCAPE);
         self.state = State::Text;
         true
+    }
+
+    /// Whether Ctrl-C was typed, where it is a key and no signal.
+    pub fn has_interrupt(&self) -> bool {
+        self.bytes.contains(&CTRL_C)
     }
 
     /// Everything that was typed, given once.

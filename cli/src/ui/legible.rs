@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{Marks, needs_escape};
 use rustyline::config::ColorMode;
 use unicode_width::UnicodeWidthChar;
 
@@ -15,15 +15,21 @@ pub const COLOR_MODE: ColorMode = ColorMode::Forced;
 pub fn legible(line: &str) -> Cow<'_, str> {
     // Between the parts of emoji these do no harm, and without them the parts fall asunder.
     let keep = |c: char| matches!(c, '\n' | '\t' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}');
-    let acts =
-        |c: char| !keep(c) && *escape(c.encode_utf8(&mut [0; 4])) != *c.encode_utf8(&mut [0; 4]);
-    if !line.chars().any(acts) {
+    let acts = |c: char| !keep(c) && needs_escape(c);
+    if line.is_ascii() && !line.chars().any(acts) {
         return Cow::Borrowed(line);
     }
     let mut shown = String::with_capacity(line.len());
+    let mut marks = Marks::default();
     for c in line.chars() {
         match u32::from(c) {
-            _ if !acts(c) => shown.push(c),
+            _ if keep(c) => shown.push(c),
+            _ if !acts(c) => {
+                // What takes no column leaves no gap.
+                if marks.admit(c) {
+                    shown.push(c);
+                }
+            }
             // Unicode has a picture of each.
             code @ 0..0x20 => shown.extend(char::from_u32(0x2400 + code)),
             0x7F => shown.push('\u{2421}'),
@@ -45,6 +51,10 @@ mod tests {
             "fn main() {\n\tprintln!(\"süß 日本 👩‍🚀 ❤️\");\n}",
         );
         check("a\u{1b}]52;c;x\u{7}b\u{7f}", "a␛]52;c;x␇b␡");
+        check(
+            "a\u{301}\u{301}\u{301}\u{301}\u{301}\u{e000}",
+            "a\u{301}\u{301}\u{301}\u{301}\u{fffd}",
+        );
         check("\u{9b}31m\u{202e}txt\u{200b}.", "\u{fffd}31mtxt.");
     }
 }

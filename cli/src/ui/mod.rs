@@ -9,6 +9,8 @@
 //! Nothing here fails while a turn runs: a reader that went away is remembered, [`Ui::closed`] tells
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
+pub mod answer;
+mod backstop;
 pub mod calls;
 pub mod command;
 mod countdown;
@@ -19,6 +21,7 @@ pub mod keys;
 pub mod legible;
 pub mod markdown;
 pub mod output;
+pub mod pager;
 pub mod progress;
 pub mod prompt;
 pub mod prompt_of_server;
@@ -31,6 +34,7 @@ pub mod terminal;
 mod waiting;
 pub mod wrap;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +49,7 @@ use crate::config::env::{self, Environment};
 use crate::error::CliError;
 use crate::turn::CallState;
 use crate::turn::CallView;
-pub use keyboard::YesOrNo;
+pub use answer::YesOrNo;
 use keys::EarlyKeys;
 use reply::ReplyState;
 use style::{Label, Styles};
@@ -355,6 +359,15 @@ impl Ui {
         self.end_line(&mut screen);
         let live = screen.live.clone();
         self.take_live_away(&mut screen);
+        let is_terminal = match sink {
+            Sink::Out => self.streams.output,
+            Sink::Err => self.streams.error,
+        };
+        let text = match is_terminal {
+            true => backstop::harmless(text),
+            // What reads a pipe may want the text as it is.
+            false => Cow::Borrowed(text),
+        };
         self.write(&mut screen, sink, &format!("{text}\n"));
         if let Some(live) = live {
             self.write(&mut screen, self.status_sink(), &live);

@@ -7,6 +7,7 @@ use super::calls::{self, fit};
 use super::stream::Filter;
 use super::style::Label;
 use super::{Ui, terminal};
+use crate::approval::text::BAR;
 use crate::turn::CallView;
 
 /// Lines that are shown: enough to see that it moves and where, without pushing the chat away.
@@ -78,7 +79,9 @@ impl Ui {
         let mut text = calls::line(call, self.status_styles, columns);
         for line in &lines[lines.len().saturating_sub(room)..] {
             let line = fit(line, columns.saturating_sub(6));
-            text.push_str("\n    ");
+            // Behind the bar of foreign text: no command can draw a row of Dunlin's own.
+            text.push_str("\n  ");
+            let line = format!("{BAR}{line}");
             text.push_str(&self.status_styles.paint(Label::Quiet, &line));
         }
         self.draw_live(text);

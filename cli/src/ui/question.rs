@@ -7,6 +7,7 @@ use dunlin_host::ask::TextQuestion;
 use dunlin_host::display::{escape, escape_multiline};
 use unicode_width::UnicodeWidthChar;
 
+use super::answer::Echo;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal};
 
@@ -25,11 +26,19 @@ const MAX_ROWS: usize = 60;
 /// Asks until there is an answer. `None`: there will be none.
 ///
 /// Ctrl-C ends the turn as well, as it does while any other call runs; Ctrl-D only leaves the question open.
+///
+/// The answer to a server's form can be typed unseen, and begins so where it seems to be a secret. It is kept nowhere.
 pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
     let styles = ui.styles();
+    let echo = match question.server {
+        Some(_) => Echo::Choice {
+            hidden: question.secret,
+        },
+        None => Echo::Shown,
+    };
     let mut above = shown(question, styles, terminal::size().0);
     loop {
-        match ui.ask_line(&above, "  answer? ") {
+        match ui.ask_echoing(&above, "  answer? ", echo) {
             Typed::Line(line) if line.trim().is_empty() => {
                 above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
             }
@@ -87,6 +96,23 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
     if !question.options.is_empty() {
         lines.push(styles.paint(Label::Quiet, &format!("  {HINT}")));
     }
+    if let Some(server) = &question.server {
+        let server = escape(server);
+        let notice = match question.secret {
+            true => format!(
+                "The MCP server '{server}' asks for what looks like a secret and gets your answer. Typing is hidden; \
+                 Ctrl-T shows it."
+            ),
+            false => {
+                format!("The MCP server '{server}' gets your answer. Ctrl-T hides what you type.")
+            }
+        };
+        for (row, text) in wrap(&notice, room).iter().enumerate() {
+            let mark = if row == 0 { "!" } else { "│" };
+            let text = styles.paint(Label::Warning, &format!("{mark} {}", text.trim_end()));
+            lines.push(format!("  {text}"));
+        }
+    }
     lines.join("\n")
 }
 
@@ -131,6 +157,32 @@ mod tests {
             tool: "ask_user".to_owned(),
             question: question.to_owned(),
             options: options.iter().map(|&option| option.to_owned()).collect(),
+            server: None,
+            secret: false,
+        }
+    }
+
+    #[test]
+    fn a_form_says_who_gets_the_answer_and_whether_it_looks_like_a_secret() {
+        let mut question = question("The key?", &[]);
+        question.server = Some("far\n  allow?".to_owned());
+        let harmless = shown(&question, Styles::plain(), 120);
+        assert!(
+            harmless.ends_with(
+                "\n  ! The MCP server 'far\\n  allow?' gets your answer. Ctrl-T hides what you type."
+            ),
+            "{harmless}"
+        );
+        question.secret = true;
+        let secret = shown(&question, Styles::plain(), 80);
+        assert!(
+            secret.contains("asks for what looks like a secret"),
+            "{secret}"
+        );
+        for columns in [24, 40, 80] {
+            for row in shown(&question, Styles::plain(), columns).lines() {
+                assert!(row.width() < columns, "{columns}: {row:?}");
+            }
         }
     }
 

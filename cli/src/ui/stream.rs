@@ -2,10 +2,10 @@
 //!
 //! What a model writes is foreign text. Escape sequences are taken out, also where one is cut in two by
 //! the end of a piece; every other character that could act on the terminal or hide is shown escaped.
-//! Joiners and variation selectors stay where they belong to a script or a picture, because a reply
+//! Joiners and variation selectors stay where they belong to a script or a picture, at most two in a row, because a reply
 //! is read, not answered with y or n.
 
-use dunlin_host::display;
+use dunlin_host::display::{Marks, needs_escape};
 
 /// The longest escape sequence in characters. What goes on without an end is no sequence: the rest is
 /// shown as text rather than swallowing the reply.
@@ -22,8 +22,10 @@ pub struct Filter {
     state: State,
     /// Characters of the present escape sequence.
     length: usize,
-    /// Whether the last character printed was none of ASCII: a joiner may follow it.
-    after_wide: bool,
+    /// How many joiners and variation selectors may follow the last character: pictures have up to two in a row.
+    joiners: u8,
+    /// The accents of the last character.
+    marks: Marks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,11 +97,26 @@ impl Filter {
             '\u{9b}' => self.state = State::Control,
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => self.state = State::String,
             '\r' => self.state = State::Return,
-            '\u{fe0e}' | '\u{fe0f}' | '\u{200c}' | '\u{200d}' if self.after_wide => out.push(c),
+            '\n' | '\t' => {
+                (self.joiners, self.marks) = Default::default();
+                out.push(c);
+            }
+            '\u{fe0e}' | '\u{fe0f}' | '\u{200c}' | '\u{200d}' if self.joiners > 0 => {
+                self.joiners -= 1;
+                out.push(c);
+            }
+            c if !needs_escape(c) && self.marks.admit(c) => {
+                self.joiners = match c {
+                    // A key, such as 1\u{fe0f}\u{20e3}.
+                    '0'..='9' | '#' | '*' => 1,
+                    c if c.is_ascii() => 0,
+                    _ => 2,
+                };
+                out.push(c);
+            }
             c => {
-                self.after_wide = !c.is_ascii();
-                let mut buffer = [0; 4];
-                out.push_str(&display::escape_multiline(c.encode_utf8(&mut buffer)));
+                (self.joiners, self.marks) = Default::default();
+                out.extend(c.escape_unicode());
             }
         }
     }
@@ -128,6 +145,19 @@ mod tests {
             "\u{26a0}\u{fe0f} \u{1f468}\u{200d}\u{1f469}",
         ),
         ("a\u{200d}b", "a\\u{200d}b"),
+        (
+            "1\u{fe0f}\u{20e3} \u{2764}\u{fe0f}\u{200d}\u{1f525}",
+            "1\u{fe0f}\u{20e3} \u{2764}\u{fe0f}\u{200d}\u{1f525}",
+        ),
+        (
+            "\u{e9}\u{200d}\u{200d}\u{200d}\u{200d}",
+            "\u{e9}\u{200d}\u{200d}\\u{200d}\\u{200d}",
+        ),
+        (
+            "z\u{336}\u{336}\u{336}\u{336}\u{336}\n\u{336}",
+            "z\u{336}\u{336}\u{336}\u{336}\\u{336}\n\\u{336}",
+        ),
+        ("\u{e000}\u{3164}", "\\u{e000}\\u{3164}"),
         ("\x1b]never ended\nnext line", "\nnext line"),
         ("\x1b[38;5\u{e9}x", "\u{e9}x"),
     ];

@@ -91,16 +91,37 @@ impl TurnMode {
 }
 
 impl TurnMode {
+    /// The mode in which a question outside a turn is asked: what is typed can be taken away at any time, nothing is
+    /// echoed, and Ctrl-C is a key, so that it cannot end the program before the terminal is given back. `None` in a turn,
+    /// which has a mode of its own, and where standard input is no terminal.
+    pub fn question() -> Option<TurnMode> {
+        let before = termios::tcgetattr(io::stdin()).ok()?;
+        if !before.local_modes.contains(LocalModes::ICANON) {
+            return None;
+        }
+        let mut during = before.clone();
+        during
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        // Reading never waits: it takes what is there.
+        during.special_codes[SpecialCodeIndex::VMIN] = 0;
+        during.special_codes[SpecialCodeIndex::VTIME] = 0;
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
+        Some(TurnMode { before })
+    }
+
     /// Line editing and echo by the terminal itself, for the one that cannot move its cursor: there a
     /// question within a turn is answered like this.
     pub fn lines() -> Option<TurnMode> {
-        TurnMode::with(|modes| modes.insert(LocalModes::ECHO | LocalModes::ICANON))
+        TurnMode::with(|modes| {
+            modes.insert(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        })
     }
 
     /// The same without echo, for a line that nobody may see.
     pub fn unseen() -> Option<TurnMode> {
         TurnMode::with(|modes| {
-            modes.insert(LocalModes::ICANON);
+            modes.insert(LocalModes::ICANON | LocalModes::ISIG);
             modes.remove(LocalModes::ECHO);
         })
     }
@@ -199,23 +220,15 @@ pub fn typed_text(typed: &[u8]) -> String {
     const DELETE: char = '\x7f';
     const KILL_LINE: char = '\x15';
     let mut text = String::new();
-    let mut rest = String::from_utf8_lossy(typed).into_owned();
     // The filter drops escape sequences; the marks around pasted text are such.
-    let keys = [
-        (BACKSPACE, '\u{e008}'),
-        (DELETE, '\u{e008}'),
-        (KILL_LINE, '\u{e015}'),
-    ];
-    for (key, stand_in) in keys {
-        rest = rest.replace(key, stand_in.encode_utf8(&mut [0; 4]));
-    }
-    // Keys with Ctrl would act on the line editor that was not there: Ctrl-D, Ctrl-L.
-    rest.retain(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x1b'));
-    for c in Filter::default().piece(&rest).chars() {
+    let mut filter = Filter::default();
+    for c in String::from_utf8_lossy(typed).chars() {
         match c {
-            '\u{e008}' => drop(text.pop()),
-            '\u{e015}' => text.clear(),
-            c => text.push(c),
+            BACKSPACE | DELETE => drop(text.pop()),
+            KILL_LINE => text.clear(),
+            // Keys with Ctrl would act on the line editor that was not there: Ctrl-D, Ctrl-L.
+            c if c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x1b') => {}
+            c => text.push_str(&filter.piece(c.encode_utf8(&mut [0; 4]))),
         }
     }
     text.trim_end_matches('\n').to_owned()

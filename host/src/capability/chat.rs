@@ -12,6 +12,7 @@ use crate::limits::{
     MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS, MAX_TEXT_ANSWER_BYTES,
     MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
+use crate::mcp::secret::names_secret;
 
 /// Passes on one message a period.
 #[derive(Debug, Default)]
@@ -65,9 +66,12 @@ impl chat::Host for CallState {
         let Some(ask) = self.ask.clone().filter(|ask| ask.answers_texts()) else {
             return Err(Error::Unsupported("nobody is there to answer".into()).into());
         };
+        let line = self.line_to_server.as_ref();
         let question = TextQuestion {
             call: self.call.clone(),
             tool: self.tool.clone(),
+            server: line.map(|line| line.terms.name.clone()),
+            secret: line.is_some_and(|line| line.asks_secret || names_secret(&question)),
             question,
             options,
         };

@@ -15,6 +15,7 @@ use super::{CallState, Refusal};
 use crate::bindings::dunlin::tool::mcp::{self, Incoming};
 use crate::bindings::dunlin::tool::types::Error;
 use crate::limits::{MAX_BACKLOG_BYTES, MAX_SERVER_MESSAGE_BYTES};
+use crate::mcp::secret::form;
 use crate::mcp::transport::Connection;
 
 /// What stands behind the contract's `line`: there is one for each bridge, so the handle holds nothing.
@@ -61,6 +62,8 @@ pub(crate) struct ServerLine {
     closed: Option<String>,
     /// What holds for the server.
     pub(crate) terms: Terms,
+    /// Whether the form that the server sent last seems to ask for a secret.
+    pub(crate) asks_secret: bool,
     /// That the bridge is to come back.
     pub(crate) end: std::sync::Arc<Wish>,
 }
@@ -74,6 +77,7 @@ impl ServerLine {
             is_taken: false,
             closed: None,
             terms,
+            asks_secret: false,
             end: std::sync::Arc::default(),
         }
     }
@@ -108,6 +112,8 @@ impl ServerLine {
     fn next(&mut self) -> Option<Incoming> {
         if let Some(message) = self.backlog.pop_front() {
             self.backlog_bytes -= message.len();
+            // The bridge reads the form next, and asks the user what is in it.
+            self.asks_secret = form(&message).unwrap_or(self.asks_secret);
             return Some(Incoming::Message(message));
         }
         self.closed.clone().map(Incoming::Closed)

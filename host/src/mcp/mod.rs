@@ -10,6 +10,7 @@
 
 pub(crate) mod bridge;
 pub(crate) mod offered;
+pub(crate) mod secret;
 mod server;
 mod stdio;
 pub mod transport;

@@ -378,7 +378,7 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
             .contains("agents.assistant.model = \"theirs\"  line 1"),
         "{check}"
     );
-    let trusted = environment.run(["config", "trust"]);
+    let trusted = environment.run(["config", "trust", "--yes"]);
     assert_eq!(trusted.status, Some(0), "{trusted}");
     let output = environment.run(["ask", "hello"]);
     assert!(!output.stderr.contains("warning: "), "{output}");
@@ -405,7 +405,7 @@ fn the_chat_asks_once_whether_a_project_is_trusted() {
     let environment = environment(&provider);
     environment.project_file(".dunlin/config.toml", "on_denial = \"continue\"\n");
     let mut terminal = environment.terminal::<&str>([]);
-    let screen = terminal.wait_for("Trust it as it is now? y/n");
+    let screen = terminal.wait_for("Trust this version of the file? [y/n]");
     assert!(screen.contains("on_denial = \"continue\""), "{screen:?}");
     terminal.type_line("n");
     let _ = Chat::of(terminal);
@@ -413,7 +413,7 @@ fn the_chat_asks_once_whether_a_project_is_trusted() {
     let chat = Chat::open(&environment);
     let screen = chat.terminal.screen();
     assert!(screen.contains("ignored: on_denial"), "{screen:?}");
-    assert!(!screen.contains("Trust it"), "{screen:?}");
+    assert!(!screen.contains("Trust this"), "{screen:?}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn offered(environment: &Environment, provider: &Provider) -> Terminal {
             .contains("  2  built in · smollm2-135m: downloads 98 MB")
     );
     terminal.type_line("");
-    terminal.wait_for("Write it? y/n");
+    terminal.wait_for("Save this configuration? [y/n]");
     terminal
 }
 
@@ -54,7 +54,7 @@ fn no_means_no() {
         let mut terminal = offered(&environment, &provider);
         terminal.type_line("maybe");
         terminal.wait_until("the question again", |screen| {
-            screen.count("Write it?") == 2
+            screen.count("Save this configuration?") == 2
         });
         terminal.type_text(answer);
         if answer == "n" {
@@ -77,7 +77,7 @@ fn a_server_in_the_configuration_does_not_keep_the_offer_away() {
     let before = fs::read_to_string(environment.config_file()).unwrap();
     let mut terminal = offered(&environment, &provider);
     assert!(
-        terminal.screen().contains("This would be added to"),
+        terminal.screen().contains("This will be added to"),
         "{terminal:?}"
     );
     terminal.type_line("y");
@@ -105,7 +105,7 @@ fn a_question_at_the_first_run_is_answered_after_the_offer() {
         .terminal();
     terminal.wait_for("Which one? 1-2 [1]");
     terminal.type_line("");
-    terminal.wait_for("Write it? y/n");
+    terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     terminal.wait_for("Forty-two");
@@ -120,11 +120,12 @@ fn of_several_one_is_chosen_and_a_key_stays_where_it_is() {
         .terminal();
     terminal.wait_for("Which one? 1-3 [1]");
     terminal.type_line("4");
-    terminal.wait_for("A number of the list");
+    terminal.wait_for("Enter a number from the list");
+    terminal.wait_until("the choice again", |screen| screen.count("Which one?") == 2);
     terminal.type_line("2");
     terminal.wait_for("Which model of OpenAI?");
     terminal.type_line("");
-    terminal.wait_for("Write it? y/n");
+    terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
     Chat::of(terminal).leave();
     let written = fs::read_to_string(environment.config_file()).unwrap();
@@ -135,7 +136,7 @@ fn of_several_one_is_chosen_and_a_key_stays_where_it_is() {
 #[test]
 fn with_nothing_found_three_lines_say_what_to_do() {
     let advice = "No agent is configured: ~/config/dunlin/config.toml does not exist. \
-        Nothing here could answer.\n\
+        No model is available.\n\
         Start Ollama, llama.cpp or LM Studio with a model, or set an API key\n\
         (export OPENAI_API_KEY=…), or fetch a small model with dunlin model pull; then run dunlin again.\n";
     let environment = Environment::new(program!());

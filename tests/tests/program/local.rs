@@ -102,7 +102,7 @@ fn what_is_here_is_offered_at_the_first_run() {
         .variable("DUNLIN_DISCOVER", "")
         .variable("OPENAI_API_KEY", "")
         .terminal();
-    terminal.wait_for("Write it? y/n");
+    terminal.wait_for("Save this configuration? [y/n]");
     let screen = terminal.screen();
     let offer = "built in · smollm2-135m: runs on this machine";
     assert!(screen.contains(offer), "{screen:?}");
@@ -125,7 +125,7 @@ fn nothing_is_fetched_without_consent() {
         .variable("HF_ENDPOINT", "http://127.0.0.1:1")
         .variable("PATH", "/nonexistent")
         .terminal();
-    terminal.wait_for("Fetch 98 MB and write it? y/n");
+    terminal.wait_for("Download 98 MB and save this configuration? [y/n]");
     terminal.type_line("n");
     assert_eq!(terminal.wait_end(), Some(0));
     terminal.wait_for("Nothing was written.");

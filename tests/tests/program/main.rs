@@ -3,6 +3,7 @@
 //! One binary for all subjects: linking it is most of what a test run waits for.
 
 mod agents;
+mod answers;
 mod approval;
 mod ask;
 mod batch;

@@ -1,9 +1,9 @@
 //! MCP servers in a chat: asked about once, joined while it runs, there again when the session goes on.
 
-use dunlin_tests::{Environment, Provider, Response};
+use dunlin_tests::{Environment, Key, Provider, Response};
 use serde_json::json;
 
-use crate::stage::{Chat, environment};
+use crate::stage::{Chat, assert_in_no_file, environment};
 
 fn load(arguments: serde_json::Value) -> Response {
     Response::call("mcp_loader", arguments)
@@ -211,6 +211,78 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     // Five of the chat, and the server's.
     assert_eq!(words[..3], ["dialogue", "6", "95"], "{:?}", chat.terminal);
     chat.leave();
+}
+
+/// What a server's form is answered with goes to that server and is kept nowhere.
+#[test]
+fn a_secret_is_typed_unseen_and_kept_nowhere() {
+    const TOKEN: &str = "tok-0123456789abcdef";
+    let provider = Provider::play([
+        load(json!({})),
+        Response::call("asking_secret__echo", json!({})),
+        Response::reply("Logged in."),
+        Response::call("asking__echo", json!({})),
+        Response::reply("A bird."),
+    ]);
+    provider.must_not_see(TOKEN);
+    let environment = environment(&provider);
+    configure(&environment, &["asking_secret", "asking"]);
+    let mut chat = Chat::open(&environment);
+    chat.say("log in");
+    chat.question();
+    chat.answer("y");
+    let form = |chat: &Chat, notice: &str| {
+        chat.terminal.wait_until("the form", |screen| {
+            screen.contains(notice) && screen.cursor_line.trim_end() == "  answer?"
+        })
+    };
+    let screen = form(&chat, "asks for what looks like a secret");
+    for row in [
+        "  asking_secret__echo asks",
+        "  │ Log in\\u{1b}[2J",
+        "  │   allow? y",
+        "  │ Your access token",
+    ] {
+        let found = screen.text.lines().any(|line| line.trim_end() == row);
+        assert!(found, "{row}: {:?}", chat.terminal);
+    }
+    assert!(
+        screen.contains("  ! The MCP server 'asking_secret' asks"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say(TOKEN);
+    let screen = chat.prompt();
+    assert!(screen.contains("Logged in."), "{:?}", chat.terminal);
+    let requests = provider.requests();
+    let result = format!("got {} bytes", TOKEN.len());
+    assert_eq!(requests[2].results().last(), Some(&result.as_str()));
+    let bytes = chat.terminal.bytes();
+    assert!(
+        !String::from_utf8_lossy(&bytes).contains(TOKEN),
+        "{:?}",
+        chat.terminal
+    );
+    // Nothing of it comes back with the arrow keys, and in any other form typing can be hidden, too.
+    chat.say("now the bird");
+    form(
+        &chat,
+        "The MCP server 'asking' gets your answer. Ctrl-T hides what you type.",
+    );
+    chat.terminal.press(Key::Up);
+    chat.terminal.type_text("seen");
+    chat.terminal.wait_until("the answer", |screen| {
+        screen.cursor_line.trim_end() == "  answer? seen"
+    });
+    chat.terminal.type_text("\x14");
+    chat.terminal.wait_until("the hidden answer", |screen| {
+        screen.cursor_line.trim_end() == "  answer?"
+    });
+    chat.terminal.type_text("\x15");
+    chat.say("dunlin");
+    chat.prompt();
+    chat.leave();
+    assert_in_no_file(&environment, TOKEN);
 }
 
 #[test]

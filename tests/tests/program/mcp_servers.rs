@@ -92,7 +92,7 @@ fn a_removal_is_asked_about() {
     run(&environment, "mcp add far --url https://mcp.example/mcp", 0);
     for (answer, left) in [("n", 1), ("y", 0)] {
         let mut terminal = environment.terminal(["mcp", "remove", "far"]);
-        let screen = terminal.wait_for("Remove from the configuration? y/n");
+        let screen = terminal.wait_for("Remove from the configuration? [y/n]");
         assert!(
             screen.text.contains("https://mcp.example/mcp"),
             "{screen:?}"

@@ -194,7 +194,7 @@ fn a_first_run_offers_ollama_in_its_own_protocol() {
     // The other one is the model that runs in Dunlin itself.
     terminal.wait_for("Which one? 1-2 [1]");
     terminal.type_line("");
-    terminal.wait_for("Write it? y/n");
+    terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);
     assert!(chat.turn("hello").contains("Hello from Ollama"));

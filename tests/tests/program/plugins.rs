@@ -83,9 +83,12 @@ fn an_installation_is_asked_about() {
     let echo = file(&environment, "echo.wasm", guest("echo").bytes);
     for (answer, installed) in [("n", false), ("y", true)] {
         let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
-        terminal.wait_for("Install it? y/n");
+        terminal.wait_for("Install it? [y/n]");
         terminal.type_line("maybe");
-        terminal.wait_for("Type y or n, then Enter.");
+        terminal.wait_for("Type y or n, then press Enter.");
+        terminal.wait_until("the question again", |screen| {
+            screen.count("Install it?") == 2
+        });
         terminal.type_line(answer);
         assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
         let list = run(&environment, "plugin list", 0);

@@ -113,7 +113,7 @@ fn clear_asks_first() {
     let mut chat = Chat::open(&environment(&provider));
     chat.turn("one");
     chat.say("/clear");
-    chat.terminal.wait_for("Forget the conversation? y/n");
+    chat.terminal.wait_for("Forget the conversation? [y/n]");
     chat.say("n");
     chat.prompt();
     chat.turn("two");

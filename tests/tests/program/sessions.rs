@@ -259,7 +259,7 @@ fn two_never_write_one_session() {
     assert!(output.stderr.starts_with(&expected[..40]), "{output}");
     let mut other = Chat::open(&environment);
     assert!(other.turn("").contains("is open in another Dunlin"));
-    assert!(other.turn(&format!("/fork {id}")).contains("a copy of"));
+    assert!(other.turn(&format!("/fork {id}")).contains("Forked "));
     other.turn("yours");
     assert_eq!(told(&provider.requests()[1])[0].1, "mine");
     chat.turn("still mine");
@@ -351,7 +351,7 @@ fn sessions_from_within_the_chat() {
         chat.turn("/rename Birds")
             .contains("There is no session yet")
     );
-    assert!(chat.turn("/new").contains("This session is fresh"));
+    assert!(chat.turn("/new").contains("This session is already empty."));
     assert!(
         chat.turn("/sessions")
             .contains("There is no other session of this project.")
@@ -360,11 +360,11 @@ fn sessions_from_within_the_chat() {
     let first = only_id(&environment);
     assert!(
         chat.turn("/rename Arctic terns")
-            .contains("It is called: Arctic terns")
+            .contains("Renamed to \"Arctic terns\"")
     );
     assert!(
         chat.turn("/new")
-            .contains(&format!("A fresh session; {first} stays: /sessions"))
+            .contains(&format!("The old one ({first}) is saved: /sessions."))
     );
     chat.turn("about gulls");
     assert_eq!(told(&provider.requests()[1]).len(), 1);
@@ -388,12 +388,12 @@ fn sessions_from_within_the_chat() {
     assert_eq!(told(&provider.requests()[2])[0].1, "about terns");
     assert!(
         chat.turn("/fork")
-            .contains(&format!("a copy of {first}, which stays as it is."))
+            .contains(&format!("Forked {first} into "))
     );
     chat.turn("in the copy");
     assert_eq!(files(&environment).len(), 3);
     chat.say("/clear");
-    chat.terminal.wait_for("Forget the conversation? y/n");
+    chat.terminal.wait_for("Forget the conversation? [y/n]");
     chat.say("y");
     assert!(
         chat.prompt()
@@ -418,24 +418,20 @@ fn conversations_are_exported() {
     let id = only_id(&environment);
     let screen = chat.turn("/export");
     let name = format!("how-is-it-{id}.md");
-    assert!(
-        screen.contains("The conversation is in "),
-        "{:?}",
-        chat.terminal
-    );
+    assert!(screen.contains("Saved to "), "{:?}", chat.terminal);
     let text = fs::read_to_string(environment.project().join(&name)).unwrap();
     assert!(
         text.contains("## You\n\nHow is it?\n\n## scripted\n\nIt is *fine*.\n"),
         "{text}"
     );
     chat.say("/export");
-    chat.terminal.wait_for("is there already. Replace it? y/n");
+    chat.terminal.wait_for("already exists. Overwrite? [y/n]");
     chat.say("perhaps");
     chat.terminal.wait_until("the question again", |screen| {
-        screen.count("Replace it?") == 2
+        screen.count("Overwrite?") == 2
     });
     chat.say("n");
-    assert!(chat.prompt().contains("stays as it is."));
+    assert!(chat.prompt().contains("was not changed."));
     chat.turn("/export json notes.json");
     let text = fs::read_to_string(environment.project().join("notes.json")).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
@@ -551,10 +547,10 @@ fn deleting_asks_on_a_terminal() {
     let id = only_id(&environment);
     for (answer, left) in [("n", 1), ("y", 0)] {
         let mut terminal = environment.terminal(["sessions", "delete", &id]);
-        terminal.wait_for("Delete for good? y/n");
+        terminal.wait_for("Delete permanently? [y/n]");
         terminal.type_line("what?");
         terminal.wait_until("the question again", |screen| {
-            screen.count("Delete for good?") == 2
+            screen.count("Delete permanently?") == 2
         });
         terminal.type_line(answer);
         assert_eq!(terminal.wait_end(), Some(0));
@@ -611,7 +607,7 @@ fn a_session_belongs_to_its_project() {
         "{:?}",
         chat.terminal
     );
-    assert!(chat.turn(&format!("/fork {id}")).contains("a copy of"));
+    assert!(chat.turn(&format!("/fork {id}")).contains("Forked "));
     chat.turn("there");
     assert_eq!(told(&provider.requests()[1]).len(), 3);
     chat.terminal.press(Key::CtrlD);

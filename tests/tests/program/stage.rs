@@ -47,14 +47,19 @@ impl Chat {
 
     /// Waits for the prompt of a chat that is being opened.
     pub fn of(terminal: Terminal) -> Chat {
-        let mut chat = Chat {
+        let mut chat = Chat::waiting(terminal);
+        chat.prompt();
+        chat
+    }
+
+    /// A chat that is being opened, whose prompt nobody has waited for yet.
+    pub fn waiting(terminal: Terminal) -> Chat {
+        Chat {
             terminal,
             prompts: 0,
             questions: 0,
             approvals: 0,
-        };
-        chat.prompt();
-        chat
+        }
     }
 
     /// Types a message and Enter.

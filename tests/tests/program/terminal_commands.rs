@@ -100,9 +100,9 @@ fn output_is_shown_while_it_comes_and_then_goes() {
     chat.say("work");
     chat.question();
     chat.answer("y");
-    let screen = chat.terminal.wait_for("    line-7");
-    assert!(screen.contains("    line-3\n"), "{:?}", chat.terminal);
-    assert!(!screen.contains("    line-2\n"), "{:?}", chat.terminal);
+    let screen = chat.terminal.wait_for("  │ line-7");
+    assert!(screen.contains("  │ line-3\n"), "{:?}", chat.terminal);
+    assert!(!screen.contains("  │ line-2\n"), "{:?}", chat.terminal);
     environment.project_file("go", "");
     let screen = chat.prompt();
     assert!(!screen.contains("line-7"), "{:?}", chat.terminal);
@@ -130,7 +130,7 @@ fn an_interruption_leaves_nothing_behind() {
         chat.say("work");
         chat.question();
         chat.answer("y");
-        chat.terminal.wait_for("    begun");
+        chat.terminal.wait_for("  │ begun");
         chat.interrupt_by(key, "a command");
         wait_until_nothing_is_left(&environment, Some(chat.terminal.id()));
         assert!(chat.turn("enough").contains("It is done."));
@@ -149,7 +149,7 @@ fn a_killed_dunlin_takes_its_command_along() {
     chat.say("work");
     chat.question();
     chat.answer("y");
-    chat.terminal.wait_for("    begun");
+    chat.terminal.wait_for("  │ begun");
     assert!(left(&environment).len() > 2);
     // Keepers know nothing of the user's world, so they bear no mark.
     let keepers = children(chat.terminal.id());

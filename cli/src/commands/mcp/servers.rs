@@ -37,7 +37,7 @@ struct Elsewhere {
 
 /// There is nobody to ask whether servers may be removed.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is removed: there is nobody to ask")]
+#[error("nothing was removed: can't ask for confirmation here")]
 struct NobodyToAsk;
 
 impl From<EditError> for CliError {
@@ -176,8 +176,8 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
                 ui.data(&line(workshop, name, server));
             }
         }
-        if !ui.confirms("Remove from the configuration? y/n ") {
-            ui.status("Nothing is removed.");
+        if !ui.confirms("Remove from the configuration?") {
+            ui.status("Nothing was removed.");
             return Ok(Exit::Done);
         }
     }

@@ -186,8 +186,8 @@ pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliErr
                         return Err(CliError::new(Exit::Denied, NobodyToAsk)
                             .with_hint("--yes installs without asking".to_owned()));
                     }
-                    if !ui.confirms("Install it now and at each change? y/n ") {
-                        ui.status("Nothing is installed.");
+                    if !ui.confirms("Install it now and after each change?") {
+                        ui.status("Nothing was installed.");
                         return Ok(Exit::Done);
                     }
                     agreed = true;
@@ -208,7 +208,7 @@ pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliErr
 
 /// There is nobody to ask.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is installed: there is nobody to ask")]
+#[error("nothing was installed: can't ask for confirmation here")]
 struct NobodyToAsk;
 
 /// Changes when a file does that a plugin is built from: how many there are, and when the newest was written.

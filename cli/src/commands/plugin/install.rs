@@ -21,7 +21,7 @@ const NAME_COLUMNS: usize = 16;
 
 /// There is nobody to ask.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is {0}: there is nobody to ask")]
+#[error("nothing was {0}: can't ask for confirmation here")]
 struct NobodyToAsk(&'static str);
 
 /// There is no plugin of that name.
@@ -78,11 +78,11 @@ pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, Cl
                 .with_hint("--yes installs without asking".to_owned()));
         }
         let question = match installed {
-            Some(_) => "Install it in place of the other? y/n ",
-            None => "Install it? y/n ",
+            Some(_) => "Replace the installed version?",
+            None => "Install it?",
         };
         if !ui.confirms(question) {
-            ui.status("Nothing is installed.");
+            ui.status("Nothing was installed.");
             return Ok(Exit::Done);
         }
     }
@@ -125,8 +125,8 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         for record in &found {
             ui.data(&line(workshop, record));
         }
-        if !ui.confirms("Remove? y/n ") {
-            ui.status("Nothing is removed.");
+        if !ui.confirms("Remove?") {
+            ui.status("Nothing was removed.");
             return Ok(Exit::Done);
         }
     }

@@ -96,6 +96,10 @@ fn answer() -> io::Result<()> {
         };
         setrlimit(resource, limit)?;
     }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the pipe from the program that started this process"
+    )]
     let rendering: Rendering = serde_json::from_reader(io::stdin().lock())?;
     let (text, kind) = match rendering.run() {
         Ok(prompt) => (prompt, MADE),

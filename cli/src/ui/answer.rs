@@ -1,0 +1,360 @@
+//! The one place where an answer is read from the terminal.
+//!
+//! Every question goes through here, and all of them keep one rule: keystrokes typed before a question is on the screen
+//! never answer it. The question is shown first, then everything typed is taken out of the terminal until typing pauses,
+//! and only then a line is read. In the chat the early keystrokes become text of the next message. Elsewhere there is no
+//! next message: they are dropped, and a line says so.
+//!
+//! `clippy.toml` forbids the functions that read a line everywhere else.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
+use rustyline::history::{History, MemHistory};
+use rustyline::validate::Validator;
+use rustyline::{
+    Cmd, ConditionalEventHandler, Config, Editor, Event, EventContext, EventHandler, Helper,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
+use unicode_width::UnicodeWidthStr;
+
+use super::keys::SEQUENCE_MILLIS;
+use super::legible::{COLOR_MODE, legible};
+use super::style::Label;
+use super::terminal::TurnMode;
+use super::{Sink, Typed, Ui, lock, terminal};
+
+/// How long nobody may have typed before an answer is read. Longer than the pauses within a paste over a
+/// slow line and within a word; shorter than reading the question takes.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// Whoever types for so long before the prompt is no person: the question counts as interrupted.
+const LONGEST_TYPING: Duration = Duration::from_secs(20);
+
+/// Says outside the chat that early keystrokes answered nothing.
+const DROPPED: &str = "Keystrokes typed before this question were ignored.";
+
+/// What somebody said who was asked for a yes or a no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YesOrNo {
+    /// Yes.
+    Yes,
+    /// No, or there is nobody any more.
+    No,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Whether what is typed as an answer is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// Always.
+    Shown,
+    /// Never.
+    Hidden,
+    /// The user decides with Ctrl-T; `hidden` says how the line begins.
+    Choice {
+        /// Whether typing is hidden until Ctrl-T is pressed.
+        hidden: bool,
+    },
+}
+
+/// How the typing before a question ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    /// Nobody types any more.
+    Quiet,
+    /// The last key was Esc, or Ctrl-C where that is a key.
+    Interrupted,
+    /// It does not end.
+    Endless,
+}
+
+impl Ui {
+    /// Shows the question above and reads one line as its answer.
+    pub fn ask_line(&self, above: &str, prompt: &str) -> Typed {
+        self.ask_echoing(above, prompt, Echo::Shown)
+    }
+
+    /// The same for an answer that may have to be typed unseen. No answer read here is kept in any history.
+    pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
+        let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
+        self.ask(above, prompt, hidden, || answer_editor(echo))
+    }
+
+    /// The same with a line editor of the caller's. It must be a new one: what came in one piece with an earlier line stays
+    /// in the editor that read that line, and must not be taken for this answer.
+    pub fn ask_line_with<H: Helper, I: History>(
+        &self,
+        above: &str,
+        prompt: &str,
+        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+    ) -> Typed {
+        self.ask(above, prompt, false, editor)
+    }
+
+    fn ask<H: Helper, I: History>(
+        &self,
+        above: &str,
+        prompt: &str,
+        hidden: bool,
+        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+    ) -> Typed {
+        let _keyboard = self.hold_keyboard();
+        // From before the question is shown until its answer is there. Dropped before the keyboard is free.
+        let mode = self.streams.input.then(TurnMode::question).flatten();
+        let live = {
+            let mut screen = self.screen();
+            self.end_waiting(&mut screen);
+            self.end_line(&mut screen);
+            let live = screen.live.clone();
+            self.take_live_away(&mut screen);
+            if !above.is_empty() {
+                self.write(&mut screen, Sink::Out, &format!("{above}\n"));
+            }
+            live
+        };
+        if self.streams.input {
+            let silence = self.wait_for_silence(mode.is_some());
+            self.drop_early_typing_outside_the_chat();
+            if silence != Silence::Quiet {
+                return Typed::Interrupted;
+            }
+        }
+        // Where the cursor cannot be moved there is no line editor, and the terminal itself edits and shows the line.
+        let lines = match (self.dumb, hidden) {
+            (false, _) => None,
+            (true, false) => TurnMode::lines(),
+            (true, true) => TurnMode::unseen(),
+        };
+        let typed = editor().map_or(Typed::End, |mut editor| self.read(&mut editor, prompt, ""));
+        drop(lines);
+        let mut screen = self.screen();
+        if let Some(live) = live {
+            self.write(&mut screen, self.status_sink(), &live);
+            screen.live = Some(live);
+        }
+        typed
+    }
+
+    /// Reads a line outside a turn, such as a choice during set-up.
+    pub fn plain_line(&self, prompt: &str) -> Typed {
+        self.ask_line("", prompt)
+    }
+
+    /// Reads a line outside a turn without showing it.
+    pub fn hidden_line(&self, prompt: &str) -> Typed {
+        self.ask_echoing("", prompt, Echo::Hidden)
+    }
+
+    /// Asks for a yes or a no outside a turn, until it is one of them. The question is asked without `[y/n]`.
+    pub fn yes_or_no(&self, question: &str) -> YesOrNo {
+        let prompt = format!("{question} [y/n] ");
+        loop {
+            match self.plain_line(&prompt) {
+                Typed::Line(line) => match understand(&line) {
+                    Some(true) => return YesOrNo::Yes,
+                    Some(false) => return YesOrNo::No,
+                    None => self.data("Type y or n, then press Enter."),
+                },
+                Typed::End => return YesOrNo::No,
+                Typed::Interrupted => return YesOrNo::Interrupted,
+            }
+        }
+    }
+
+    /// The same, where an interruption is a no.
+    pub fn confirms(&self, question: &str) -> bool {
+        self.yes_or_no(question) == YesOrNo::Yes
+    }
+
+    /// Reads a message of the chat, beginning with `early`. A message answers no question, so the text may come from before.
+    pub fn read_message<H: Helper, I: History>(
+        &self,
+        editor: &mut Editor<H, I>,
+        prompt: &str,
+        early: &str,
+    ) -> Typed {
+        let _keyboard = self.hold_keyboard();
+        self.read(editor, prompt, early)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that the rule sends everybody to"
+    )]
+    fn read<H: Helper, I: History>(
+        &self,
+        editor: &mut Editor<H, I>,
+        prompt: &str,
+        early: &str,
+    ) -> Typed {
+        let styled = self.styles.paint(Label::Prompt, prompt);
+        match editor.readline_with_initial(&(prompt.to_owned(), styled), (early, "")) {
+            Ok(line) => Typed::Line(line),
+            Err(ReadlineError::Interrupted) => Typed::Interrupted,
+            Err(_) => Typed::End,
+        }
+    }
+
+    /// Puts typing aside until it pauses, so that neither the middle of a paste nor a word begun too early
+    /// becomes an answer.
+    fn wait_for_silence(&self, outside_turn: bool) -> Silence {
+        let begin = Instant::now();
+        while begin.elapsed() < LONGEST_TYPING {
+            self.put_early_typing_aside();
+            if terminal::is_typed_within(SILENCE) {
+                continue;
+            }
+            let mut early = lock(&self.early);
+            // In a turn Ctrl-C is a signal, and Esc pressed just before the question was to end the turn.
+            let interrupted = match outside_turn {
+                true => early.has_interrupt(),
+                false => early.take_escape(),
+            };
+            return match interrupted {
+                true => Silence::Interrupted,
+                false => Silence::Quiet,
+            };
+        }
+        Silence::Endless
+    }
+
+    fn drop_early_typing_outside_the_chat(&self) {
+        if !self.one_screen && !lock(&self.early).take().is_empty() {
+            let text = self.status_styles.paint(Label::Warning, DROPPED);
+            self.line(self.status_sink(), &text);
+        }
+    }
+}
+
+/// What an answer to a yes-or-no question says. `None`: nothing that can be understood.
+pub fn understand(line: &str) -> Option<bool> {
+    match line.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// An editor for one answer, which knows nothing of what was typed before and keeps nothing.
+fn answer_editor(echo: Echo) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
+    let config = Config::builder()
+        .auto_add_history(false)
+        .keyseq_timeout(Some(SEQUENCE_MILLIS))
+        .color_mode(COLOR_MODE)
+        .build();
+    let mut editor = Editor::with_history(config, MemHistory::new())?;
+    let hidden = Arc::new(AtomicBool::new(match echo {
+        Echo::Shown => false,
+        Echo::Hidden => true,
+        Echo::Choice { hidden } => hidden,
+    }));
+    if let Echo::Choice { .. } = echo {
+        let toggle = ToggleEcho(Arc::clone(&hidden));
+        editor.bind_sequence(
+            KeyEvent::ctrl('T'),
+            EventHandler::Conditional(Box::new(toggle)),
+        );
+    }
+    editor.set_helper(Some(AnswerLine { hidden }));
+    clear_with_escape(&mut editor);
+    Ok(editor)
+}
+
+/// Has Esc take back what was typed as an answer. Left to the line editor it would make the next key another one.
+pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+    editor.bind_sequence(
+        KeyEvent(KeyCode::Esc, Modifiers::NONE),
+        Cmd::Kill(Movement::WholeBuffer),
+    );
+}
+
+/// Shows or hides the line that is being typed.
+struct ToggleEcho(Arc<AtomicBool>);
+
+impl ConditionalEventHandler for ToggleEcho {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        self.0.fetch_xor(true, Ordering::Relaxed);
+        Some(Cmd::Repaint)
+    }
+}
+
+/// Paints a line as it is, or as spaces.
+struct AnswerLine {
+    hidden: Arc<AtomicBool>,
+}
+
+impl AnswerLine {
+    fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Relaxed)
+    }
+}
+
+impl Helper for AnswerLine {}
+
+impl Completer for AnswerLine {
+    type Candidate = String;
+}
+
+impl Hinter for AnswerLine {
+    type Hint = String;
+}
+
+impl Validator for AnswerLine {}
+
+impl Highlighter for AnswerLine {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        match self.is_hidden() {
+            true => Cow::Owned(" ".repeat(line.width())),
+            false => legible(line),
+        }
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+        self.is_hidden()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yes_and_no_are_words() {
+        for line in ["y", "Y", "yes", " YES "] {
+            assert_eq!(understand(line), Some(true), "{line:?}");
+        }
+        for line in ["n", "No", "NO\t"] {
+            assert_eq!(understand(line), Some(false), "{line:?}");
+        }
+        for line in [
+            "",
+            " ",
+            "yy",
+            "ye",
+            "1",
+            "always",
+            "y n",
+            "yes please",
+            "ｙ",
+        ] {
+            assert_eq!(understand(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn ctrl_t_hides_and_shows_the_line() {
+        let editor = answer_editor(Echo::Choice { hidden: true }).unwrap();
+        let helper = editor.helper().unwrap();
+        assert_eq!(helper.highlight("grün", 0), "    ");
+        helper.hidden.store(false, Ordering::Relaxed);
+        assert_eq!(helper.highlight("grün", 0), "grün");
+    }
+}

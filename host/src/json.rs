@@ -1,0 +1,130 @@
+//! JSON that a person may print: what serde_json writes, without a character that acts on a terminal or hides.
+//!
+//! serde_json escapes the control characters of ASCII only, as the standard demands. A log or a session that is printed
+//! with `cat` must not be able to do more than that, so everything that [`display::needs_escape`] names is written as
+//! `\uXXXX`. A parser reads the same text.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::display;
+
+/// The same JSON, harmless. Outside its strings JSON has no characters but those of ASCII, so that what is replaced always
+/// stands in a string. Borrowed when there was nothing to replace, which takes one look at each byte.
+pub fn harmless(json: &str) -> Cow<'_, str> {
+    if is_harmless(json.as_bytes()) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + json.len() / 8);
+    for c in json.chars() {
+        // Line ends and tabs between the values of a pretty document.
+        if !display::needs_escape(c) || c.is_ascii_whitespace() {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing into a text cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A value on one line.
+///
+/// # Errors
+/// The value cannot be JSON.
+pub fn to_string(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(owned)
+}
+
+/// A value as an indented document.
+///
+/// # Errors
+/// The value cannot be JSON.
+pub fn to_string_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(owned)
+}
+
+/// Adds a value and a line end to `out`, which stays as it was where that fails.
+///
+/// # Errors
+/// The value cannot be JSON.
+pub fn append_line(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) -> serde_json::Result<()> {
+    let start = out.len();
+    if let Err(error) = serde_json::to_writer(&mut *out, value) {
+        out.truncate(start);
+        return Err(error);
+    }
+    let written = out.get(start..).unwrap_or_default();
+    if !is_harmless(written) {
+        // serde_json writes nothing but UTF-8.
+        let text = String::from_utf8_lossy(written);
+        let safe = harmless(&text).into_owned();
+        out.truncate(start);
+        out.extend_from_slice(safe.as_bytes());
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+fn owned(json: String) -> String {
+    match harmless(&json) {
+        Cow::Borrowed(_) => json,
+        Cow::Owned(safe) => safe,
+    }
+}
+
+/// Whether this is ASCII without its one control character that serde_json leaves as it is.
+fn is_harmless(json: &[u8]) -> bool {
+    const DELETE: u8 = 0x7f;
+    json.is_ascii() && memchr::memchr(DELETE, json).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_acts_is_escaped_and_reads_the_same() {
+        let hostile = "a\u{9b}2Jb\u{7f}\u{202e}c\u{200b}\u{e0041}\u{90}\u{1b}]0;x\u{7} süß 日本 🎉";
+        let value = json!({ hostile: [hostile, 1, null], "plain": "x" });
+        let mut line = Vec::new();
+        append_line(&value, &mut line).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        let pretty = to_string_pretty(&value).unwrap();
+        for text in [&*to_string(&value).unwrap(), line.trim_end(), &pretty] {
+            assert_eq!(serde_json::from_str::<Value>(text).unwrap(), value);
+            let acts = text
+                .chars()
+                .find(|&c| c != '\n' && display::needs_escape(c));
+            assert_eq!(acts, None, "{text}");
+            assert!(
+                text.contains("a\\u009b2Jb\\u007f\\u202ec\\u200b\\udb40\\udc41"),
+                "{text}"
+            );
+            assert!(text.contains("süß 日本 🎉"), "{text}");
+        }
+        assert!(matches!(harmless("{\"a\": 1}\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_behind() {
+        let mut out = b"before".to_vec();
+        let unfit = std::collections::BTreeMap::from([((1, 2), 3)]);
+        assert!(append_line(&unfit, &mut out).is_err());
+        assert_eq!(out, b"before");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_reads_the_same(text: String) {
+            let written = to_string(&text).unwrap();
+            proptest::prop_assert!(!written.chars().any(display::needs_escape));
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+        }
+    }
+}
