@@ -7,7 +7,6 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, openat};
 
@@ -17,8 +16,8 @@ use super::{GitFolder, GitLink, Mark, Repositories};
 /// Folders that are looked at, at most: a project of 100,000 files has about 10,000.
 pub(super) const MAX_FOLDERS: usize = 20_000;
 
-/// How long the search may take. It happens before and after each command.
-const MAX_TIME: Duration = Duration::from_millis(400);
+/// Files and folders in these, at most: one folder may hold millions.
+const MAX_ENTRIES_SEEN: usize = 2_000_000;
 
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
@@ -42,8 +41,8 @@ impl Repositories {
         let mut search = Search {
             roots,
             found: Repositories::default(),
-            end: Instant::now() + MAX_TIME,
             seen: 0,
+            entries: 0,
         };
         search.walk();
         search.found
@@ -53,8 +52,8 @@ impl Repositories {
 struct Search<'a> {
     roots: &'a [&'a Path],
     found: Repositories,
-    end: Instant,
     seen: usize,
+    entries: usize,
 }
 
 impl Search<'_> {
@@ -66,6 +65,7 @@ impl Search<'_> {
                 return;
             }
             let listing = Listing::read(&folder, &mut buffer);
+            self.entries += listing.entries;
             if let Some(is_folder) = listing.git {
                 let path = folder.join(".git");
                 match is_folder {
@@ -84,7 +84,7 @@ impl Search<'_> {
         self.seen += 1;
         let may = self.seen <= MAX_FOLDERS
             && self.found.folders.len() < MAX_REPOSITORIES
-            && Instant::now() < self.end;
+            && self.entries <= MAX_ENTRIES_SEEN;
         self.found.is_incomplete |= !may;
         may
     }
@@ -163,6 +163,7 @@ struct Listing {
     names: GitNames,
     /// Whether there is a `.git`, and whether it is a folder.
     git: Option<bool>,
+    entries: usize,
 }
 
 impl Listing {
@@ -180,6 +181,10 @@ impl Listing {
                 continue;
             }
             listing.names.see(name);
+            listing.entries += 1;
+            if listing.entries > MAX_ENTRIES_SEEN {
+                break;
+            }
             let is_folder = match entry.file_type() {
                 FileType::Directory => true,
                 // Some file systems do not say.

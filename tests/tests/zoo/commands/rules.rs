@@ -26,7 +26,6 @@ const IN_NAMESPACES: &str = "[ $PPID = 1 ] && ! touch /dunlin-test-file";
 async fn links_do_not_change_the_sandbox() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
-    let root = project.parent().unwrap().to_owned();
     let rule = project.join("conf/inner/file").display().to_string();
     yard.host.permissions().set(&rule, "r-?").unwrap();
     symlink(".git", project.join(".git")).unwrap();
@@ -37,15 +36,18 @@ async fn links_do_not_change_the_sandbox() {
     symlink("/", project.join(".git")).unwrap();
     yard.succeeds(IN_NAMESPACES).await;
 
-    // What was granted was a folder, not what a link at its place leads to.
-    let granted = project.join("out");
-    fs::create_dir(&granted).unwrap();
-    let key = format!("{}/", granted.display());
-    yard.host.permissions().set(&key, "rw?").unwrap();
-    fs::remove_dir(&granted).unwrap();
-    symlink(root.join("outside"), &granted).unwrap();
+    fs::remove_file(project.join(".git")).unwrap();
+    fs::remove_file(project.join("conf")).unwrap();
+
+    // What was configured is in the project, not where a link at its place leads.
+    let yard = Yard::with(true, |sandbox, options| {
+        options.write.push(sandbox.project().join("out"));
+    });
+    let project = yard.sandbox.project();
+    let outside = project.parent().unwrap().join("outside");
+    symlink(&outside, project.join("out")).unwrap();
     yard.refused("touch out/new").await;
-    assert_eq!(names(&root.join("outside")), ["secret.txt"]);
+    assert_eq!(names(&outside), ["secret.txt"]);
     assert_alive(&yard.host).await;
 }
 
@@ -53,7 +55,7 @@ async fn links_do_not_change_the_sandbox() {
 async fn a_sandbox_that_cannot_be_set_up_is_an_error() {
     let yard = Yard::with(true, |_, options| {
         // Announced is one with namespaces; this cannot be given to a command in them.
-        options.write.push("/proc/self".into());
+        options.write.push("/proc/sys".into());
     });
     let call = yard.call(
         "run_terminal_command",
@@ -82,17 +84,18 @@ async fn a_rule_holds_for_what_is_not_there_yet() {
         let key = format!("{}/{name}", project.display());
         permissions.set(&key, bits).unwrap();
     }
+    // What is named plainly is refused before it runs; this is about the rest.
     for line in [
-        "echo x > .env",
-        "mkdir .env",
-        "ln -s x .env",
-        "mv README.md .env",
-        "rm -f .env && echo x > .env",
-        "mkdir -p a/b && echo x > a/b/c",
-        "mv a z && mkdir -p a/b && echo x > a/b/c",
-        "mkdir -p keys && touch keys/k",
-        "rmdir keys && mkdir keys",
-        "mkdir -p x/y && touch x/y/z",
+        "n=.env; echo x > $n",
+        "n=.env; mkdir $n",
+        "n=.env; ln -s x $n",
+        "n=.env; mv README.md $n",
+        "n=.env; rm -f $n && echo x > $n",
+        "n=c; mkdir -p a/b && echo x > a/b/$n",
+        "n=c; mv a z && mkdir -p a/b && echo x > a/b/$n",
+        "n=keys; mkdir -p $n && touch $n/k",
+        "n=keys; rmdir $n && mkdir $n",
+        "n=y; mkdir -p x/$n && touch x/$n/z",
     ] {
         yard.refused(line).await;
         assert_eq!(names(&project), ["README.md"], "{line}");
@@ -104,7 +107,7 @@ async fn a_rule_holds_for_what_is_not_there_yet() {
     assert_eq!(names(&project.join("a/b")), ["d"]);
     // What the user makes meanwhile is the user's.
     fs::write(project.join(".env"), SECRET).unwrap();
-    let text = yard.run("cat .env").await.text;
+    let text = yard.run("n=.env; cat $n").await.text;
     assert!(!text.contains(SECRET), "{text}");
     assert_eq!(fs::read_to_string(project.join(".env")).unwrap(), SECRET);
 }
@@ -118,7 +121,7 @@ async fn commands_side_by_side_keep_their_rules() {
     let run =
         |line: &'static str| yard.call("run_terminal_command", json!({ "command": line }), yes());
     // The short one ends, and takes its placeholders along, while the long one still needs them.
-    let long = run("touch started; until [ -e go ]; do sleep 0.02; done; echo x > held");
+    let long = run("touch started; until [ -e go ]; do sleep 0.02; done; n=held; echo x > $n");
     let short = async {
         while !project.join("started").exists() {
             tokio::task::yield_now().await;
