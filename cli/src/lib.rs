@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use dunlin_host::Plugin;
-use dunlin_host::process::{KEEPER, keeper_main};
+use dunlin_host::process::{KEEPER, harden_this_process, keeper_main};
 
 /// The program with the tools that come with it.
 pub fn main() -> ExitCode {
@@ -51,6 +51,15 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
         .is_some_and(|first| first == KEEPER)
     {
         return keeper_main();
+    }
+    // Before anything secret is read.
+    if let Err(error) = harden_this_process() {
+        use std::io::Write;
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: cannot protect the memory of this process: {error}"
+        );
+        return error::Exit::Failed.into();
     }
     #[cfg(feature = "local-model")]
     if std::env::args_os()

@@ -24,6 +24,8 @@ pub struct StartedCommand {
     running: Running,
     under: UseId,
     shown: Shown,
+    /// Whether the guest was told what the command left behind.
+    is_told: bool,
 }
 
 /// The newest output, on its way to whoever watches.
@@ -66,12 +68,19 @@ impl process::Host for CallState {
         let options = &self.shared.commands;
         let access = self.shared.permissions.access_of_commands(options);
         let access = access.map_err(|e| Error::Failed(chain(&e)))?;
-        let running = Running::start(options, command.line, command.network, access).await?;
+        let announced = self
+            .shared
+            .announced_sandbox()
+            .await
+            .map_err(Error::Failed)?;
+        let (line, network) = (command.line, command.network);
+        let running = Running::start(options, &announced, line, network, access).await?;
         self.log_use(under)?;
         let started = StartedCommand {
             running,
             under,
             shown: Shown::default(),
+            is_told: false,
         };
         // At most a handful of handles: see above.
         let handle = self.table.push(started).map_err(wasmtime::Error::from)?;
@@ -106,8 +115,17 @@ impl process::HostCommand for CallState {
         };
         let Some((stream, bytes)) = read else {
             let end = entry.running.wait().await?;
-            self.ended(end);
-            return Ok(None);
+            let notices = entry.running.notices().to_vec();
+            let is_told = std::mem::replace(&mut entry.is_told, true);
+            self.ended(end, &notices);
+            if notices.is_empty() || is_told {
+                return Ok(None);
+            }
+            let lines = notices.iter().map(|notice| format!("\n[Dunlin] {notice}"));
+            return Ok(Some(Chunk {
+                source: Source::Stderr,
+                bytes: lines.collect::<String>().into_bytes(),
+            }));
         };
         entry.shown.push(&bytes);
         let under = entry.under;
@@ -125,7 +143,8 @@ impl process::HostCommand for CallState {
         let _standing = self.clock.pause_for_work();
         let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
         let end = entry.running.wait().await?;
-        self.ended(end);
+        let notices = entry.running.notices().to_vec();
+        self.ended(end, &notices);
         Ok(match end {
             End::Exited(status) => WireEnd::Exited(status),
             End::Killed(signal) => WireEnd::Killed(signal),
@@ -188,9 +207,9 @@ impl CallState {
         under.ok_or_else(|| Error::Failed("a command without a program".into()).into())
     }
 
-    /// What the user is told beside the mark of the call, where a command did not end well.
-    fn ended(&mut self, end: End) {
-        self.note = match end {
+    /// What the user is told beside the mark of the call: that a command did not end well, and what it left behind.
+    fn ended(&mut self, end: End, notices: &[String]) {
+        let how = match end {
             End::Exited(0) | End::Stopped => None,
             End::Exited(status) => Some(format!("exit status {status}")),
             End::Killed(signal) => Some(format!("killed by {}", signal_name(signal))),
@@ -199,6 +218,8 @@ impl CallState {
                 Some(format!("stopped after {seconds} s"))
             }
         };
+        let parts: Vec<&str> = how.iter().chain(notices).map(String::as_str).collect();
+        self.note = (!parts.is_empty()).then(|| parts.join(" · "));
     }
 }
 

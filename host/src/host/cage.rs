@@ -2,18 +2,23 @@
 
 use super::Host;
 use crate::call::Action;
+use crate::capability::Shared;
 use crate::process::{self, Cage};
+
+impl Shared {
+    /// The sandbox that the user is told of and that every command gets; the error says why none can run.
+    pub(crate) async fn announced_sandbox(&self) -> Result<Cage, String> {
+        let found = self.cage.get_or_init(|| process::in_force(&self.commands));
+        found.await.clone()
+    }
+}
 
 impl Host {
     /// What commands run in on this machine; found out at the first call, which takes some milliseconds.
     ///
     /// The error says why none can run.
     pub async fn cage_of_commands(&self) -> Result<Cage, String> {
-        let shared = &self.0.shared;
-        let found = shared
-            .cage
-            .get_or_init(|| process::in_force(&shared.commands));
-        found.await.clone()
+        self.0.shared.announced_sandbox().await
     }
 
     /// What the user should know of that before one of these actions.

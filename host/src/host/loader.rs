@@ -333,9 +333,13 @@ impl Host {
             match &server.config.at {
                 ServerAt::Program(program) if program.sandbox => {
                     let options = &self.0.shared.commands;
+                    let announced = self.cage_of_commands().await;
+                    let announced = announced.map_err(|e| format!("cannot be started: {e}"))?;
                     let access = self.permissions().access_of_commands(options);
                     let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
-                    program.connect_caged(&log, options, access).await
+                    program
+                        .connect_caged(&log, options, &announced, access)
+                        .await
                 }
                 ServerAt::Program(program) => {
                     crate::mcp::transport::Connect::connect(program, &log).await

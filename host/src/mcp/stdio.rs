@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
 use crate::display;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
-use crate::process::{Access, CommandOptions, Running, ServantOrder, Serving, Streams};
+use crate::process::{Access, Cage, CommandOptions, Running, ServantOrder, Serving, Streams};
 
 /// Bytes that one read takes.
 const READ_BYTES: usize = 64 * 1024;
@@ -122,6 +122,7 @@ impl Program {
         &self,
         log: &dyn ServerLog,
         options: &CommandOptions,
+        announced: &Cage,
         access: Access,
     ) -> Result<Connection, String> {
         let program = self
@@ -140,7 +141,7 @@ impl Program {
             time_limit: AS_LONG_AS_IT_IS_WANTED,
             ..options.clone()
         };
-        let started = Running::start_serving(&options, line, access).await;
+        let started = Running::start_serving(&options, announced, line, access).await;
         let (running, streams) =
             started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
         Ok(connection(Kept::Caged(Box::new(running)), streams, log))

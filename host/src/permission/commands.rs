@@ -1,21 +1,12 @@
 //! What of the file system a command gets: from the same store that decides about tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
-use crate::process::{Access, CommandOptions};
+use crate::process::{Access, CommandOptions, Held};
 use crate::resolve;
 use crate::target::{Need, Operation, Target};
-
-/// Files of a repository that decide what git does next, for the user as well: outside of the cage, with all of
-/// the user's rights. Below the project.
-const GIT_SETTINGS: [&str; 4] = [
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/hooks",
-];
 
 impl Permissions {
     /// Works out what commands may see and change at this moment.
@@ -30,10 +21,20 @@ impl Permissions {
             project: self.project().to_owned(),
             ..Access::default()
         };
-        for path in &options.write {
-            access.writable.push(resolve::real_path(path)?);
+        for path in self.configured_to_write(options)? {
+            access.writable.push(path);
         }
-        for (path, operation, allowed) in self.for_every_tool()? {
+        for (key, operation, allowed) in self.for_every_tool()? {
+            let (Key::Exact(path) | Key::Below(path)) = &key else {
+                continue;
+            };
+            let (path, is_folder) = (path.clone(), matches!(key, Key::Below(_)));
+            if !allowed && operation != Operation::Execute {
+                access.held.push(Held {
+                    path: path.clone(),
+                    is_folder,
+                });
+            }
             match (operation, allowed) {
                 (Operation::Write, true) => access.writable.push(path),
                 (Operation::Write, false) => access.read_only.push(path),
@@ -41,26 +42,20 @@ impl Permissions {
                 _ => {}
             }
         }
-        // What is granted below something that is not: the stricter holds, as everywhere.
-        let is_granted = |access: &Access, path: &PathBuf| access.writable.contains(path);
-        for settings in GIT_SETTINGS {
-            let path = self.project().join(settings);
-            if !is_granted(&access, &path) {
-                access.read_only.push(path);
-            }
-        }
-        // In a worktree it is a file that says where the rest lies.
-        let git = self.project().join(".git");
-        if git.is_file() && !is_granted(&access, &git) {
-            access.read_only.push(git);
-        }
         for secret in &options.secrets {
             let path = resolve::real_path(secret)?;
             if !self.opens(&path)? {
                 access.hidden.push(path);
             }
         }
-        access.hidden.extend(self.protected.iter().cloned());
+        for path in &self.protected {
+            // Dunlin's own folders and files; one that is not there yet would be a folder of a project.
+            access.held.push(Held {
+                path: path.clone(),
+                is_folder: true,
+            });
+            access.hidden.push(path.clone());
+        }
         // Only what stands in the way of writing has to be kept from it.
         let writable: Vec<PathBuf> = access.written().map(PathBuf::from).collect();
         access.read_only.retain(|path| {
@@ -69,8 +64,25 @@ impl Permissions {
         Ok(access)
     }
 
+    /// What the configuration gives commands to write, apart from what they may write anyway.
+    ///
+    /// A path through a link counts as what the link leads to, but not a link that a command may have made: what lies in
+    /// something that commands may write adds nothing, wherever it leads to.
+    fn configured_to_write(
+        &self,
+        options: &CommandOptions,
+    ) -> Result<Vec<PathBuf>, PermissionError> {
+        let project = self.project().to_owned();
+        let is_in_another = |path: &PathBuf| {
+            let mut others = options.write.iter().chain([&project]);
+            others.any(|other| path != other && path.starts_with(other))
+        };
+        let own = options.write.iter().filter(|path| !is_in_another(path));
+        own.map(|path| Ok(resolve::real_path(path)?)).collect()
+    }
+
     /// Whether reading a path is granted to every tool.
-    fn opens(&self, path: &std::path::Path) -> Result<bool, PermissionError> {
+    fn opens(&self, path: &Path) -> Result<bool, PermissionError> {
         let need = Need {
             target: Target::Path(path.to_owned()),
             operation: Operation::Read,
@@ -78,41 +90,45 @@ impl Permissions {
         let keys = Key::candidates(&need.target);
         let all = self.for_every_tool()?;
         Ok(all.iter().any(|(granted, operation, allowed)| {
-            let key = |key: &Key| match key {
-                Key::Exact(path) | Key::Below(path) => path == granted,
-                Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => false,
-            };
-            *operation == Operation::Read && *allowed && keys.iter().any(key)
+            *operation == Operation::Read
+                && *allowed
+                && keys.iter().any(|key| path_of(key) == path_of(granted))
         }))
     }
 
     /// What was decided about paths for every tool: by hand, for this session, or with a "never".
-    fn for_every_tool(&self) -> Result<Vec<(PathBuf, Operation, bool)>, PermissionError> {
+    fn for_every_tool(&self) -> Result<Vec<(Key, Operation, bool)>, PermissionError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let mut all = Vec::new();
         for (key, entry) in &state.stored {
-            let (Key::Exact(path) | Key::Below(path)) = key else {
+            if path_of(key).is_none() {
                 continue;
-            };
+            }
             for operation in Operation::ALL {
                 match entry.bits.get(operation) {
                     Decided::Allow if !entry.grants.contains_key(&operation.into()) => {
-                        all.push((path.clone(), operation, true));
+                        all.push((key.clone(), operation, true));
                     }
-                    Decided::Deny => all.push((path.clone(), operation, false)),
+                    Decided::Deny => all.push((key.clone(), operation, false)),
                     Decided::Allow | Decided::Open => {}
                 }
             }
         }
         for ((key, operation), answers) in &state.session {
-            let (Key::Exact(path) | Key::Below(path)) = key else {
-                continue;
-            };
-            if let Some(last) = answers.last().filter(|last| last.plugin.is_none()) {
-                all.push((path.clone(), *operation, last.allow));
+            let last = answers.last().filter(|last| last.plugin.is_none());
+            if let (Some(_), Some(last)) = (path_of(key), last) {
+                all.push((key.clone(), *operation, last.allow));
             }
         }
         Ok(all)
+    }
+}
+
+/// The path that a key is about; `None`: it is about addresses.
+fn path_of(key: &Key) -> Option<&Path> {
+    match key {
+        Key::Exact(path) | Key::Below(path) => Some(path),
+        Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => None,
     }
 }

@@ -1,6 +1,5 @@
 //! Which files a command may see and change.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +22,16 @@ pub(crate) struct Access {
     pub(crate) read_only: Vec<PathBuf>,
     /// Can be neither read nor changed.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Which of these must not come into being either.
+    pub(crate) held: Vec<Held>,
+}
+
+/// A path at which a command must not make anything, even if there is nothing now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) path: PathBuf,
+    /// What takes the place meanwhile: an empty folder, or else an empty file.
+    pub(crate) is_folder: bool,
 }
 
 impl Access {
@@ -34,6 +43,31 @@ impl Access {
         };
         let all = std::iter::once(&self.project).chain(&self.writable);
         all.map(PathBuf::as_path).filter(move |path| !refused(path))
+    }
+
+    /// The outermost files and folders that can be changed.
+    pub(super) fn roots(&self) -> Vec<&Path> {
+        let mut roots: Vec<&Path> = self.written().collect();
+        roots.sort_unstable();
+        // An ancestor sorts before what lies below it.
+        roots.dedup_by(|below, root| below.starts_with(&*root));
+        roots
+    }
+
+    /// Whether a path lies in something that can be changed, and is not a root of it.
+    pub(super) fn is_within(&self, path: &Path) -> bool {
+        self.written()
+            .any(|root| path.starts_with(root) && path != root)
+    }
+
+    /// The paths at which a command could make something that it must not.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Held> {
+        let refused = |path: &Path| {
+            let mut rules = self.read_only.iter().chain(&self.hidden);
+            rules.any(|rule| path != rule && path.starts_with(rule))
+        };
+        let held = self.held.iter();
+        held.filter(move |held| self.is_within(&held.path) && !refused(&held.path))
     }
 
     /// The hidden path that the project lies in, if there is one: then no command can run there.
@@ -83,19 +117,6 @@ impl Access {
     }
 }
 
-/// Whether there is anything at a path; links are not followed.
-pub(super) fn kind_of(path: &Path) -> io::Result<Option<std::fs::FileType>> {
-    match path.symlink_metadata() {
-        Ok(meta) => Ok(Some(meta.file_type())),
-        Err(e) => match e.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-            // What Dunlin itself may not look at the command cannot see either.
-            io::ErrorKind::PermissionDenied => Ok(None),
-            _ => Err(e),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +132,7 @@ mod tests {
             writable: paths(&["/w", "/h/sub", "/r"]),
             read_only: paths(&["/r"]),
             hidden: paths(&["/h"]),
+            held: Vec::new(),
         };
         let written: Vec<&Path> = access.written().collect();
         assert_eq!(written, ["/p", "/w"].map(Path::new));
@@ -121,6 +143,18 @@ mod tests {
         };
         assert_eq!(inside.hides_project(), Some(Path::new("/h")));
         assert!(!inside.written().any(|path| path.starts_with("/h")));
+    }
+
+    #[test]
+    fn roots_lie_side_by_side() {
+        let access = Access {
+            project: PathBuf::from("/a/b"),
+            writable: paths(&["/a/b/c", "/a-b", "/a/b/c/d", "/a/bc", "/a/b"]),
+            ..Access::default()
+        };
+        assert_eq!(access.roots(), ["/a/b", "/a/bc", "/a-b"].map(Path::new));
+        assert!(access.is_within(Path::new("/a/b/x")));
+        assert!(!access.is_within(Path::new("/a/x")));
     }
 
     #[test]

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
-    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
+use super::mounts;
 use super::order::{Cage, Order};
-use super::system_calls::{self, Network};
+use super::sys::{self, Inherited};
+use super::system_calls;
 use crate::limits::MAX_PROCESSES;
 
 /// The newest Landlock whose rights were looked at; an older kernel enforces what it knows of them.
@@ -28,11 +30,13 @@ pub(super) fn enter(order: &Order, no_world: Option<&str>) -> Result<Cage, Strin
     // A kernel without Landlock is a gap; one that has it and fails is not to be trusted with a command.
     let landlock = restrict_files(order, no_world.is_some())
         .map_err(|e| format!("cannot restrict its files: {e}"))?;
-    let network = match (order.network, no_world) {
-        (true, _) | (false, None) => Network::Sockets,
-        (false, Some(_)) => Network::None,
-    };
-    let no_filter = system_calls::filter(network).err();
+    sys::give_no_files_on(Inherited::ClosedOnExec)
+        .map_err(|e| format!("cannot close inherited files: {e}"))?;
+    let no_filter = system_calls::filter(system_calls::Around {
+        network: order.network || no_world.is_none(),
+        namespaces: no_world.is_none(),
+    })
+    .err();
     Ok(Cage {
         no_world: no_world.map(str::to_owned),
         landlock,
@@ -160,14 +164,14 @@ fn restrict_files(order: &Order, no_world: bool) -> Result<u32, Box<dyn std::err
     })
 }
 
-/// Adds a rule; what does not exist, or cannot be opened, needs none.
+/// Adds a rule. What does not exist, or cannot be opened, needs none; a link is not what the rule is about.
 fn allow(
     rules: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, impl std::error::Error + use<>> {
-    match PathFd::new(path) {
-        Ok(fd) => rules.add_rule(PathBeneath::new(fd, access)),
-        Err(_) => Ok(rules),
+) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+    match mounts::look(path)?.file_or_folder() {
+        Some(opened) => Ok(rules.add_rule(PathBeneath::new(opened, access))?),
+        None => Ok(rules),
     }
 }

@@ -1,8 +1,10 @@
-//! The keeper: this program, started again to look after one command.
+//! The supervisor: this program, started again to look after one command.
 //!
-//! It reads its order from the life line (its standard input), tries to make a world for the command, falls back to
-//! being everybody's ancestor, and ends only when nothing of the command is left. Its standard output and
-//! error are the command's.
+//! It reads its order from the socket that is its standard input, sets up the sandbox, and ends only when nothing of
+//! the command is left. Its standard output and error are the command's.
+//!
+//! Whether there are namespaces is found out by a command that depends on no project and no permissions, and is
+//! announced to the user. Every other command gets the sandbox that was announced, or does not run.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -18,11 +20,14 @@ use rustix::process::{
     set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
 };
 
+use super::git::{self, Repositories};
 use super::order::{End, Order, Report};
+use super::placeholder::Placeholders;
 use super::servant::SERVANT;
+use super::sys::Inherited;
 use super::sys::{self, Forked};
 use super::warden::{self, Rank};
-use super::{cage, servant, world};
+use super::{cage, namespaces, servant};
 
 /// The first argument that makes this program a keeper. Not for people, and in no help.
 pub const KEEPER: &str = "--keep-a-command";
@@ -39,6 +44,10 @@ const READY: &[u8] = b"+";
 
 /// The whole life of a keeper. Called by `main` before anything else, while the process has one thread.
 pub fn keeper_main() -> ExitCode {
+    // Whoever started Dunlin may have left files open for it: they are nobody's business here.
+    if sys::give_no_files_on(Inherited::Closed).is_err() {
+        return ExitCode::FAILURE;
+    }
     let second = std::env::args_os().nth(2);
     if second.as_ref().is_some_and(|second| second == SERVANT) {
         return servant::main();
@@ -64,26 +73,20 @@ fn keep(with_world: bool) -> io::Result<()> {
     setsid()?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
-    let keeper = Keeper {
+    let mut keeper = Keeper {
         life_line,
         order,
         input,
         nothing,
+        repositories: Repositories::default(),
     };
-    let world = match with_world {
-        true => keeper.in_own_world(),
-        false => Err("it is not wanted".to_owned()),
-    };
-    let kept = match world {
-        Ok(first) => keeper.wait_for(first),
-        Err(no_world) => keeper.as_ancestor(&no_world),
-    };
+    let kept = keeper.run_command(with_world);
     if let Err(error) = &kept {
-        keeper.report(&Report::Failed(error.to_string()));
+        keeper.report(&Report::Failed(error.clone()));
     }
-    // Empty where it was a mount of the command's world.
+    // Empty where it was a mount of the command's own.
     let _ = std::fs::remove_dir_all(&keeper.order.temporary);
-    kept
+    kept.map_err(io::Error::other)
 }
 
 struct Keeper {
@@ -92,15 +95,61 @@ struct Keeper {
     /// The command's standard input, if it has one.
     input: Option<OwnedFd>,
     nothing: File,
+    /// As they were before the command.
+    repositories: Repositories,
 }
 
 impl Keeper {
-    /// Starts process 1 of a world of its own, and waits until that is furnished. The error says why there is none.
-    fn in_own_world(&self) -> Result<Pid, String> {
+    /// Runs the command in the sandbox that was announced, or finds out which one there is.
+    fn run_command(&mut self, with_world: bool) -> Result<(), String> {
+        let Some(announced) = self.order.announced.clone() else {
+            let tried = match with_world {
+                true => self.in_namespaces(),
+                false => Err("it is not wanted".to_owned()),
+            };
+            let run = match tried {
+                Ok(first) => self.wait_for(first),
+                Err(no_namespaces) => self.as_ancestor(&no_namespaces),
+            };
+            return run.map_err(|e| e.to_string());
+        };
+        self.repositories = Repositories::find(&self.order.access.roots());
+        let is_protected = announced.no_world.is_none();
+        let mut placeholders = Placeholders::default();
+        let run = match &announced.no_world {
+            // Nothing can be mounted over them.
+            Some(no_namespaces) => self.as_ancestor(no_namespaces).map_err(|e| e.to_string()),
+            None => self.run_in_namespaces(&mut placeholders),
+        };
+        placeholders.remove();
+        let roots = self.order.access.roots();
+        let after = Repositories::find(&roots);
+        let access = &self.order.access;
+        for notice in git::review(access, &self.repositories, &after, is_protected) {
+            self.report(&Report::Notice(notice));
+        }
+        run
+    }
+
+    fn run_in_namespaces(&self, placeholders: &mut Placeholders) -> Result<(), String> {
+        let of_git = self.repositories.held();
+        let missing = self.order.access.held().chain(&of_git);
+        let first = placeholders
+            .make(missing)
+            .map_err(|e| e.to_string())
+            .and_then(|()| self.in_namespaces());
+        let first = first.map_err(|e| format!("cannot set up the sandbox of the command: {e}"))?;
+        self.wait_for(first).map_err(|e| e.to_string())
+    }
+
+    /// Starts process 1 of the command's namespaces, and waits until they are set up.
+    fn in_namespaces(&self) -> Result<Pid, String> {
         let (user, group) = (getuid().as_raw(), getgid().as_raw());
         let fail = |e: io::Error| e.to_string();
         let (mut ready, says) = io::pipe().map_err(fail)?;
-        let first = match sys::fork(world::namespaces(self.order.network)).map_err(fail)? {
+        let first = match sys::fork(namespaces::flags(self.order.network))
+            .map_err(|e| format!("new namespaces: {e}"))?
+        {
             Forked::Child => {
                 drop(ready);
                 self.be_first(says, user, group);
@@ -118,12 +167,12 @@ impl Keeper {
         Err(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Process 1: makes the world, starts the shell in it, and ends with it.
+    /// Process 1: sets the namespaces up, starts the shell in them, and ends with it.
     fn be_first(&self, mut says: io::PipeWriter, user: u32, group: u32) {
         // A keeper that is killed takes its command with it.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
-        if let Err(no_world) = world::furnish(&self.order, user, group) {
-            let _ = says.write_all(no_world.to_string().as_bytes());
+        if let Err(failed) = namespaces::set_up(&self.order, &self.repositories, user, group) {
+            let _ = says.write_all(failed.to_string().as_bytes());
             return;
         }
         // Its memory is nobody's business: the command is the same user.
@@ -200,6 +249,13 @@ impl Keeper {
             rustix::stdio::dup2_stdin(input).map_err(|e| format!("cannot take its input: {e}"))?;
         }
         let cage = cage::enter(order, no_world)?;
+        if let Some(difference) = order
+            .announced
+            .as_ref()
+            .and_then(|told| cage.difference(told))
+        {
+            return Err(difference);
+        }
         says.write_all(&Report::Caged(cage).to_line())
             .map_err(|e| e.to_string())?;
         let error = Command::new(&order.shell)

@@ -1,4 +1,4 @@
-//! Commands of the machine, and the cage they run in.
+//! Commands of the machine, and the sandbox they run in.
 //!
 //! A tool is a component and has no authority; a command is a program of the machine and has all of the user's.
 //! So it is not enough to ask before it starts: what it may do is bounded while it runs, and it ends with its
@@ -6,29 +6,35 @@
 //!
 //! Three processes take part:
 //!
-//! 1. **Dunlin** (`runner`) starts this program again as a *keeper*, hands it an `order` through a socket
-//!    and reads what the command prints. The socket is the command's life line: when it closes, because the
-//!    call was dropped or because Dunlin was killed, everything ends.
-//! 2. **The keeper** (`keeper`) has one thread and no secrets. It makes a world of its own for the command
-//!    (`world`): its own processes, mounts and, unless the network was granted, its own network. Where the
-//!    kernel does not give that, it stays the ancestor of all that the command starts (`descent`).
-//! 3. **The warden** (`warden`), process 1 of that world (or the keeper itself), waits for the shell, the time limit
-//!    or the end of the life line, and then ends everything.
+//! 1. **Dunlin** (`runner`) starts this program again as a *supervisor*, hands it an `order` through a socket
+//!    and reads what the command prints. When the socket closes, because the call was dropped or because Dunlin was
+//!    killed, everything ends.
+//! 2. **The supervisor** (`keeper`) has one thread and no secrets. It looks for git repositories (`git`), sets up
+//!    namespaces for the command (`namespaces`, `mounts`, `placeholder`), and looks at the repositories again at the
+//!    end. Where the kernel has no namespaces for this user, it stays the ancestor of all that the command starts
+//!    (`descent`).
+//! 3. **Init** (`warden`), process 1 of the namespaces (or the supervisor itself), waits for the shell, the time limit
+//!    or the end of the socket, and then ends everything.
 //!
-//! The shell gets into the `cage` last, of its own will: no capabilities, Landlock for files, seccomp for
-//! the rest. Each layer stands alone, so that a missing one is a gap and not the end; [`Cage`] says which are in
-//! force.
+//! The shell restricts itself last (`cage`): no capabilities, Landlock for files, seccomp for the rest. Each layer
+//! stands alone; [`Cage`] says which are in force. What is in force is found out once, by a command that does nothing
+//! and depends on no project ([`in_force`]); a command that would get anything else does not run.
 //!
-//! Programs that serve as long as Dunlin wants them, with the user's own rights, have a keeper, too (`serving` on
+//! Programs that serve as long as Dunlin wants them, with the user's own rights, have a supervisor, too (`serving` on
 //! Dunlin's side, `servant` on the other): it sees to their end, and to nothing else.
 //!
-//! Everything outside of `runner` and `serving` runs in the keeper, single-threaded, and may use plain `fork`.
+//! Everything outside of `runner` and `serving` runs in the supervisor, single-threaded, and may use plain `fork`.
 
 mod access;
 mod cage;
 mod descent;
+mod git;
+mod harden;
 mod keeper;
+mod mounts;
+mod namespaces;
 mod order;
+mod placeholder;
 mod runner;
 mod secrets;
 mod servant;
@@ -36,13 +42,13 @@ mod serving;
 mod sys;
 mod system_calls;
 mod warden;
-mod world;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use access::Access;
+pub(crate) use access::{Access, Held};
+pub use harden::harden_this_process;
 pub use keeper::{KEEPER, WITHOUT_WORLD, keeper_main};
 pub use order::Cage;
 pub(crate) use order::End;
@@ -89,9 +95,10 @@ impl CommandOptions {
     }
 }
 
-/// What the cage of a command is made of on this machine, found out by running a command that does nothing.
+/// What the sandbox of commands is made of on this machine, found out by running a command that does nothing.
 ///
-/// Takes some milliseconds; touches no project.
+/// Takes some milliseconds. It depends on no project and no permissions: only the kernel decides whether there are
+/// namespaces.
 pub async fn in_force(options: &CommandOptions) -> Result<Cage, String> {
     let probe = CommandOptions {
         environment: Vec::new(),
@@ -99,11 +106,7 @@ pub async fn in_force(options: &CommandOptions) -> Result<Cage, String> {
         write: Vec::new(),
         ..options.clone()
     };
-    let access = Access {
-        project: probe.temporary.clone(),
-        ..Access::default()
-    };
-    let running = Running::start(&probe, ":".to_owned(), false, access).await;
+    let running = Running::probe(&probe).await;
     let mut running = running.map_err(|e| crate::capability::chain(&e))?;
     running
         .wait()
@@ -112,5 +115,5 @@ pub async fn in_force(options: &CommandOptions) -> Result<Cage, String> {
     running
         .cage()
         .cloned()
-        .ok_or_else(|| "the keeper said nothing".to_owned())
+        .ok_or_else(|| "the supervisor of commands said nothing".to_owned())
 }

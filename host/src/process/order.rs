@@ -28,6 +28,9 @@ pub(super) struct Order {
     pub(super) network: bool,
     /// Whether its standard input comes behind the order; it has none otherwise.
     pub(super) has_input: bool,
+    /// The sandbox that the user was told of: the command does not run in another one. `None`: this is the command that
+    /// finds out what there is.
+    pub(super) announced: Option<Cage>,
 }
 
 /// What the keeper reports.
@@ -39,6 +42,8 @@ pub(super) enum Report {
     Failed(String),
     /// How the command ended. What it left behind is being ended.
     Ended(End),
+    /// A sentence for the user about what it left behind in git repositories.
+    Notice(String),
 }
 
 /// How a command ended.
@@ -68,20 +73,46 @@ pub struct Cage {
 }
 
 impl Cage {
+    /// How it differs from the one that was announced; `None`: it does not.
+    pub(super) fn difference(&self, announced: &Cage) -> Option<String> {
+        let layers = |cage: &Cage| {
+            let mut layers = Vec::new();
+            if cage.no_world.is_none() {
+                layers.push("namespaces".to_owned());
+            }
+            if cage.landlock > 0 {
+                layers.push(format!("Landlock (ABI {})", cage.landlock));
+            }
+            if cage.no_filter.is_none() {
+                layers.push("seccomp".to_owned());
+            }
+            if !cage.unbounded {
+                layers.push("a bounded number of processes".to_owned());
+            }
+            layers.join(", ")
+        };
+        let (now, before) = (layers(self), layers(announced));
+        (now != before).then(|| {
+            format!("its sandbox would be another one than announced: {now} instead of {before}; restart Dunlin to have it checked again")
+        })
+    }
+
     /// What does not hold, a short sentence each; none: everything holds.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if self.landlock == 0 && self.no_world.is_some() {
-            gaps.push("Files are not guarded: this kernel offers commands neither Landlock nor namespaces.".to_owned());
+            gaps.push("Files are not protected: this kernel offers commands neither Landlock nor namespaces.".to_owned());
         } else if self.landlock == 0 {
             gaps.push(
-                "Writing is not confined to the project: this kernel has no Landlock.".to_owned(),
+                "Only mounts confine writing to the project: this kernel has no Landlock."
+                    .to_owned(),
             );
         } else if self.no_world.is_some() {
-            gaps.push("A command may change .git/config, .git/hooks and .dunlin of the project, and names of hidden files can be listed.".to_owned());
+            gaps.push("A command may change the mode and the times of all of your files, also outside of the project: without namespaces nothing tells those of the project from others.".to_owned());
+            gaps.push("Within the project nothing is protected: a command may change .git/config, .git/hooks and .dunlin and read what a - denies. The names of hidden files elsewhere can be listed.".to_owned());
         }
         if self.no_filter.is_some() {
-            gaps.push("The network and other programs' sockets are not cut off: this kernel filters no system calls.".to_owned());
+            gaps.push("The network and other programs' sockets are not cut off, and set-user-ID files can be made: this kernel filters no system calls.".to_owned());
         }
         if self.no_world.is_some() && self.landlock < SIGNAL_SCOPE_ABI {
             gaps.push("A command may end Dunlin or outlive its call: this kernel lets it signal other programs.".to_owned());
@@ -161,6 +192,7 @@ mod tests {
             time_limit_ms: 1,
             network: true,
             has_input: true,
+            announced: None,
         };
         let mut bytes = order.to_bytes().unwrap();
         bytes.extend(b"more");
@@ -201,7 +233,7 @@ mod tests {
                 no_world: no_world.clone(),
                 ..whole.clone()
             },
-            1,
+            2,
         );
         check(
             Cage {
@@ -209,7 +241,7 @@ mod tests {
                 landlock: 5,
                 ..whole.clone()
             },
-            2,
+            3,
         );
         check(
             Cage {
@@ -228,5 +260,30 @@ mod tests {
             },
             4,
         );
+    }
+
+    #[test]
+    fn another_sandbox_than_announced_is_told() {
+        let announced = Cage {
+            no_world: None,
+            landlock: 7,
+            no_filter: None,
+            unbounded: false,
+        };
+        assert_eq!(announced.difference(&announced), None);
+        let got = Cage {
+            no_world: Some("EPERM".to_owned()),
+            ..announced.clone()
+        };
+        let difference = got.difference(&announced).unwrap();
+        assert!(
+            difference.contains("instead of namespaces, Landlock (ABI 7)"),
+            "{difference}"
+        );
+        let got = Cage {
+            landlock: 6,
+            ..announced.clone()
+        };
+        assert!(got.difference(&announced).is_some());
     }
 }

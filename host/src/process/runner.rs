@@ -23,7 +23,7 @@ use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
 /// every read.
 const PIPE_BYTES: usize = 256 * 1024;
 
-/// Bytes of all reports of a keeper: three short lines.
+/// Bytes of all reports of a supervisor: some short lines.
 const MAX_REPORT_BYTES: usize = 64 * 1024;
 
 /// How long after its keeper's end a command's output may still be held open by somebody. Only where it has no world
@@ -88,30 +88,50 @@ pub(crate) struct Running {
     cage: Option<Cage>,
     end: Option<End>,
     failed: Option<String>,
+    notices: Vec<String>,
     /// The keeper removes it, too: then it goes even if Dunlin is killed.
     _temporary: TempDir,
 }
 
 impl Running {
-    /// Starts a command line. Dropping the future leaves nothing behind.
+    /// Starts a command line in the sandbox that was announced. Dropping the future leaves nothing behind.
     pub(crate) async fn start(
         options: &CommandOptions,
+        announced: &Cage,
         line: String,
         network: bool,
         access: Access,
     ) -> Result<Running, CommandError> {
-        Running::start_with(options, line, network, access, None).await
+        let announced = Some(announced.clone());
+        Running::start_with(options, announced, line, network, access, None).await
+    }
+
+    /// Starts a command that does nothing, to find out what its sandbox is made of.
+    pub(super) async fn probe(options: &CommandOptions) -> Result<Running, CommandError> {
+        // Nothing can be written but its own temporary folder, where it starts.
+        Running::start_with(
+            options,
+            None,
+            ":".to_owned(),
+            false,
+            Access::default(),
+            None,
+        )
+        .await
     }
 
     /// Starts a program that serves in the cage of commands: it has an input, and no time limit.
     pub(crate) async fn start_serving(
         options: &CommandOptions,
+        announced: &Cage,
         line: String,
         access: Access,
     ) -> Result<(Running, Streams), CommandError> {
         let fail = io_error("make a pipe");
         let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
-        let started = Running::start_with(options, line, false, access, Some(their_input));
+        let announced = Some(announced.clone());
+        let started =
+            Running::start_with(options, announced, line, false, access, Some(their_input));
         let mut running = started.await?;
         let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
             return Err(CommandError::Keeper("its output is gone".to_owned()));
@@ -137,9 +157,10 @@ impl Running {
 
     async fn start_with(
         options: &CommandOptions,
+        announced: Option<Cage>,
         line: String,
         network: bool,
-        access: Access,
+        mut access: Access,
         input: Option<OwnedFd>,
     ) -> Result<Running, CommandError> {
         let Some((program, arguments)) = options.keeper.split_first() else {
@@ -155,6 +176,9 @@ impl Running {
             return Err(CommandError::Hidden(hidden.display().to_string()));
         }
         let temporary = temporary_folder(&options.temporary)?;
+        if announced.is_none() {
+            access.project = temporary.path().to_owned();
+        }
         let (ours, theirs) =
             std::os::unix::net::UnixStream::pair().map_err(io_error("make a socket"))?;
         ours.set_nonblocking(true)
@@ -171,6 +195,7 @@ impl Running {
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
             network: network || options.network,
             has_input: input.is_some(),
+            announced,
         };
         let order = order.to_bytes().map_err(io_error("write the order"))?;
         let keeper = Command::new(program)
@@ -193,6 +218,7 @@ impl Running {
             cage: None,
             end: None,
             failed: None,
+            notices: Vec::new(),
             _temporary: temporary,
         };
         running.send(&order).await?;
@@ -232,6 +258,11 @@ impl Running {
     /// What held the command; known once it has ended.
     pub(crate) fn cage(&self) -> Option<&Cage> {
         self.cage.as_ref()
+    }
+
+    /// What the user is to know of what the command left behind, a sentence each; known once it has ended.
+    pub(crate) fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The next output, at most [`MAX_CHUNK_BYTES`]. `None`: the command has ended and this was all. Dropping the
@@ -302,6 +333,7 @@ impl Running {
                     Report::Caged(cage) => self.cage = Some(cage),
                     Report::Failed(failed) => self.failed = Some(failed),
                     Report::Ended(end) => self.end = Some(end),
+                    Report::Notice(notice) => self.notices.push(notice),
                 }
             }
             // A shell that never came to be ends with a status of its own.

@@ -1,8 +1,8 @@
 //! The few system calls that no safe crate offers. Everything here belongs to the keeper, which has one thread.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int, c_uint};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 
@@ -65,6 +65,87 @@ pub(super) fn loopback_up() -> io::Result<()> {
         reason = "the request is the structure that this call takes"
     )]
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request) };
+    if done == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Makes the mount at a path and all mounts below it read-only. Other attributes stay as they are, also those that a
+/// user namespace may not change.
+///
+/// With an empty path it is the mount that `folder` stands for.
+pub(super) fn mount_read_only(folder: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let flags = libc::AT_RECURSIVE | libc::AT_EMPTY_PATH;
+    #[expect(
+        unsafe_code,
+        reason = "the path ends with a zero, and the size is that of the structure"
+    )]
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            folder.as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    result(done)
+}
+
+/// What happens to file descriptors that a process has not asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inherited {
+    /// They are closed now. For a process in which nothing else has opened a file yet.
+    Closed,
+    /// They are closed when this process starts a program.
+    ClosedOnExec,
+}
+
+/// Keeps all file descriptors behind standard error from the programs that this process starts.
+pub(super) fn give_no_files_on(how: Inherited) -> io::Result<()> {
+    const FIRST: RawFd = 3;
+    let flags = match how {
+        Inherited::Closed => 0,
+        Inherited::ClosedOnExec => libc::CLOSE_RANGE_CLOEXEC,
+    };
+    #[expect(
+        unsafe_code,
+        reason = "nothing in this process uses these files when they are closed: see `Inherited`"
+    )]
+    let done = unsafe { libc::syscall(libc::SYS_close_range, FIRST, c_uint::MAX, flags) };
+    match result(done) {
+        // Linux before 5.9, or 5.11 for the flag.
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {}
+        done => return done,
+    }
+    let open = std::fs::read_dir("/proc/self/fd")?;
+    let open: Vec<RawFd> = open
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|fd| *fd >= FIRST)
+        .collect();
+    for fd in open {
+        // The one that listed them is closed already: that is no failure.
+        #[expect(unsafe_code, reason = "as above")]
+        let _ = unsafe {
+            match how {
+                Inherited::Closed => libc::close(fd),
+                Inherited::ClosedOnExec => libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC),
+            }
+        };
+    }
+    Ok(())
+}
+
+fn result(done: libc::c_long) -> io::Result<()> {
     if done == -1 {
         return Err(io::Error::last_os_error());
     }

@@ -3,7 +3,8 @@
 //! Files are Landlock's and the mounts' business. What is left are the doors beside them: sockets of other
 //! programs (a path to a socket is no file to Landlock before its ninth version; whoever reaches the socket of
 //! docker, an ssh agent or D-Bus has all they may do), the network where it is not the command's own, the
-//! terminal, key rings, and new user namespaces, in which a process has capabilities again.
+//! terminal, key rings, new user namespaces, in which a process has capabilities again, and files with the
+//! set-user-ID or set-group-ID bit, with which somebody else would run as the user.
 //!
 //! Everything is refused with an error that programs know how to live with; nothing is killed but programs for another
 //! processor (32-bit ones), whose calls have other numbers.
@@ -21,7 +22,7 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
-    // Other worlds.
+    // Other namespaces.
     libc::SYS_setns,
     // Large parts of the kernel that no build needs.
     libc::SYS_bpf,
@@ -35,14 +36,48 @@ const NEVER: &[libc::c_long] = &[
 const OLDER_KERNEL: &[libc::c_long] = &[
     // Its flags stand in memory, where a filter cannot look; `clone` does the same.
     libc::SYS_clone3,
+    // The same of its mode; `openat` does the same.
+    libc::SYS_openat2,
     // Makes sockets and opens files beside the filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
 
+/// Calls that change the owner or the attributes of a file that is named or only open for reading. Landlock has no
+/// right for them: where no mounts are read-only, they are refused everywhere.
+const WITHOUT_MOUNTS: &[libc::c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
+];
+
+// New calls have the same number on every processor.
+const SYS_SETXATTRAT: libc::c_long = 463;
+const SYS_REMOVEXATTRAT: libc::c_long = 466;
+const SYS_FILE_SETATTR: libc::c_long = 469;
+
+/// Requests that change a file which is only open for reading, for where no mounts are read-only: flags, attributes,
+/// verity, encryption.
+const FILE_REQUESTS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
+
 /// Everything in the kind of a socket that is not a flag.
 const SOCKET_KIND: u64 = 0xf;
+
+/// The bits of a mode with which a program runs as somebody else.
+const SET_ID: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
 
 /// Numbers from here on belong to the calls of x32, a second set for the same processor.
 const X32: u32 = 0x4000_0000;
@@ -50,25 +85,25 @@ const X32: u32 = 0x4000_0000;
 type Problem = Box<dyn std::error::Error>;
 
 /// Filters the calls of this process and of all that it starts, for good. Needs `no_new_privs`.
-pub(super) fn filter(network: Network) -> Result<(), Problem> {
-    for program in programs(network)? {
+pub(super) fn filter(around: Around) -> Result<(), Problem> {
+    for program in programs(around)? {
         seccompiler::apply_filter(&program)?;
     }
     Ok(())
 }
 
-/// What a command may do with internet sockets.
+/// What else holds the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Network {
-    /// Use them: the network is its own, or granted.
-    Sockets,
-    /// Nothing.
-    None,
+pub(super) struct Around {
+    /// It may use internet sockets: the network is its own, or granted.
+    pub(super) network: bool,
+    /// It has its own processes and mounts.
+    pub(super) namespaces: bool,
 }
 
-fn programs(network: Network) -> Result<Vec<BpfProgram>, Problem> {
+fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
     let mut families = vec![libc::AF_NETLINK];
-    if network == Network::Sockets {
+    if around.network {
         families.extend([libc::AF_INET, libc::AF_INET6]);
     }
     let mut other_families = Vec::new();
@@ -77,42 +112,25 @@ fn programs(network: Network) -> Result<Vec<BpfProgram>, Problem> {
     }
     let sockets = vec![(libc::SYS_socket, vec![SeccompRule::new(other_families)?])];
 
+    let mut refused = set_id()?;
+    refused.push((libc::SYS_socketpair, pairs()?));
+    let mut requests = vec![libc::TIOCSTI, libc::TIOCLINUX];
+    if !around.namespaces {
+        requests.extend(FILE_REQUESTS);
+        // Limits of other processes of the same user, Dunlin's among them.
+        let others = vec![rule(0, SeccompCmpOp::Ne, 0)?];
+        refused.push((libc::SYS_prlimit64, others));
+        refused.extend(WITHOUT_MOUNTS.iter().map(|call| (*call, Vec::new())));
+    }
+    let requests = requests
+        .into_iter()
+        .map(|request| rule(1, SeccompCmpOp::Eq, request));
+    refused.push((libc::SYS_ioctl, requests.collect::<Result<_, _>>()?));
     let user_namespace = libc::CLONE_NEWUSER as u64;
-    let mut refused: Vec<(libc::c_long, Vec<SeccompRule>)> = vec![
-        // Of a pair, each end may still be turned to a path as long as it sends datagrams.
-        (
-            libc::SYS_socketpair,
-            vec![rule(
-                1,
-                SeccompCmpOp::MaskedEq(SOCKET_KIND),
-                libc::SOCK_DGRAM as u64,
-            )?],
-        ),
-        // Typing into the terminal.
-        (
-            libc::SYS_ioctl,
-            vec![
-                rule(1, SeccompCmpOp::Eq, libc::TIOCSTI)?,
-                rule(1, SeccompCmpOp::Eq, libc::TIOCLINUX)?,
-            ],
-        ),
-        (
-            libc::SYS_clone,
-            vec![rule(
-                0,
-                SeccompCmpOp::MaskedEq(user_namespace),
-                user_namespace,
-            )?],
-        ),
-        (
-            libc::SYS_unshare,
-            vec![rule(
-                0,
-                SeccompCmpOp::MaskedEq(user_namespace),
-                user_namespace,
-            )?],
-        ),
-    ];
+    for call in [libc::SYS_clone, libc::SYS_unshare] {
+        let is_new = SeccompCmpOp::MaskedEq(user_namespace);
+        refused.push((call, vec![rule(0, is_new, user_namespace)?]));
+    }
     refused.extend(NEVER.iter().map(|call| (*call, Vec::new())));
     let older = OLDER_KERNEL
         .iter()
@@ -125,6 +143,67 @@ fn programs(network: Network) -> Result<Vec<BpfProgram>, Problem> {
         program(older, libc::ENOSYS)?,
     ])
 }
+
+/// Pairs of sockets other than connected ones. An end of a pair of datagram sockets can still be turned to a path, and
+/// the kernel makes one of those, too, where raw sockets are asked for.
+fn pairs() -> Result<Vec<SeccompRule>, Problem> {
+    let connected = [libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64];
+    let mut rules = vec![rule(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?];
+    for kind in (0..=SOCKET_KIND).filter(|kind| !connected.contains(kind)) {
+        rules.push(rule(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?);
+    }
+    Ok(rules)
+}
+
+/// Calls that would give a file the set-user-ID or set-group-ID bit.
+fn set_id() -> Result<Vec<(libc::c_long, Vec<SeccompRule>)>, Problem> {
+    // The position of the mode.
+    let modes = [
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1),
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (libc::SYS_fchmodat2, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mkdir, 1),
+        (libc::SYS_mkdirat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, 1),
+        (libc::SYS_mknodat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, 1),
+    ];
+    let mut refused = Vec::new();
+    for (call, mode) in modes {
+        let bits = SET_ID.map(|bit| rule(mode, SeccompCmpOp::MaskedEq(bit), bit));
+        refused.push((call, bits.into_iter().collect::<Result<_, _>>()?));
+    }
+    // The positions of flags and mode. Where nothing is created the mode means nothing, and may be anything.
+    let opens = [
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, 1, 2),
+        (libc::SYS_openat, 2, 3),
+    ];
+    for (call, flags, mode) in opens {
+        let mut rules = Vec::new();
+        for bit in SET_ID {
+            for flag in CREATING {
+                rules.push(SeccompRule::new(vec![
+                    condition(flags, SeccompCmpOp::MaskedEq(flag), flag)?,
+                    condition(mode, SeccompCmpOp::MaskedEq(bit), bit)?,
+                ])?);
+            }
+        }
+        refused.push((call, rules));
+    }
+    Ok(refused)
+}
+
+/// The flags with which `open` makes a file: `O_CREAT`, and what `O_TMPFILE` has besides `O_DIRECTORY`.
+const CREATING: [u64; 2] = [
+    libc::O_CREAT as u64,
+    (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64,
+];
 
 fn program(
     rules: Vec<(libc::c_long, Vec<SeccompRule>)>,

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
@@ -18,7 +18,15 @@ fn main() -> ExitCode {
             .map(drop),
         ["unix", path] => UnixStream::connect(path).map(drop),
         ["unix-pair", path] => turn_a_pair(path),
+        ["raw-pair", path] => turn_a_raw_pair(path),
         ["own-loopback"] => own_loopback(),
+        ["open-files"] => open_files(),
+        ["set-id", path] => set_id(path),
+        ["create-set-id", path] => create_set_id(path),
+        ["openat2"] => system_call(libc::SYS_openat2, 0),
+        ["capability", path] => set_attribute(path, c"security.capability", &CAPABILITY),
+        ["attribute", path] => set_attribute(path, c"user.dunlin", b"x"),
+        ["times", path] => times(path),
         ["type", terminal] => type_into(terminal),
         ["user-namespace"] => system_call(libc::SYS_unshare, libc::CLONE_NEWUSER.into()),
         ["clone3"] => system_call(libc::SYS_clone3, 0),
@@ -55,6 +63,113 @@ fn own_loopback() -> io::Result<()> {
 fn turn_a_pair(path: &str) -> io::Result<()> {
     let (one, _other) = std::os::unix::net::UnixDatagram::pair()?;
     one.connect(path)
+}
+
+/// The same with raw sockets, which are datagram sockets, too.
+fn turn_a_raw_pair(path: &str) -> io::Result<()> {
+    let mut pair = [0; 2];
+    #[expect(unsafe_code, reason = "the call writes two numbers")]
+    let done = unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_RAW, 0, pair.as_mut_ptr()) };
+    result(done.into())?;
+    #[expect(unsafe_code, reason = "the socket was made just now")]
+    let one = unsafe { <std::os::unix::net::UnixDatagram as FromRawFd>::from_raw_fd(pair[0]) };
+    one.connect(path)
+}
+
+/// Whether there is an open file besides the standard streams and the folder that lists them.
+fn open_files() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let target = std::fs::read_link(entry?.path())?;
+        if !target.starts_with("/proc") && target.starts_with("/") && !target.starts_with("/dev") {
+            let _ = writeln!(io::stdout(), "{}", target.display());
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("no open files"))
+}
+
+/// A file capability of version 2: CAP_SETUID, effective.
+const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Gives a file the set-user-ID bit in every way there is.
+fn set_id(path: &str) -> io::Result<()> {
+    let name = std::ffi::CString::new(path)?;
+    let file = std::fs::File::open(path)?;
+    let (name, fd) = (name.as_ptr(), libc::c_long::from(file.as_raw_fd()));
+    let here = libc::c_long::from(libc::AT_FDCWD);
+    let mut worked = Err(io::Error::from_raw_os_error(libc::EPERM));
+    for mode in [0o4755, 0o2755, 0o6755] {
+        let mode = libc::c_long::from(mode);
+        #[expect(
+            unsafe_code,
+            reason = "the path ends with a zero and lives until the end"
+        )]
+        let done = unsafe {
+            [
+                libc::syscall(libc::SYS_fchmod, fd, mode),
+                libc::syscall(libc::SYS_fchmodat, here, name, mode),
+                libc::syscall(libc::SYS_fchmodat2, here, name, mode, 0),
+            ]
+        };
+        for done in done {
+            worked = worked.or(result(done));
+        }
+    }
+    worked
+}
+
+/// Creates a file with the set-user-ID bit in every way there is.
+fn create_set_id(path: &str) -> io::Result<()> {
+    let name = std::ffi::CString::new(path)?;
+    let here = libc::c_long::from(libc::AT_FDCWD);
+    let flags = libc::c_long::from(libc::O_CREAT | libc::O_WRONLY);
+    let mode = libc::c_long::from(0o4755);
+    let file = mode | libc::c_long::from(libc::S_IFREG);
+    #[expect(
+        unsafe_code,
+        reason = "the path ends with a zero and lives until the end"
+    )]
+    let done = unsafe {
+        [
+            libc::syscall(libc::SYS_openat, here, name.as_ptr(), flags, mode),
+            libc::syscall(libc::SYS_mknodat, here, name.as_ptr(), file, 0),
+            libc::syscall(libc::SYS_mkdirat, here, name.as_ptr(), mode),
+        ]
+    };
+    let mut worked = Err(io::Error::from_raw_os_error(libc::EPERM));
+    for done in done {
+        worked = worked.or(result(done));
+    }
+    worked
+}
+
+fn set_attribute(path: &str, name: &std::ffi::CStr, value: &[u8]) -> io::Result<()> {
+    let path = std::ffi::CString::new(path)?;
+    #[expect(
+        unsafe_code,
+        reason = "both names end with a zero, and the length is the value's"
+    )]
+    let done = unsafe {
+        libc::setxattr(
+            path.as_ptr(),
+            name.as_ptr(),
+            value.as_ptr().cast(),
+            value.len(),
+            0,
+        )
+    };
+    result(done.into())
+}
+
+/// Sets the times of a file to now.
+fn times(path: &str) -> io::Result<()> {
+    let path = std::ffi::CString::new(path)?;
+    #[expect(
+        unsafe_code,
+        reason = "the path ends with a zero, and no times mean now"
+    )]
+    let done = unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), std::ptr::null(), 0) };
+    result(done.into())
 }
 
 /// Types a character into a terminal as if it were its keyboard.

@@ -4,7 +4,9 @@ use std::fs;
 
 use dunlin_tests::{API_KEY, Environment, Key, Provider, Response};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process, pidfd_open, setrlimit,
+};
 use serde_json::json;
 
 use crate::stage::{Chat, assert_in_no_file, environment};
@@ -174,6 +176,26 @@ fn keys_do_not_reach_commands() {
     assert!(result.contains("GIT_PAGER=cat"), "{result}");
     assert!(!result.contains(API_KEY), "{result}");
     assert_in_no_file(&environment, API_KEY);
+}
+
+#[test]
+fn a_crash_of_dunlin_writes_no_core_file() {
+    // As where core files are wanted: what this process may have, the program is started with.
+    let maximum = getrlimit(Resource::Core).maximum;
+    let limit = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Core, limit).expect("a limit below the largest");
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let chat = Chat::open(&environment);
+    let limits = format!("/proc/{}/limits", chat.terminal.id().as_raw_nonzero());
+    let limits = fs::read_to_string(limits).expect("the limits");
+    let core = limits.lines().find(|line| line.starts_with("Max core"));
+    let soft = core.and_then(|line| line.split_whitespace().nth(4));
+    assert_eq!(soft, Some("0"), "{limits}");
+    chat.leave();
 }
 
 #[test]

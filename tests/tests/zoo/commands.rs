@@ -1,9 +1,12 @@
 //! Commands: the built-in tool on the real host, hostile command lines, and guests that show one line and run
 //! another.
 
+mod attributes;
+mod git;
 mod hostile;
 mod lies;
 mod limits;
+mod rules;
 
 use std::fs;
 use std::path::PathBuf;

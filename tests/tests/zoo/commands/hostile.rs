@@ -10,17 +10,17 @@ use serde_json::json;
 
 use super::{BOTH, Yard, yes};
 
-const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile");
+pub(super) const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile");
 
 impl Yard {
     /// Runs a line that has to fail.
-    async fn refused(&self, line: &str) -> String {
+    pub(super) async fn refused(&self, line: &str) -> String {
         let text = self.run(line).await.text;
         assert!(!text.ends_with("exit status 0"), "{line}: {text}");
         text
     }
 
-    async fn succeeds(&self, line: &str) -> String {
+    pub(super) async fn succeeds(&self, line: &str) -> String {
         let text = self.run(line).await.text;
         assert!(text.ends_with("exit status 0"), "{line}: {text}");
         text
@@ -181,6 +181,7 @@ async fn there_is_no_way_out() {
         for attempt in [
             format!("unix {}", stream.display()),
             format!("unix-pair {}", datagram.display()),
+            format!("raw-pair {}", datagram.display()),
             "vsock".to_owned(),
             "packets".to_owned(),
             "user-namespace".to_owned(),

@@ -1,0 +1,178 @@
+//! Reads the settings of a repository, to tell those that can do no harm.
+//!
+//! This is no reader of git's format: whatever is not written in the plainest way is not harmless.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::search::read_short;
+
+/// Sections and keys that name no program and lead nowhere, whatever their value is.
+const HARMLESS: &[(&str, &[&str])] = &[
+    (
+        "core",
+        &[
+            "autocrlf",
+            "bare",
+            "eol",
+            "filemode",
+            "ignorecase",
+            "logallrefupdates",
+            "precomposeunicode",
+            "repositoryformatversion",
+            "symlinks",
+        ],
+    ),
+    (
+        "extensions",
+        &["objectformat", "refstorage", "worktreeconfig"],
+    ),
+    ("user", &["name", "email"]),
+    ("init", &["defaultbranch"]),
+    ("branch", &["remote", "merge", "rebase"]),
+    ("remote", &["fetch", "tagopt"]),
+    ("submodule", &["active"]),
+    ("pull", &["rebase"]),
+    ("push", &["default"]),
+];
+
+/// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
+pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
+    let text = read_short(file).and_then(|text| String::from_utf8(text).ok());
+    text.is_some_and(|text| text_is_harmless(&text, folder, project))
+}
+
+/// Whether the settings in a file say that a worktree has settings of its own.
+pub(super) fn uses_worktree_settings(file: &Path) -> bool {
+    let text = std::fs::read(file).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .to_ascii_lowercase()
+        .contains("worktreeconfig")
+}
+
+fn text_is_harmless(text: &str, folder: &Path, project: &Path) -> bool {
+    let mut section = String::new();
+    for line in text.split('\n') {
+        let line = line.trim_matches([' ', '\t']);
+        if line.is_empty() || line.starts_with(['#', ';']) && !line.contains('\r') {
+            continue;
+        }
+        // A backslash may continue a line, or hide a quotation mark.
+        if line.contains(|c: char| c.is_control() || c == '\\') {
+            return false;
+        }
+        if let Some(header) = line.strip_prefix('[') {
+            let Some(name) = section_name(header) else {
+                return false;
+            };
+            section = name;
+            continue;
+        }
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim_end(), value.trim_start()),
+            None => (line, ""),
+        };
+        if !is_harmless(&section, &key.to_ascii_lowercase(), value, folder, project) {
+            return false;
+        }
+    }
+    true
+}
+
+/// The name of `name]` or `name "which"]`.
+fn section_name(header: &str) -> Option<String> {
+    let inner = header.strip_suffix(']')?;
+    let name = match inner.split_once(' ') {
+        None => inner,
+        Some((name, which)) => {
+            let which = which.strip_prefix('"')?.strip_suffix('"')?;
+            if which.contains(['"', ']']) {
+                return None;
+            }
+            name
+        }
+    };
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
+    is_name.then(|| name.to_ascii_lowercase())
+}
+
+fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &Path) -> bool {
+    match (section, key) {
+        ("core", "worktree") => is_inside(&folder.join(value), project),
+        ("remote" | "submodule", "url") => is_plain_address(value),
+        _ => HARMLESS
+            .iter()
+            .any(|(name, keys)| *name == section && keys.contains(&key)),
+    }
+}
+
+/// Whether a remote is not spoken to by a helper program: `helper::address`.
+fn is_plain_address(value: &str) -> bool {
+    !value.contains("::") && !value.starts_with('-') && !value.contains('"')
+}
+
+/// Whether a path leads into the project, as it is written.
+fn is_inside(path: &Path, project: &Path) -> bool {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain.starts_with(project)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn harmless(text: &str) -> bool {
+        text_is_harmless(text, Path::new("/p/.git/modules/x"), Path::new("/p"))
+    }
+
+    #[test]
+    fn what_git_writes_itself_is_harmless() {
+        for text in [
+            "",
+            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
+            "[remote \"origin\"]\n\turl = https://example.org/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+             [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n",
+            "[core]\n\tworktree = ../../../x\n",
+            "# a comment\n[user]\n\tname = Ada Lovelace\n\temail = ada@example.org\n",
+        ] {
+            assert!(harmless(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_names_a_program_or_leads_away_is_not() {
+        for text in [
+            "[core]\n\tfsmonitor = ./evil\n",
+            "[core]\n\tFsMonitor = ./evil\n",
+            "[core] fsmonitor = ./evil\n",
+            "[core]fsmonitor=./evil\n",
+            "[core]\n\thooksPath = hooks\n",
+            "[core]\n\tworktree = /home\n",
+            "[core]\n\tworktree = ../../../../home\n",
+            "[include]\n\tpath = evil\n",
+            "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
+            "[filter \"x\"]\n\tclean = evil\n",
+            "[core]\n\tbare = false\r[core]\n\tfsmonitor=x\n",
+            "# comment\r[core]fsmonitor=x\n",
+            "[core]\n\tbare = \\\n\tfsmonitor = x\n",
+            "[remote \"a\"]\n\turl = ext::sh -c evil\n",
+            "[remote \"a\"]\n\tuploadpack = evil\n",
+            "[remote \"a\"] [core]\n\tfsmonitor = x\n",
+            "[core \"a\"]b\"]\nfsmonitor = x\n",
+            "[alias]\n\tstatus = !evil\n",
+            "[submodule \"a\"]\n\tupdate = !evil\n",
+            "\u{feff}[core]\n\tfsmonitor = x\n",
+            "bare = true\n",
+        ] {
+            assert!(!harmless(text), "{text}");
+        }
+    }
+}

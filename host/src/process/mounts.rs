@@ -1,0 +1,97 @@
+//! Mounts by handle instead of by path.
+//!
+//! The contents of a project belong to whoever ran a command there before: any part of a path may have become a link.
+//! So each path is opened once without following links, and what is mounted, and where, is what was opened.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+
+use super::sys;
+
+/// What stands at a path.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// Nothing, or nothing that this user may look at: then the command may not either.
+    Nothing,
+    /// The path ends with a symbolic link, which was opened, or a link stands in its middle.
+    Link(Option<OwnedFd>),
+    /// A folder.
+    Folder(OwnedFd),
+    /// A file of any kind.
+    File(OwnedFd),
+}
+
+impl Entry {
+    /// The file or folder.
+    pub(super) fn file_or_folder(self) -> Option<OwnedFd> {
+        match self {
+            Entry::Folder(opened) | Entry::File(opened) => Some(opened),
+            Entry::Nothing | Entry::Link(_) => None,
+        }
+    }
+}
+
+/// Opens what is at a path, without following links and without any right to its content.
+pub(super) fn look(path: &Path) -> io::Result<Entry> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(opened) => opened,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(Entry::Nothing),
+        Err(Errno::LOOP) => return Ok(Entry::Link(None)),
+        Err(e) => return Err(e.into()),
+    };
+    Ok(match FileType::from_raw_mode(fstat(&opened)?.st_mode) {
+        FileType::Symlink => Entry::Link(Some(opened)),
+        FileType::Directory => Entry::Folder(opened),
+        _ => Entry::File(opened),
+    })
+}
+
+/// The first symbolic link on the way to a path.
+pub(super) fn first_link(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let mut parts: Vec<&Path> = path.ancestors().collect();
+    parts.reverse();
+    for part in parts {
+        if let Entry::Link(Some(link)) = look(part)? {
+            return Ok(Some(link));
+        }
+    }
+    Ok(None)
+}
+
+/// A copy of what is mounted at and below a file or folder, with its attributes. It is mounted nowhere yet.
+pub(super) fn copy(of: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(open_tree(of, c"", flags)?)
+}
+
+/// Mounts a copy over a file, a folder or a link.
+pub(super) fn put(copy: impl AsFd, over: impl AsFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(copy, c"", over, c"", flags)?)
+}
+
+/// Makes a copy and everything mounted below it read-only.
+pub(super) fn make_read_only(copy: BorrowedFd<'_>) -> io::Result<()> {
+    sys::mount_read_only(copy, c"")
+}
+
+/// Makes a mount of a file or folder at its own place: a mount can be neither renamed nor removed.
+pub(super) fn pin(place: impl AsFd) -> io::Result<()> {
+    put(copy(&place)?, place)
+}
+
+/// Keeps a file or folder, and everything below it, from being changed.
+pub(super) fn freeze(place: impl AsFd) -> io::Result<()> {
+    let copy = copy(&place)?;
+    make_read_only(copy.as_fd())?;
+    put(copy, place)
+}

@@ -1,0 +1,313 @@
+//! Namespaces for a command: its own processes, mounts, devices and, unless granted, network.
+//!
+//! A user namespace gives them to everybody. In it the command sees only its own processes, so there is nobody to
+//! signal, to trace or to read keys from; when its process 1 ends the kernel ends the rest.
+//!
+//! All mounts are read-only, and what the command may change is mounted over them once more. Landlock has no right for
+//! changing the owner, the mode, the times or the attributes of a file; a read-only mount refuses all of them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::CWD;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
+
+use super::cage::DEVICES;
+use super::git::Repositories;
+use super::mounts::{self, Entry};
+use super::order::Order;
+use super::sys;
+use crate::limits::{MAX_PROCESSES, MAX_TEMPORARY_BYTES, MAX_TEMPORARY_FILES};
+
+const DEV: &str = "/dev";
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// A file without content: what programs find instead of their credentials, and take for having none.
+const EMPTY_FILE: &str = "/dev/.empty";
+
+/// A folder without content, for the same use.
+const EMPTY_FOLDER: &str = "/dev/.nothing";
+
+/// The namespaces of a command. A cgroup namespace would hide nothing of worth.
+pub(super) fn flags(network: bool) -> libc::c_int {
+    let own = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+    if network {
+        own
+    } else {
+        own | libc::CLONE_NEWNET
+    }
+}
+
+/// Why the namespaces could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {source}")]
+pub(super) struct NoNamespaces {
+    step: String,
+    source: io::Error,
+}
+
+/// Names a step for its error.
+fn step<T, E: Into<io::Error>>(
+    what: impl Into<String>,
+    done: Result<T, E>,
+) -> Result<T, NoNamespaces> {
+    done.map_err(|source| NoNamespaces {
+        step: what.into(),
+        source: source.into(),
+    })
+}
+
+/// Sets the namespaces up, as their process 1. `user` and `group` are those before.
+pub(super) fn set_up(
+    order: &Order,
+    repositories: &Repositories,
+    user: u32,
+    group: u32,
+) -> Result<(), NoNamespaces> {
+    // The command stays who it is: whatever it makes belongs to the user.
+    step("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
+    step(
+        "uid_map",
+        fs::write("/proc/self/uid_map", format!("{user} {user} 1")),
+    )?;
+    step(
+        "gid_map",
+        fs::write("/proc/self/gid_map", format!("{group} {group} 1")),
+    )?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    step("private mounts", mount_change("/", private))?;
+    let writable = copy_writable(order)?;
+    if let Some(writable) = &writable {
+        step("read-only mounts", sys::mount_read_only(CWD, c"/"))?;
+        devices(order, writable)?;
+        for (path, copy) in writable {
+            let over = existing(path)?;
+            step(format!("mount {}", path.display()), mounts::put(copy, over))?;
+        }
+    } else {
+        devices(order, &[])?;
+    }
+    let room = format!("mode=0700,size={MAX_TEMPORARY_BYTES},nr_inodes={MAX_TEMPORARY_FILES}");
+    step(
+        "temporary folder",
+        tmpfs(&order.temporary, MountFlags::empty(), &room),
+    )?;
+    keep(order, repositories)?;
+    processes()?;
+    if !order.network {
+        step("loopback", sys::loopback_up())?;
+    }
+    Ok(())
+}
+
+/// Copies of the mounts that the command may change, made before the rest becomes read-only. `None`: it may change
+/// everything.
+fn copy_writable(order: &Order) -> Result<Option<Vec<(PathBuf, OwnedFd)>>, NoNamespaces> {
+    let mut copies = Vec::new();
+    for path in order.access.roots() {
+        if path == Path::new("/") {
+            return Ok(None);
+        }
+        let in_dev = path.starts_with(DEV) && !path.starts_with(SHARED_MEMORY);
+        if in_dev || path == Path::new(SHARED_MEMORY) || path.starts_with("/proc") {
+            let refused = io::Error::other("commands cannot be given this to write");
+            return step(path.display().to_string(), Err(refused));
+        }
+        let name = || format!("copy the mount of {}", path.display());
+        let entry = step(name(), mounts::look(path))?;
+        // A link is not what was granted: whoever made it must not choose what can be written.
+        if let Some(opened) = entry.file_or_folder() {
+            copies.push((path.to_owned(), step(name(), mounts::copy(opened))?));
+        }
+    }
+    Ok(Some(copies))
+}
+
+fn existing(path: &Path) -> Result<OwnedFd, NoNamespaces> {
+    let entry = step(path.display().to_string(), mounts::look(path))?;
+    let gone = || io::Error::other("it is not there any more");
+    step(
+        path.display().to_string(),
+        entry.file_or_folder().ok_or_else(gone),
+    )
+}
+
+/// Mounts what keeps the command from what it may not change or see, within what it may change.
+fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> {
+    let access = &order.access;
+    let mut pins: BTreeSet<&Path> = repositories.folders().collect();
+    // The folders between what can be written and what in it cannot. Otherwise a command would move such a folder away
+    // and make another in its place.
+    let rules = access.read_only.iter().chain(&access.hidden);
+    let rules = rules.chain(access.held().map(|held| &held.path));
+    let between = rules.flat_map(|path| path.ancestors().skip(1));
+    pins.extend(between.filter(|folder| access.is_within(folder)));
+    // A folder sorts before what lies in it, and so it is mounted before.
+    for folder in pins {
+        let name = || format!("hold {} in place", folder.display());
+        if let Entry::Folder(opened) = step(name(), mounts::look(folder))? {
+            step(name(), mounts::pin(opened))?;
+        }
+    }
+    for path in repositories.settings() {
+        if !access.writable.contains(&path) {
+            step(format!("protect {}", path.display()), freeze(&path))?;
+        }
+    }
+    for (path, target) in repositories.links() {
+        let name = || format!("hold {} in place", path.display());
+        step(name(), hold_git_link(path, target))?;
+    }
+    // Of two rules about one path the stricter holds, so it is mounted last.
+    for path in &access.read_only {
+        step(format!("protect {}", path.display()), freeze(path))?;
+    }
+    let of_git = repositories.held();
+    for held in access.held().chain(&of_git) {
+        step(format!("hold {}", held.path.display()), hold(&held.path))?;
+    }
+    for path in &access.hidden {
+        step(format!("hide {}", path.display()), hide(path))?;
+    }
+    Ok(())
+}
+
+/// Keeps a file or folder from being changed. A link on the way is replaced: see [`hold`].
+fn freeze(path: &Path) -> io::Result<()> {
+    match mounts::look(path)? {
+        Entry::Nothing => Ok(()),
+        Entry::Folder(opened) | Entry::File(opened) => mounts::freeze(opened),
+        Entry::Link(_) => hold(path),
+    }
+}
+
+/// Puts something empty before a file or folder.
+fn hide(path: &Path) -> io::Result<()> {
+    match mounts::look(path)? {
+        Entry::Nothing => Ok(()),
+        Entry::Folder(opened) => put_empty(EMPTY_FOLDER, opened),
+        Entry::File(opened) => put_empty(EMPTY_FILE, opened),
+        Entry::Link(_) => hold(path),
+    }
+}
+
+/// Keeps anything from coming into being at a path. An empty file takes the place of a link that stands in the way:
+/// whatever it leads to is judged where it is, and a command must not put something else in its place.
+fn hold(path: &Path) -> io::Result<()> {
+    if super::placeholder::is_at(path)? {
+        return hide(path);
+    }
+    match mounts::first_link(path)? {
+        Some(link) => put_empty(EMPTY_FILE, link),
+        None => Ok(()),
+    }
+}
+
+/// A `.git` that leads to the repository elsewhere. A link is replaced by a file that says the same.
+fn hold_git_link(path: &Path, target: Option<&Path>) -> io::Result<()> {
+    match (mounts::look(path)?, target) {
+        (Entry::File(opened), _) => mounts::freeze(opened),
+        (Entry::Link(Some(link)), Some(target)) => {
+            let mut text = b"gitdir: ".to_vec();
+            text.extend(target.as_os_str().as_encoded_bytes());
+            text.push(b'\n');
+            let name = format!("{SHARED_MEMORY}/.gitdir-{}", std::process::id());
+            fs::write(&name, text)?;
+            let put = existing_copy(Path::new(&name)).and_then(|copy| mounts::put(copy, link));
+            fs::remove_file(&name)?;
+            put
+        }
+        // What leads nowhere is no repository; one that is made of it is found afterwards.
+        _ => Ok(()),
+    }
+}
+
+/// A read-only copy of the mount of a file or folder that must be there.
+fn existing_copy(path: &Path) -> io::Result<OwnedFd> {
+    let gone = || io::Error::other(format!("{} is not there", path.display()));
+    let opened = mounts::look(path)?.file_or_folder().ok_or_else(gone)?;
+    let copy = mounts::copy(opened)?;
+    mounts::make_read_only(copy.as_fd())?;
+    Ok(copy)
+}
+
+fn put_empty(empty: &str, over: OwnedFd) -> io::Result<()> {
+    mounts::put(existing_copy(Path::new(empty))?, over)
+}
+
+fn tmpfs(at: &Path, flags: MountFlags, options: &str) -> io::Result<()> {
+    let flags = flags | MountFlags::NOSUID | MountFlags::NODEV;
+    let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
+    Ok(mount("tmpfs", at, "tmpfs", flags, options.as_c_str())?)
+}
+
+/// A `/dev` with the harmless devices, terminals and shared memory of its own.
+fn devices(order: &Order, writable: &[(PathBuf, OwnedFd)]) -> Result<(), NoNamespaces> {
+    let dev = Path::new(DEV);
+    let mut opened = Vec::new();
+    for name in DEVICES {
+        let device = existing(&dev.join(name))?;
+        opened.push((name, step(name, mounts::copy(device))?));
+    }
+    step(DEV, tmpfs(dev, MountFlags::empty(), "mode=0755,size=64k"))?;
+    for (name, device) in opened {
+        let at = dev.join(name);
+        step(name, File::create(&at))?;
+        step(name, mounts::put(device, existing(&at)?))?;
+    }
+    for (name, leads_to) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        step(name, symlink(leads_to, dev.join(name)))?;
+    }
+    let terminals = dev.join("pts");
+    for folder in [
+        Path::new(SHARED_MEMORY),
+        &terminals,
+        Path::new(EMPTY_FOLDER),
+    ] {
+        step(folder.display().to_string(), fs::create_dir(folder))?;
+    }
+    step(EMPTY_FILE, File::create(EMPTY_FILE))?;
+    // Also the devices: their owner could change who may use them.
+    step("/dev read-only", sys::mount_read_only(CWD, c"/dev"))?;
+    let room = format!("mode=1777,size={MAX_TEMPORARY_BYTES},nr_inodes={MAX_TEMPORARY_FILES}");
+    step(
+        SHARED_MEMORY,
+        tmpfs(Path::new(SHARED_MEMORY), MountFlags::empty(), &room),
+    )?;
+    // Pseudo-terminals are for programs that test terminals; without them the rest works.
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let options = c"newinstance,ptmxmode=0666,mode=620";
+    let _ = mount("devpts", &terminals, "devpts", flags, options);
+    // A project or a temporary folder in the shared memory of the machine keeps its path.
+    let kept = writable.iter().map(|(path, _)| path);
+    for path in kept.chain([&order.temporary]) {
+        if path.starts_with(SHARED_MEMORY) {
+            let mut folders = fs::DirBuilder::new();
+            let made = folders.recursive(true).mode(0o700).create(path);
+            step(path.display().to_string(), made)?;
+        }
+    }
+    Ok(())
+}
+
+/// A `/proc` of its own processes, which cannot be written: it holds settings of the whole machine.
+fn processes() -> Result<(), NoNamespaces> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    step("/proc", mount("proc", "/proc", "proc", flags, None))?;
+    // Since Linux 6.14 each process namespace counts for itself, and the superuser is counted, too.
+    let _ = fs::write("/proc/sys/kernel/pid_max", MAX_PROCESSES.to_string());
+    step(
+        "/proc read-only",
+        mount_remount("/proc", flags | MountFlags::RDONLY, c""),
+    )
+}

@@ -1,0 +1,211 @@
+//! Placeholders for what must not come into being while a command runs.
+//!
+//! A mount needs something to be mounted on. So where a rule is about a path at which there is nothing, an empty file or
+//! folder is made there for as long as the command runs. Its mode is one that nobody uses, which tells it from a file
+//! of the user's: a placeholder that was left behind by a killed process is used, and removed, by the next command.
+//!
+//! Several commands may need the same placeholder at once. Each holds a shared lock on it, and the last one removes it:
+//! removing what others have mounted something on would take the mount away from them.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, mkdirat, openat, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::access::Held;
+use super::mounts::{self, Entry};
+
+const FILE_MODE: Mode = Mode::from_raw_mode(0o404);
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o505);
+
+/// How often a placeholder is tried that others remove meanwhile.
+const MAX_TRIES: usize = 20;
+
+/// The placeholders of one command. They stay until [`Placeholders::remove`] is called.
+#[derive(Debug, Default)]
+pub(super) struct Placeholders {
+    made: Vec<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    path: PathBuf,
+    /// Open and locked, unless it is a folder on the way to one.
+    placeholder: Option<OwnedFd>,
+    is_folder: bool,
+}
+
+impl Placeholders {
+    /// Makes what is missing at these paths.
+    pub(super) fn make<'a>(&mut self, all: impl Iterator<Item = &'a Held>) -> io::Result<()> {
+        for held in all {
+            self.make_one(held).map_err(|e| {
+                io::Error::new(e.kind(), format!("hold {}: {e}", held.path.display()))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn make_one(&mut self, held: &Held) -> io::Result<()> {
+        let mut way: Vec<&Path> = held.path.ancestors().skip(1).collect();
+        way.reverse();
+        for folder in way {
+            match mounts::look(folder)? {
+                Entry::Folder(_) => {}
+                // A link is held instead, and below a file there can be nothing.
+                Entry::Link(_) | Entry::File(_) => return Ok(()),
+                Entry::Nothing => {
+                    if !self.make_way(folder)? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        let (Some(parent), Some(name)) = (held.path.parent(), held.path.file_name()) else {
+            return Ok(());
+        };
+        let Entry::Folder(parent) = mounts::look(parent)? else {
+            return Ok(());
+        };
+        for _ in 0..MAX_TRIES {
+            let made = match held.is_folder {
+                true => mkdirat(&parent, name, FOLDER_MODE),
+                false => openat(
+                    &parent,
+                    name,
+                    OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
+                    FILE_MODE,
+                )
+                .map(drop),
+            };
+            match made {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(e) => return unmakeable(e),
+            }
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let opened = match openat(&parent, name, flags, Mode::empty()) {
+                Ok(opened) => opened,
+                Err(Errno::NOENT) => continue,
+                // Something of the user's that cannot be read: it is there, so that it needs no placeholder.
+                Err(_) => return Ok(()),
+            };
+            if made.is_ok() {
+                // The mask of this process took bits away.
+                let mode = if held.is_folder {
+                    FOLDER_MODE
+                } else {
+                    FILE_MODE
+                };
+                rustix::fs::fchmod(&opened, mode)?;
+            } else if !is_placeholder(&fstat(&opened)?) {
+                return Ok(());
+            }
+            flock(&opened, FlockOperation::LockShared)?;
+            // Whoever held it last may have removed it until then.
+            if is_still(&parent, name, &opened)? {
+                self.made.push(Made {
+                    path: held.path.clone(),
+                    placeholder: Some(opened),
+                    is_folder: held.is_folder,
+                });
+                return Ok(());
+            }
+        }
+        Err(io::Error::other("others keep removing the placeholder"))
+    }
+
+    /// Makes a folder on the way to a placeholder. `false`: nobody can.
+    fn make_way(&mut self, folder: &Path) -> io::Result<bool> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+            return Ok(false);
+        };
+        let Entry::Folder(parent) = mounts::look(parent)? else {
+            return Ok(false);
+        };
+        match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => {
+                self.made.push(Made {
+                    path: folder.to_owned(),
+                    placeholder: None,
+                    is_folder: true,
+                });
+                Ok(true)
+            }
+            Err(Errno::EXIST) => Ok(true),
+            Err(e) => unmakeable(e).map(|()| false),
+        }
+    }
+
+    /// Removes those that nobody else holds and that are still empty.
+    pub(super) fn remove(self) {
+        for made in self.made.into_iter().rev() {
+            // One that cannot be removed is used again by the next command.
+            let _ = made.remove();
+        }
+    }
+}
+
+/// Where this user may not make anything, a command may not either.
+fn unmakeable(error: Errno) -> io::Result<()> {
+    match error {
+        Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::NOTDIR | Errno::NOENT => Ok(()),
+        error => Err(error.into()),
+    }
+}
+
+impl Made {
+    fn remove(&self) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Ok(());
+        };
+        let Entry::Folder(parent) = mounts::look(parent)? else {
+            return Ok(());
+        };
+        if let Some(placeholder) = &self.placeholder {
+            flock(placeholder, FlockOperation::NonBlockingLockExclusive)?;
+            let is_unused =
+                is_still(&parent, name, placeholder)? && is_placeholder(&fstat(placeholder)?);
+            if !is_unused {
+                return Ok(());
+            }
+        }
+        let flags = match self.is_folder {
+            true => AtFlags::REMOVEDIR,
+            false => AtFlags::empty(),
+        };
+        Ok(unlinkat(&parent, name, flags)?)
+    }
+}
+
+/// Whether there is a placeholder at a path.
+pub(super) fn is_at(path: &Path) -> io::Result<bool> {
+    match mounts::look(path)? {
+        Entry::Folder(opened) | Entry::File(opened) => Ok(is_placeholder(&fstat(opened)?)),
+        Entry::Nothing | Entry::Link(_) => Ok(false),
+    }
+}
+
+fn is_placeholder(status: &Stat) -> bool {
+    let mode = Mode::from_raw_mode(status.st_mode);
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::Directory => mode == FOLDER_MODE,
+        FileType::RegularFile => mode == FILE_MODE && status.st_size == 0,
+        _ => false,
+    }
+}
+
+/// Whether a name in a folder still stands for what was opened.
+fn is_still(parent: impl AsFd, name: &std::ffi::OsStr, opened: &OwnedFd) -> io::Result<bool> {
+    let there = match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(there) => there,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(e) => return Err(e.into()),
+    };
+    let opened = fstat(opened)?;
+    Ok((there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino))
+}

@@ -1,0 +1,224 @@
+//! Commands and git: commits work, and what decides about the user's own git stays the user's.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use super::{BOTH, Yard};
+
+/// Runs git as the user does, outside of the sandbox.
+fn git(folder: &Path, line: &str) -> String {
+    let output = Command::new("git")
+        .args(line.split(' '))
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_AUTHOR_NAME", "Ada")
+        .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+        .env("GIT_COMMITTER_NAME", "Ada")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .output()
+        .expect("git");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "git {line}: {text}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const COMMIT: &str =
+    "git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m one";
+
+/// A shell line that makes a program of git write `ran`.
+fn trap(yard: &Yard) -> String {
+    let ran = yard.sandbox.project().join("ran");
+    format!("touch {}", ran.display())
+}
+
+#[tokio::test]
+async fn repositories_work_in_the_sandbox() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q -b main .");
+        fs::remove_dir_all(project.join(".git/hooks")).unwrap();
+        for line in [
+            format!("git add . && {COMMIT} && git log --oneline"),
+            "git status && git checkout -q -b other && git branch".to_owned(),
+            format!(
+                "echo x > new && git add new && {COMMIT} && git checkout -q main && git merge -q other"
+            ),
+            "git stash list && git tag v1 && git diff HEAD~1 && git reflog".to_owned(),
+            "git gc -q && git fsck && git rebase -q HEAD~1".to_owned(),
+            format!("git worktree add -q tree && cd tree && git status && {COMMIT}"),
+            format!("cd tree && {COMMIT} && git log --oneline"),
+        ] {
+            let text = yard.run(&line).await.text;
+            assert!(
+                text.ends_with("exit status 0"),
+                "{own_world} {line}: {text}"
+            );
+        }
+        assert_eq!(git(&project, "status --porcelain tree"), "?? tree/\n");
+        assert!(git(&project.join("tree"), "log --oneline").lines().count() >= 3);
+        assert!(!project.join(".git/hooks").exists(), "{own_world}");
+        assert!(!project.join(".git/commondir").exists());
+    }
+}
+
+#[tokio::test]
+async fn submodules_work_in_the_sandbox() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    let library = project.parent().unwrap().join("outside/library");
+    fs::create_dir(&library).unwrap();
+    git(&library, "init -q -b main .");
+    git(&library, "commit -q --allow-empty -m one");
+    git(&project, "init -q -b main .");
+    let add = format!(
+        "-c protocol.file.allow=always submodule add -q {} lib",
+        library.display()
+    );
+    git(&project, &add);
+    git(&project, "commit -q -m lib");
+    let text = yard
+        .run(&format!(
+            "cd lib && {COMMIT} && cd .. && git add lib && {COMMIT} && git submodule status"
+        ))
+        .await
+        .text;
+    assert!(text.ends_with("exit status 0"), "{text}");
+    assert_eq!(git(&project, "status --porcelain lib"), "");
+    for line in [
+        "git config -f .git/modules/lib/config core.fsmonitor x",
+        "echo x > .git/modules/lib/hooks/post-commit",
+        "rm lib/.git",
+        "echo 'gitdir: /tmp' > lib/.git",
+        "mv .git/modules .git/other; mv .git/modules/lib .git/modules/other",
+    ] {
+        yard.refused(line).await;
+    }
+}
+
+#[tokio::test]
+async fn settings_that_are_there_cannot_be_changed() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    for folder in ["", "vendor/inner"] {
+        let folder = project.join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        git(&folder, "init -q -b main .");
+        fs::create_dir_all(folder.join(".git/rebase-merge")).unwrap();
+    }
+    git(&project, "init -q --bare bare");
+    for line in [
+        "echo x >> .git/config",
+        "git config core.fsmonitor x",
+        "mv .git other",
+        "mv .git/config .git/other",
+        "rm -r .git/hooks",
+        "echo x > .git/hooks/post-commit",
+        "echo x > .git/info/attributes",
+        "echo 'exec x' > .git/rebase-merge/git-rebase-todo",
+        "echo x >> vendor/inner/.git/config",
+        "mv vendor/inner/.git vendor/inner/other",
+        "echo x > vendor/inner/.git/hooks/post-commit",
+        "echo x >> bare/config",
+        "echo x > bare/hooks/post-update",
+    ] {
+        yard.refused(line).await;
+    }
+    // What is missing is held, and leaves nothing behind.
+    for path in [".git/hooks", ".git/info"] {
+        fs::remove_dir_all(project.join(path)).unwrap();
+    }
+    for line in [
+        "mkdir .git/hooks",
+        "echo x > .git/hooks/post-commit",
+        "mkdir .git/info",
+    ] {
+        yard.refused(line).await;
+        assert!(!project.join(".git/hooks").exists());
+        assert!(!project.join(".git/info").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_adds_is_set_aside() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q -b main .");
+        let trap = trap(&yard);
+        let monitor = format!("[core]\n\tfsmonitor = {trap}; true\n");
+        fs::write(project.join("evil"), &monitor).unwrap();
+        for (line, aside) in [
+            (
+                "mkdir e && cp -r .git e/common && cp evil e/common/config && echo ../e/common > .git/commondir",
+                ".git/commondir.set-aside",
+            ),
+            (
+                "git init -q nested && cp evil nested/.git/config",
+                "nested/.git/config.set-aside",
+            ),
+            (
+                "git init -q --bare store && cp evil store/config",
+                "store/config.set-aside",
+            ),
+            (
+                "mkdir linked && git init -q hidden && cp evil hidden/.git/config && echo 'gitdir: ../hidden/.git' > linked/.git",
+                "hidden/.git/config.set-aside",
+            ),
+            (
+                "mkdir away && echo 'gitdir: /etc' > away/.git",
+                "away/.git.set-aside",
+            ),
+            (
+                "git init -q hooked && echo x > hooked/.git/hooks/post-checkout",
+                "hooked/.git/hooks.set-aside",
+            ),
+            (
+                "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo",
+                ".git/rebase-merge.set-aside",
+            ),
+        ] {
+            let ran = yard.run(line).await;
+            assert!(ran.text.contains(aside), "{own_world} {line}: {}", ran.text);
+            let note = ran.note.unwrap_or_default();
+            assert!(note.contains("can run programs"), "{line}: {note}");
+            assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
+        }
+        for folder in ["", "nested", "linked", "hooked", "away"] {
+            git(&project.join(folder), "status");
+        }
+        assert!(!project.join("ran").exists(), "the user's git ran it");
+        // What can do no harm is told and stays as it is.
+        let ran = yard.run("git init -q plain").await;
+        assert!(
+            ran.note
+                .unwrap_or_default()
+                .contains("New git repository: plain/.git")
+        );
+        assert!(project.join("plain/.git/config").exists());
+        // It is protected from the next command on, where there are mounts.
+        if own_world {
+            yard.refused("echo x >> plain/.git/config").await;
+        }
+        assert_eq!(yard.run("true").await.note, None);
+    }
+}
+
+#[tokio::test]
+async fn a_linked_repository_works_and_stays() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q -b main inner");
+    symlink("inner/.git", project.join(".git")).unwrap();
+    let text = yard
+        .run(&format!("{COMMIT} && git log --oneline"))
+        .await
+        .text;
+    assert!(text.ends_with("exit status 0"), "{text}");
+    yard.refused("rm .git").await;
+    yard.refused("echo x >> inner/.git/config").await;
+    assert!(project.join(".git").is_symlink());
+}
