@@ -144,6 +144,9 @@ fn nobody_else_answers_for_the_browser() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+/// Changes what an honest server says, or answers in its place.
+type Lie = Box<dyn Fn(&mut Value) -> Option<Page> + Send>;
+
 /// What an authorization server says is held against where it was found, and leads nowhere else.
 #[test]
 fn a_server_that_lies_gets_no_code() {
@@ -151,7 +154,7 @@ fn a_server_that_lies_gets_no_code() {
     let elsewhere = Site::of(Page::of("application/json", "{}"));
     let other = elsewhere.url("/token");
     let metadata = "/.well-known/oauth-authorization-server";
-    let lies: Vec<(&str, Box<dyn Fn(&mut Value) -> Option<Page> + Send>)> = vec![
+    let lies: Vec<(&str, Lie)> = vec![
         (
             metadata,
             Box::new(|it| {
