@@ -143,8 +143,12 @@ impl CliError {
 }
 
 /// Messages may quote a server or a file: nothing of them acts on the terminal.
+/// Characters of one line: servers answer with whole pages.
+const MAX_LINE_CHARS: usize = 4_000;
+
 fn one_line(message: &str) -> String {
-    dunlin_host::display::escape(message).into_owned()
+    let escaped = dunlin_host::display::escape(message);
+    dunlin_host::display::shorten(&escaped, MAX_LINE_CHARS).into_owned()
 }
 
 impl From<SettingsError> for CliError {

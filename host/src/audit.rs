@@ -5,9 +5,10 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -75,20 +76,38 @@ pub(crate) enum Event {
 pub(crate) struct JsonLines {
     path: PathBuf,
     file: Mutex<Option<File>>,
+    /// Bytes from which on the file is put aside; `None`: never.
+    most: Option<u64>,
 }
 
 impl JsonLines {
+    /// A file that only ever grows.
     pub(crate) fn new(path: &Path) -> JsonLines {
         JsonLines {
             path: path.to_owned(),
             file: Mutex::new(None),
+            most: None,
+        }
+    }
+
+    /// A file that is put aside as `NAME.old` when it would have more than `most` bytes. The one put aside before is
+    /// lost, so both together have at most twice as many.
+    pub(crate) fn bounded(path: &Path, most: u64) -> JsonLines {
+        JsonLines {
+            most: Some(most),
+            ..JsonLines::new(path)
         }
     }
 
     /// Appends one line for each record, in one write.
     pub(crate) fn append<T: Serialize>(&self, records: &[T]) -> Result<(), AuditError> {
+        self.append_counted(records).map(drop)
+    }
+
+    /// The same; the value is the number of bytes.
+    pub(crate) fn append_counted<T: Serialize>(&self, records: &[T]) -> Result<usize, AuditError> {
         if records.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let fail = |source| AuditError {
             path: self.path.clone(),
@@ -99,11 +118,30 @@ impl JsonLines {
             json::append_line(record, &mut lines).map_err(|e| fail(e.into()))?;
         }
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(file), Some(most)) = (&*slot, self.most)
+            && file.metadata().map_err(fail)?.len() + lines.len() as u64 > most
+        {
+            self.put_aside(file).map_err(fail)?;
+            *slot = None;
+        }
         let file = match &mut *slot {
             Some(file) => file,
             None => slot.insert(self.open().map_err(fail)?),
         };
-        file.write_all(&lines).map_err(fail)
+        file.write_all(&lines).map_err(fail)?;
+        Ok(lines.len())
+    }
+
+    /// Renames the file, unless another Dunlin has done so already.
+    fn put_aside(&self, file: &File) -> io::Result<()> {
+        let (own, named) = (file.metadata()?, std::fs::metadata(&self.path));
+        let is_same = named.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()));
+        if is_same {
+            let mut old = self.path.clone().into_os_string();
+            old.push(".old");
+            std::fs::rename(&self.path, old)?;
+        }
+        Ok(())
     }
 
     fn open(&self) -> io::Result<File> {
@@ -124,4 +162,62 @@ impl JsonLines {
 /// Now, as lines write it.
 pub(crate) fn now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+/// How many bytes more a call may write into the audit log, with whatever it does in the background. Clones are the
+/// same.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditRoom(Arc<AtomicUsize>);
+
+impl AuditRoom {
+    pub(crate) fn new(bytes: usize) -> AuditRoom {
+        AuditRoom(Arc::new(bytes.into()))
+    }
+
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    pub(crate) fn take(&self, bytes: usize) {
+        let less = |left: usize| Some(left.saturating_sub(bytes));
+        // Always `Ok`: there is always a next value.
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounded_file_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.jsonl");
+        let (one, other) = (
+            JsonLines::bounded(&path, 1_000),
+            JsonLines::bounded(&path, 1_000),
+        );
+        for number in 0..100 {
+            // Two Dunlins write the same file.
+            one.append(&[format!("one {number} {}", "x".repeat(80))])
+                .unwrap();
+            other
+                .append(&[format!("other {number} {}", "x".repeat(80))])
+                .unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let old = std::fs::read_to_string(folder.path().join("lines.jsonl.old")).unwrap();
+        assert!(
+            text.len() <= 1_000 && old.len() <= 1_000,
+            "{} {}",
+            text.len(),
+            old.len()
+        );
+        assert!(text.contains("other 99"), "{text}");
+        for line in text.lines().chain(old.lines()) {
+            assert!(serde_json::from_str::<String>(line).is_ok(), "{line}");
+        }
+    }
 }

@@ -131,6 +131,14 @@ pub(crate) const MAX_QUESTION_BYTES: usize = KIB;
 /// the disk with it, and far above what a look through a large project touches.
 pub(crate) const MAX_TARGETS: usize = 50_000;
 
+/// Bytes of the audit log that one call may fill, with whatever it does in the background: each change stands there, and a
+/// call can make the same one without end. Far above what a look through a large project takes.
+pub(crate) const MAX_AUDIT_BYTES: usize = 32 * MIB;
+
+/// Bytes of the log of plugins, and as many of the one before: each call may write 4 MB, and be run again in the
+/// background a thousand times.
+pub(crate) const MAX_LOG_FILE_BYTES: u64 = 32 * MIB as u64;
+
 /// Needs that one call may declare. More cannot be judged by anybody.
 pub(crate) const MAX_NEEDS: usize = 64;
 

@@ -92,6 +92,53 @@ async fn memory_and_disk_stay_bounded() {
     }
 }
 
+/// What a call writes is bounded together with all that it goes on to do in the background.
+#[tokio::test]
+async fn logs_stay_bounded_in_the_background() {
+    let _turn = TURN.lock().await;
+    let sandbox = Sandbox::new();
+    let host = sandbox.host(&["behind"], PATIENT);
+    let go = async |log: &str| {
+        let call = call("behind", json!({ "log": log }));
+        let nobody = Arc::new(DenyAll);
+        host.run(&call, &unplanned(), nobody, Arc::new(NoProgress))
+            .await
+            .result
+            .expect("a run");
+    };
+    let until = async |is_so: &dyn Fn() -> bool| {
+        let waited = async {
+            while !is_so() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), waited).await;
+        waited.expect("it ends in time");
+    };
+    go("audit").await;
+    until(&|| {
+        let lines = sandbox.log();
+        lines.iter().any(|line| {
+            line["message"]
+                .as_str()
+                .is_some_and(|it| it.contains("refused in run"))
+        })
+    })
+    .await;
+    let bytes = fs::metadata(sandbox.audit_file())
+        .expect("the audit log")
+        .len();
+    assert!(bytes < 48 * 1024 * 1024, "{bytes}");
+
+    go("plugins").await;
+    let old = sandbox.root().join("data/plugins.jsonl.old");
+    until(&|| old.exists()).await;
+    for file in [old, sandbox.log_file()] {
+        let bytes = fs::metadata(&file).map_or(0, |meta| meta.len());
+        assert!(bytes <= 32 * 1024 * 1024, "{}: {bytes}", file.display());
+    }
+}
+
 #[tokio::test]
 async fn the_log_says_what_it_left_out() {
     let _turn = TURN.lock().await;

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_host::egress::{HeaderValue, Method, Request, header};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationSession};
 use tokio::net::TcpListener;
 use url::Url;
@@ -27,6 +29,9 @@ use crate::settings::SettingsError;
 
 /// How long a browser may take to say what it wants, once it has connected.
 const CALLBACK_TIME: Duration = Duration::from_secs(5);
+
+/// Connections that are heard at once.
+const MAX_CALLBACKS: usize = 64;
 
 /// Why nobody can log in, or a login is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -53,10 +58,7 @@ pub enum LoginError {
 
 /// A manager that knows nothing yet.
 async fn blank(address: &Address) -> Result<AuthorizationManager, AuthError> {
-    let client = OverEgress {
-        egress: address.egress.clone(),
-        server: address.url.clone(),
-    };
+    let client = OverEgress::new(address.egress.clone(), address.url.clone());
     AuthorizationManager::new_with_oauth_http_client(address.url.as_str(), Arc::new(client)).await
 }
 
@@ -158,17 +160,25 @@ pub async fn login(
     let page = page.filter(|page| Anywhere { server }.lets(page));
     let page = page.ok_or(LoginError::Page)?;
     show(page.as_str());
+    // Browsers ask for icons and hold connections open in advance, and any program of this machine may connect: each is
+    // heard by itself, so none keeps the others waiting.
+    let mut connected = FuturesUnordered::new();
     loop {
-        let (stream, _) = listener.accept().await?;
-        // Browsers ask for icons and hold connections open in advance; whoever else knocks is sent away as well.
-        let asked = tokio::time::timeout(CALLBACK_TIME, browser::callback(&stream)).await;
-        let Ok(Some(answer)) = asked else {
-            continue;
+        let answer = tokio::select! {
+            accepted = listener.accept(), if connected.len() < MAX_CALLBACKS => {
+                let (stream, _) = accepted?;
+                let heard = async move { browser::callback(&stream).await };
+                connected.push(tokio::time::timeout(CALLBACK_TIME, heard));
+                continue;
+            }
+            Some(heard) = connected.next() => heard.ok().flatten(),
         };
         // An answer to something else is somebody else's.
-        if browser::state_of(&answer) != browser::state_of(page.as_str()) {
+        let Some(answer) =
+            answer.filter(|answer| browser::state_of(answer) == browser::state_of(page.as_str()))
+        else {
             continue;
-        }
+        };
         session
             .handle_callback_url(&format!("http://127.0.0.1:{port}{answer}"))
             .await?;

@@ -13,7 +13,7 @@ use oci_spec::distribution::Reference;
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
 use super::shelf::{Record, is_name};
-use super::{sample, tricks};
+use super::{read_regular, sample, tricks};
 use crate::error::{CliError, Exit};
 use crate::workshop::{Workshop, host_options};
 
@@ -187,7 +187,7 @@ pub fn examine(
     if bytes > MAX_COMPONENT_BYTES {
         return Err(Refused::TooLarge { path, bytes }.into());
     }
-    let bytes = fs::read(&path).map_err(read)?;
+    let bytes = read_regular(&path, MAX_COMPONENT_BYTES).map_err(read)?;
     let name = match name {
         Some(name) => name.to_owned(),
         None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),

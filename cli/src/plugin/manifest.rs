@@ -1,16 +1,20 @@
 //! `plugin.toml`: what has to be known of the folder of a plugin to build and try it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dunlin_guest_build::Way;
 use serde::Deserialize;
 
+use super::read_regular;
 use super::shelf::is_name;
 
 /// The name of the file.
 pub const FILE: &str = "plugin.toml";
+
+/// Bytes of it that are read.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The languages that a plugin can be built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -121,10 +125,12 @@ impl Manifest {
     /// There is none, or it makes no sense.
     pub fn read(folder: &Path) -> Result<Manifest, ManifestError> {
         let path = folder.join(FILE);
-        let text = fs::read_to_string(&path).map_err(|source| ManifestError::Read {
-            path: path.clone(),
-            source,
-        })?;
+        let text = read_regular(&path, MAX_BYTES)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+            .map_err(|source| ManifestError::Read {
+                path: path.clone(),
+                source,
+            })?;
         Manifest::parse(&text).map_err(|problem| ManifestError::Invalid { path, problem })
     }
 
@@ -154,6 +160,27 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_in_its_place_holds_nothing_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        for leads_to in ["/dev/zero", "/dev/null", "/proc/self/environ/none"] {
+            std::os::unix::fs::symlink(leads_to, &path).unwrap();
+            let error = Manifest::read(folder.path()).unwrap_err();
+            assert!(matches!(error, ManifestError::Read { .. }), "{error:?}");
+            std::fs::remove_file(&path).unwrap();
+        }
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(Manifest::read(folder.path()).is_err());
+    }
 
     #[test]
     fn what_makes_no_sense_is_said_with_its_line() {

@@ -16,4 +16,24 @@ pub mod trial;
 mod tricks;
 pub mod zoo;
 
+use std::io::{self, Read};
+use std::path::Path;
+
 pub use abilities::in_words;
+
+use crate::config::file::open_regular;
+
+/// Reads a regular file of a folder that somebody else filled: a pipe or a device in its place, or a file without end, is
+/// an error and holds nothing up.
+fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::Error::other(format!("it has more than {most} bytes"))),
+        false => Ok(bytes),
+    }
+}

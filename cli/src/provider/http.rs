@@ -5,13 +5,16 @@
 //! - Redirects are not followed: a POST that is redirected becomes a GET or carries the key to
 //!   another host.
 //! - A proxy from the environment is used, but never for this machine.
+//! - A client for an address that somebody else named connects to public addresses only.
 //! - Reading the system's certificates takes longer than all else at start-up. They are read when
 //!   the first request is sent, and not at all for plain HTTP to this machine.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dunlin_host::egress::{Place, place_of};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use url::{Host, Url};
@@ -50,7 +53,60 @@ pub(crate) fn client(
     base_url: &Url,
     timeouts: Timeouts,
 ) -> Result<reqwest::Client, reqwest::Error> {
-    let builder = reqwest::Client::builder()
+    build(base_url, timeouts, reqwest::Client::builder())
+}
+
+/// The same for an address that a server named: whatever its host resolves to, the client connects to public addresses
+/// only, so a server cannot lead it to this machine or into a private network.
+pub(crate) fn public_client(
+    url: &Url,
+    timeouts: Timeouts,
+) -> Result<reqwest::Client, reqwest::Error> {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let builder = reqwest::Client::builder().dns_resolver(PublicOnly { host });
+    build(url, timeouts, builder)
+}
+
+/// Resolves names with the system's resolver and leaves out the addresses of one host that are not public. Any other
+/// name is that of the user's proxy.
+struct PublicOnly {
+    host: String,
+}
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        let name = name.as_str().to_owned();
+        let is_filtered = name == self.host;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let used = found.filter(|it| !is_filtered || place_of(it.ip()) == Place::Public);
+            let used: Vec<SocketAddr> = used.collect();
+            if used.is_empty() {
+                return Err(format!("{name} leads to no public address").into());
+            }
+            Ok(Box::new(used.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Whether a host resolves to addresses, and none of them is public.
+pub(crate) async fn is_private_name(url: &Url) -> bool {
+    let Some(host) = url.host_str() else {
+        return false;
+    };
+    let Ok(found) = tokio::net::lookup_host((host, 0)).await else {
+        return false;
+    };
+    let places: Vec<Place> = found.map(|it| place_of(it.ip())).collect();
+    !places.is_empty() && !places.contains(&Place::Public)
+}
+
+fn build(
+    base_url: &Url,
+    timeouts: Timeouts,
+    builder: reqwest::ClientBuilder,
+) -> Result<reqwest::Client, reqwest::Error> {
+    let builder = builder
         .user_agent(USER_AGENT)
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(timeouts.connect)
@@ -128,5 +184,23 @@ mod tests {
             let made = client(&url.parse().unwrap(), Timeouts::default());
             assert!(made.is_ok(), "{url}: {made:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_a_server_gave_leads_to_the_internet_or_nowhere() {
+        let resolve = async |host: &str| {
+            let host = host.to_owned();
+            let resolver = PublicOnly { host };
+            let found = resolver.resolve("localhost".parse().unwrap()).await;
+            found.map(|found| found.count()).map_err(|e| e.to_string())
+        };
+        let refused = resolve("localhost").await;
+        assert_eq!(
+            refused,
+            Err("localhost leads to no public address".to_owned())
+        );
+        // The user's proxy may be anywhere.
+        assert!(resolve("a.example").await.unwrap() > 0);
+        assert!(is_private_name(&"https://localhost/".parse().unwrap()).await);
     }
 }

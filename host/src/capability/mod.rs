@@ -40,7 +40,7 @@ use crate::CommandOptions;
 use crate::HistoryBook;
 use crate::Progress;
 use crate::ask::Ask;
-use crate::audit::JsonLines;
+use crate::audit::{AuditRoom, JsonLines};
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
 use crate::ceiling::Ceiling;
@@ -139,6 +139,8 @@ pub(crate) struct CallState {
     /// Questions to the model of meaning.
     embeddings: usize,
     uses: Vec<Use>,
+    /// What is left for it of the audit log.
+    pub(crate) audit_room: AuditRoom,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
     /// How many commands were started.
@@ -211,6 +213,7 @@ impl CallState {
             prompts: 0,
             embeddings: 0,
             uses: Vec::new(),
+            audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
             decided: HashMap::new(),
             commands: 0,
             fetches: 0,

@@ -48,6 +48,13 @@ impl CallState {
                 operation: operation.into(),
             }))
         };
+        if self.audit_room.is_used_up() {
+            return Err(types::Error::TooLarge(format!(
+                "this call has filled {} MiB of the audit log; it can do no more",
+                limits::MAX_AUDIT_BYTES >> 20
+            ))
+            .into());
+        }
         if let Some(noted) = self.decided.get(&need)
             && noted.rule == rule
             && noted.under.is_some() == allowed
@@ -70,10 +77,12 @@ impl CallState {
         } else {
             Event::Denied
         };
-        self.shared
+        let logged = self
+            .shared
             .audit
-            .append(&[self.record(event, Some((&target, operation)), Some(&rule))])
+            .append_counted(&[self.record(event, Some((&target, operation)), Some(&rule))])
             .map_err(|e| host_failed(&e))?;
+        self.audit_room.take(logged);
         let under = allowed.then(|| {
             self.uses.push(Use {
                 target,
@@ -120,10 +129,13 @@ impl CallState {
             times: std::mem::take(&mut entry.times),
             bytes: Arc::new(entry.bytes.swap(0, Ordering::Relaxed).into()),
         };
-        self.shared
+        let logged = self
+            .shared
             .audit
-            .append(&[self.used(&used)])
-            .map_err(|e| host_failed(&e))
+            .append_counted(&[self.used(&used)])
+            .map_err(|e| host_failed(&e))?;
+        self.audit_room.take(logged);
+        Ok(())
     }
 
     /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
@@ -143,7 +155,9 @@ impl CallState {
             error,
             ..self.record(Event::Ended, None, None)
         });
-        self.shared.audit.append(&records)
+        let logged = self.shared.audit.append_counted(&records)?;
+        self.audit_room.take(logged);
+        Ok(())
     }
 
     fn used<'a>(&'a self, entry: &'a Use) -> Record<'a> {

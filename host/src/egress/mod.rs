@@ -7,8 +7,8 @@
 //! 1. the address is one of the web, without credentials in it;
 //! 2. the [`Gate`], whoever decides for this request, says that it may be used in this way;
 //! 3. the name is looked up, once, and every address it comes to is placed ([`Place`]): a public one is used;
-//!    one of this machine or of a private network only if the gate says so, unless the URL itself named it
-//!    and the gate was asked about that already; some are never used at all;
+//!    one of this machine (also where its number is one of the internet) or of a private network only if the gate
+//!    says so, unless the URL itself named it and the gate was asked about that already; some are never used at all;
 //! 4. the connection is made to exactly the addresses that were placed, past any proxy and any second look-up.
 //!
 //! A host's own headers ([`SiteHeaders`]) are added behind all that, for the host they belong to. A redirect to
@@ -17,6 +17,7 @@
 //! Dropping a future or a [`Body`] closes its connection.
 
 mod address;
+mod attached;
 mod body;
 mod client;
 mod error;
@@ -293,8 +294,18 @@ impl Egress {
         let network = &self.0.network;
         let reached = |ip: IpAddr| network.reached_at(SocketAddr::new(ip, port));
         let name = match url.domain() {
-            // The client takes an address as it stands, and it was placed.
-            None => return Ok(literal(url).map(reached).into_iter().collect()),
+            // The client takes an address as it stands. The gate was asked about it as what it says that it is.
+            None => {
+                let Some(ip) = literal(url) else {
+                    return Ok(Vec::new());
+                };
+                let place = network.place_of(ip);
+                return match named_place(url) == Some(place) || gate.may_reach(hop, ip, place).await
+                {
+                    true => Ok(vec![reached(ip)]),
+                    false => Err(EgressError::Refused(shown_url(url))),
+                };
+            }
             Some(name) if is_localhost(name) => {
                 let loopback: [IpAddr; 2] =
                     [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
@@ -314,7 +325,7 @@ impl Egress {
         let mut forbidden = None;
         let mut public = Vec::new();
         for ip in found {
-            match place_of(ip) {
+            match network.place_of(ip) {
                 Place::Public => public.push(reached(ip)),
                 place @ Place::Never(_) => forbidden = forbidden.or(Some((ip, place))),
                 place => near = near.or(Some((ip, place))),

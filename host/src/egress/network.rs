@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use async_trait::async_trait;
 
+use super::attached;
 use super::error::EgressError;
+use super::{Place, place_of};
 
 /// Looks names up.
 #[async_trait]
@@ -16,6 +18,11 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// # Errors
     /// The name server cannot be asked, or does not know.
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError>;
+
+    /// Where an address leads. What is on the internet by its number may be an address of this machine's own.
+    fn place_of(&self, ip: IpAddr) -> Place {
+        place_of(ip)
+    }
 
     /// Where an address that was checked is really reached. Itself, but in a test whose public servers run on this
     /// machine.
@@ -38,6 +45,13 @@ impl Network for SystemNetwork {
                 host: name.to_owned(),
                 problem: problem(&error),
             }),
+        }
+    }
+
+    fn place_of(&self, ip: IpAddr) -> Place {
+        match place_of(ip) {
+            Place::Public => attached::place_of_public(ip),
+            place => place,
         }
     }
 }

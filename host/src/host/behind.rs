@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::Host;
 use crate::NoProgress;
 use crate::ask::DenyAll;
+use crate::audit::AuditRoom;
 use crate::call::{Call, Plan};
 use crate::engine::clock::Clock;
 use crate::limits::{MAX_BEHIND_TIME, MAX_GOING_ON, MAX_TOOLS_BEHIND};
@@ -42,7 +43,7 @@ impl Drop for Working {
 
 impl Host {
     /// Runs a tool again and again as it wishes, with the rights of a call that has ended. Ends with the runtime.
-    pub(super) fn go_on(&self, call: &Call, plan: &Plan, arguments: &str) {
+    pub(super) fn go_on(&self, call: &Call, plan: &Plan, arguments: &str, room: AuditRoom) {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
         };
@@ -74,6 +75,7 @@ impl Host {
                     Arc::new(DenyAll),
                     Arc::new(NoProgress),
                     &clock,
+                    &room,
                 );
                 // Boxed: this future and that of a run would hold each other.
                 let ran: std::pin::Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(ran);

@@ -25,7 +25,7 @@ use self::guest::Machine;
 pub use self::prompts::ServerPrompt;
 use self::wording::{checked_arguments, declared, fault, success};
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::JsonLines;
+use crate::audit::{AuditRoom, JsonLines};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::{self, Phase, Shared, chain};
@@ -86,7 +86,7 @@ impl Host {
             shared: Arc::new(Shared {
                 permissions,
                 audit: JsonLines::new(&options.audit_file),
-                log: JsonLines::new(&options.log_file),
+                log: JsonLines::bounded(&options.log_file, limits::MAX_LOG_FILE_BYTES),
                 session: RwLock::new(options.session.into()),
                 history: HistoryBook::default(),
                 undo: Journal::new(&options.undo_dir),
@@ -276,11 +276,12 @@ impl Host {
             return outcome;
         }
         let clock = Clock::start(self.0.limits.run_time);
-        let result = self.run_on(call, plan, ask, progress, &clock).await;
+        let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
+        let result = self.run_on(call, plan, ask, progress, &clock, &room).await;
         self.permissions().forget_call(&call.id);
         let result = result.map(|(success, more)| {
             if let Some(arguments) = more {
-                self.go_on(call, plan, &arguments);
+                self.go_on(call, plan, &arguments, room);
             }
             success
         });
@@ -318,6 +319,7 @@ impl Host {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
         clock: &Clock,
+        audit_room: &AuditRoom,
     ) -> Result<(Success, Option<String>), Failure> {
         let (plugin, described, index) = self.find(&call.tool).await?;
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
@@ -328,6 +330,7 @@ impl Host {
         state.ceiling.clone_from(&described.ceiling);
         state.ask = Some(ask);
         state.progress = Some(progress);
+        state.audit_room = audit_room.clone();
         let wire_call = wire::Call {
             tool: call.tool.clone(),
             arguments,

@@ -244,11 +244,20 @@ fn read(path: &Path) -> Result<Option<String>, PermissionError> {
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
+    // A pipe in its place must not hold everything up.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblock)
+        .open(path);
+    let file = match opened {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(fail(e)),
     };
+    if !file.metadata().map_err(fail)?.is_file() {
+        return Err(fail(io::Error::other("it is no regular file")));
+    }
     let mut text = String::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_string(&mut text)

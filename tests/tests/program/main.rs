@@ -20,6 +20,7 @@ mod keys;
 mod limits;
 mod local;
 mod mcp;
+mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
 mod mentions;

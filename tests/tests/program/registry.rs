@@ -335,3 +335,46 @@ fn a_registry_leads_nowhere_else() {
     assert!(output.stderr.contains("it leads on and on"), "{output}");
     assert_eq!(site.requests().len(), 6);
 }
+
+/// Where a registry leads may ask for a login as well: it does not get the one for the registry.
+#[test]
+fn a_login_is_the_registrys_alone() {
+    let layer = format!("sha256:{}", guest("echo").digest);
+    let manifest = manifest(WASM, guest("echo").bytes.len(), &layer);
+    for challenge in ["Basic realm=\"x\"", "Bearer realm=\"http://HOST/token\""] {
+        let elsewhere = Site::start(move |request| {
+            let mut lines = request.lines();
+            let host = lines.find_map(|line| {
+                line.to_ascii_lowercase()
+                    .strip_prefix("host: ")
+                    .map(str::to_owned)
+            });
+            let challenge = challenge.replace("HOST", &host.unwrap_or_default());
+            if request.starts_with("GET /token") {
+                return Page::of("application/json", r#"{"token":"x"}"#);
+            }
+            Page::html("")
+                .with_status(401)
+                .with_header("www-authenticate", &challenge)
+        });
+        let (manifest, to) = (manifest.clone(), elsewhere.url("/bytes"));
+        let site = Site::start(move |request| match request.contains("/manifests/") {
+            true => Page::of("application/json", manifest.clone()),
+            false => Page::redirect(&to),
+        });
+        let environment = Environment::new(program!());
+        let registry = Registry {
+            site,
+            digest: String::new(),
+        };
+        log_in(&environment, &registry, "YWRhOnMzY3JldA==");
+        let output = environment.run(["plugin", "check", &registry.reference(":1.0")]);
+        assert_eq!(output.status, Some(1), "{output}");
+        let requests = elsewhere.requests();
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        assert!(
+            !requests.concat().contains("YWRhOnMzY3JldA=="),
+            "{requests:?}"
+        );
+    }
+}

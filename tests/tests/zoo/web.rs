@@ -6,7 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::ask::{DenyAll, Origin};
 use dunlin_host::call::{Failure, Standing};
-use dunlin_host::egress::{Egress, EgressError, EgressOptions, Network, Roots, SiteHeaders};
+use dunlin_host::egress::{
+    Egress, EgressError, EgressOptions, Network, Place, Roots, SiteHeaders, place_of,
+};
+use dunlin_host::permission::ToolMode;
 use dunlin_host::target::{Operation, Target};
 use dunlin_host::{Host, WebOptions};
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, built_in, call, play, plugin};
@@ -14,6 +17,9 @@ use dunlin_tests::{Page, Site};
 use serde_json::{Value, json};
 
 use crate::assert_one_clear_line;
+
+/// An address of the internet that an interface of this machine has.
+const OWN: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 216, 35));
 
 /// Names that lead to this machine.
 #[derive(Debug)]
@@ -25,8 +31,16 @@ impl Network for Home {
         Ok(match name {
             "home.example" => vec![Ipv4Addr::LOCALHOST.into()],
             "metadata.example" => vec![Ipv4Addr::new(169, 254, 169, 254).into()],
+            "own.example" => vec![OWN],
             _ => Vec::new(),
         })
+    }
+
+    fn place_of(&self, ip: IpAddr) -> Place {
+        match ip == OWN {
+            true => Place::ThisMachine,
+            false => place_of(ip),
+        }
     }
 }
 
@@ -200,6 +214,32 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
         text.ends_with("inside") && asker.questions().is_empty(),
         "{text}"
     );
+}
+
+/// Nor is a grant of a name, or the yes to all that a tool does, one of this machine where it has an address of the
+/// internet.
+#[tokio::test]
+async fn an_own_address_of_the_internet_is_asked_about_twice() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, SiteHeaders::default());
+    for name in ["own.example", "93.184.216.35"] {
+        host.permissions()
+            .set(&format!("https://{name}/a"), "r??")
+            .unwrap();
+        host.permissions()
+            .set_tool_mode("fetch_otherwise", ToolMode::Always);
+        let asker = Arc::new(Asker::no());
+        let url = format!("http://{name}/a");
+        let refused = fetch(&host, json!({ "url": url }), asker.clone()).await;
+        refused.unwrap_err();
+        assert_eq!(
+            asker.questions()[0].wording,
+            format!(
+                "fetch_otherwise now wants to read 'https://93.184.216.35/': {name} leads to 93.184.216.35, \
+                 which is on this machine, which it did not say before. Allow?"
+            )
+        );
+    }
 }
 
 #[tokio::test]

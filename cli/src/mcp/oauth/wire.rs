@@ -1,6 +1,7 @@
 //! The SDK's requests in the course of a login, over the host's one way out.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -16,6 +17,10 @@ const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
 
 /// How many redirects a look-up of a document follows.
 const MAX_REDIRECTS: usize = 5;
+
+/// How many documents are looked up for one connection or login. A server may name thousands of others in whose
+/// documents the SDK would look one after the other; a real login takes about five.
+const MAX_LOOKUPS: usize = 64;
 
 /// The documents that a login looks up, below `/.well-known/`. The issuer of one follows from its place, which is what
 /// keeps a server from passing itself off as somebody else's.
@@ -45,9 +50,22 @@ fn is_known_document(path: &str) -> bool {
 /// The SDK's requests, over the host's way out.
 #[derive(Debug)]
 pub struct OverEgress {
-    pub(super) egress: Egress,
+    egress: Egress,
     /// The server that is logged in to.
-    pub(super) server: Url,
+    server: Url,
+    /// How many documents were looked up.
+    lookups: AtomicUsize,
+}
+
+impl OverEgress {
+    /// For a login to this server.
+    pub(super) fn new(egress: Egress, server: Url) -> OverEgress {
+        OverEgress {
+            egress,
+            server,
+            lookups: AtomicUsize::new(0),
+        }
+    }
 }
 
 /// What a login may reach: the server itself, whatever of the internet is encrypted, and this machine where the server
@@ -83,8 +101,8 @@ impl Gate for Anywhere<'_> {
         self.lets(hop.url)
     }
 
-    async fn may_reach(&mut self, hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
-        self.is_near() || self.is_server(hop.url)
+    async fn may_reach(&mut self, hop: &Hop<'_>, _address: IpAddr, place: Place) -> bool {
+        self.is_server(hop.url) || (self.is_near() && place == Place::ThisMachine)
     }
 }
 
@@ -95,6 +113,11 @@ impl OAuthHttpClient for OverEgress {
             let url: Url = parts.uri.to_string().parse()?;
             if parts.method == Method::GET && !is_known_document(url.path()) {
                 return Err(format!("{url} is no place for what a login needs to know").into());
+            }
+            let is_lookup = parts.method == Method::GET;
+            if is_lookup && self.lookups.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
+                let problem = format!("the server names more than {MAX_LOOKUPS} places to look at");
+                return Err(problem.into());
             }
             let mut wanted = Request::new(parts.method, url);
             wanted.headers = parts.headers;

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dunlin_host::egress::{Place, named_place};
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, LOCATION};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 use url::Url;
 
 use super::error::FetchError;
@@ -31,6 +33,8 @@ pub(super) struct Connection {
     home: Option<PathBuf>,
     /// The header with which the registry answered the last time.
     authorization: Option<String>,
+    /// Whether the registry itself is on this machine or in a private network. Looked up when it first leads elsewhere.
+    is_near: OnceCell<bool>,
 }
 
 /// A token, under either of the names it has.
@@ -64,6 +68,7 @@ impl Connection {
             base,
             home: home.map(Path::to_owned),
             authorization: None,
+            is_near: OnceCell::new(),
         })
     }
 
@@ -76,7 +81,10 @@ impl Connection {
     ) -> Result<Vec<u8>, FetchError> {
         let url = self.base.join(part).map_err(|_| self.odd("its name"))?;
         let mut response = self.send(&url, accept, self.authorization.clone()).await?;
-        if response.status() == StatusCode::UNAUTHORIZED {
+        // Only the registry itself is told who asks. A redirect may lead to somebody else's server, and its refusal
+        // would name where a login of the user for this registry is to be sent.
+        let is_of_registry = response.url().origin() == self.base.origin();
+        if response.status() == StatusCode::UNAUTHORIZED && is_of_registry {
             response = self.introduce(&url, accept, response.headers()).await?;
         }
         let what = match part.split_once('/') {
@@ -141,7 +149,6 @@ impl Connection {
             Challenge::Token { realm, service } => (realm, service),
         };
         let mut realm = Url::parse(realm).map_err(|_| self.odd("where tokens are had"))?;
-        self.assert_safe(&realm)?;
         let scope = format!("repository:{}:pull", self.repository);
         let service = service
             .as_ref()
@@ -151,7 +158,8 @@ impl Connection {
             .extend_pairs(service)
             .append_pair("scope", &scope);
         let header = login.map(Login::header);
-        let response = request(&realm, "application/json", header.as_deref()).await?;
+        let header = header.as_deref();
+        let response = self.request(&realm, "application/json", header).await?;
         if is_refusal(response.status()) {
             return Ok(None);
         }
@@ -200,11 +208,10 @@ impl Connection {
     ) -> Result<Response, FetchError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            self.assert_safe(&url)?;
             let header = authorization
                 .as_deref()
                 .filter(|_| url.origin() == self.base.origin());
-            let response = request(&url, accept, header).await?;
+            let response = self.request(&url, accept, header).await?;
             if !response.status().is_redirection() {
                 return Ok(response);
             }
@@ -215,16 +222,51 @@ impl Connection {
         Err(self.odd("it leads on and on"))
     }
 
-    /// Encrypted, or this machine's own where the registry is.
-    fn assert_safe(&self, url: &Url) -> Result<(), FetchError> {
+    /// Sends one request, if the address is one that the registry may lead to.
+    async fn request(
+        &self,
+        url: &Url,
+        accept: &str,
+        authorization: Option<&str>,
+    ) -> Result<Response, FetchError> {
         let is_local = is_this_machine(url) && is_this_machine(&self.base);
-        if url.scheme() == "https" || (url.scheme() == "http" && is_local) {
-            return Ok(());
+        let is_encrypted = url.scheme() == "https" || (url.scheme() == "http" && is_local);
+        let is_registry = url.origin() == self.base.origin();
+        // The user named the registry; where it leads was named by a stranger.
+        let is_open = is_registry || self.is_near().await;
+        let is_reachable = match named_place(url) {
+            Some(Place::Never(_)) => is_registry,
+            Some(Place::ThisMachine | Place::PrivateNetwork) => is_open,
+            Some(Place::Public) | None => true,
+        };
+        if !is_encrypted || !is_reachable {
+            return Err(FetchError::Unsafe {
+                registry: self.registry.clone(),
+                to: host_of(url),
+            });
         }
-        Err(FetchError::Unsafe {
-            registry: self.registry.clone(),
-            to: host_of(url),
-        })
+        let client = match is_open {
+            true => http::client(url, Timeouts::default()),
+            false => http::public_client(url, Timeouts::default()),
+        };
+        let client = client.map_err(|error| unreachable(url, error))?;
+        let mut request = client.get(url.clone()).header(ACCEPT, accept);
+        if let Some(value) = authorization {
+            request = request.header(AUTHORIZATION, value);
+        }
+        match tokio::time::timeout(IDLE_TIME, request.send()).await {
+            Ok(sent) => sent.map_err(|error| unreachable(url, error)),
+            Err(_) => Err(silent(url)),
+        }
+    }
+
+    /// Whether the registry is on this machine or in a private network: then so may be what it leads to.
+    async fn is_near(&self) -> bool {
+        let look = async || match named_place(&self.base) {
+            None => http::is_private_name(&self.base).await,
+            Some(place) => place != Place::Public,
+        };
+        *self.is_near.get_or_init(look).await
     }
 
     fn odd(&self, problem: &str) -> FetchError {
@@ -244,23 +286,6 @@ impl Connection {
 
 fn is_refusal(status: StatusCode) -> bool {
     status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN
-}
-
-async fn request(
-    url: &Url,
-    accept: &str,
-    authorization: Option<&str>,
-) -> Result<Response, FetchError> {
-    let failed = |error: reqwest::Error| unreachable(url, error);
-    let client = http::client(url, Timeouts::default()).map_err(failed)?;
-    let mut request = client.get(url.clone()).header(ACCEPT, accept);
-    if let Some(value) = authorization {
-        request = request.header(AUTHORIZATION, value);
-    }
-    match tokio::time::timeout(IDLE_TIME, request.send()).await {
-        Ok(sent) => sent.map_err(failed),
-        Err(_) => Err(silent(url)),
-    }
 }
 
 /// All of an answer, or that it is too long. No more than that is held.
@@ -317,5 +342,46 @@ fn host_of(url: &Url) -> String {
     match url.port() {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A registry is asked for by name; none of these requests gets as far as the network.
+    #[tokio::test]
+    async fn a_registry_leads_nowhere_near() {
+        let from = |registry: &str| {
+            let reference: Reference = format!("{registry}/who/tool:1").parse().unwrap();
+            Connection::new(&reference, None).unwrap()
+        };
+        for (registry, to) in [
+            ("93.184.216.34", "https://127.0.0.1:1/"),
+            ("93.184.216.34", "https://localhost:1/"),
+            ("93.184.216.34", "https://192.168.1.1/"),
+            ("93.184.216.34", "https://[fd00::1]/"),
+            ("93.184.216.34", "https://169.254.169.254/"),
+            ("93.184.216.34", "http://93.184.216.35/"),
+            ("93.184.216.34", "file:///etc/passwd"),
+            ("127.0.0.1:1", "http://169.254.169.254/"),
+            ("127.0.0.1:1", "https://169.254.169.254/"),
+            ("127.0.0.1:1", "http://192.168.1.1/"),
+        ] {
+            let sent = from(registry)
+                .request(&to.parse().unwrap(), "*/*", None)
+                .await;
+            let error = sent.map(drop).unwrap_err();
+            assert!(
+                matches!(error, FetchError::Unsafe { .. }),
+                "{registry} {to}: {error}"
+            );
+        }
+        // At home it may lead to its neighbour: there is nobody, which is another failure.
+        let near = from("127.0.0.1:1");
+        let sent = near
+            .request(&"http://127.0.0.1:2/".parse().unwrap(), "*/*", None)
+            .await;
+        assert!(matches!(sent, Err(FetchError::Network { .. })));
     }
 }

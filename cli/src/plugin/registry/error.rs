@@ -71,7 +71,7 @@ pub enum FetchError {
     },
     /// It leads to where nothing is fetched from.
     #[error(
-        "{registry} leads to {to}, and nothing is fetched from there: it is neither encrypted nor this machine's"
+        "{registry} leads to {to}, and nothing is fetched from there: a registry may lead only to encrypted servers on the internet, or in its own network"
     )]
     Unsafe {
         /// The registry.

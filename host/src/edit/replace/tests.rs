@@ -166,3 +166,50 @@ fn the_longest_names_have_room() {
     put(&path, Some("new"), "newer").unwrap();
     assert_eq!(names(&root), [long]);
 }
+
+/// While a folder and a link to another one change places as fast as they can, what is written, removed and created
+/// lands in the folder or nowhere.
+#[test]
+fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+    let (_folder, root) = folder();
+    let (inside, outside, link) = (root.join("in"), root.join("out"), root.join("link"));
+    for folder in [&inside, &outside] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("a.txt"), "0").unwrap();
+    }
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (mut written, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let flags = RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(rustix::fs::CWD, &inside, rustix::fs::CWD, &link, flags)
+                    .unwrap();
+            }
+        });
+        let mut holds = "0".to_owned();
+        let mut number = 0;
+        while written < 50 || refused < 50 {
+            number += 1;
+            let new = number.to_string();
+            let outcome = put(&inside.join("a.txt"), Some(&holds), &new);
+            match outcome {
+                Ok(()) => {
+                    holds = new;
+                    written += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            let made = inside.join(format!("sub/{number}.txt"));
+            if put(&made, None, "new").is_ok() {
+                // It may fail as well; what it must not do is to remove something else.
+                let _ = remove(&made, hash("new"), &[inside.join("sub")]);
+            }
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        swapper.join().unwrap();
+    });
+    assert_eq!(names(&outside), ["a.txt"]);
+    assert_eq!(std::fs::read_to_string(outside.join("a.txt")).unwrap(), "0");
+}

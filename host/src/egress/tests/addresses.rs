@@ -1,6 +1,6 @@
 //! Which addresses are used, and who is asked before.
 
-use super::server::{Answer, Names, PUBLIC, Server};
+use super::server::{Answer, Names, OWN, PUBLIC, Server};
 use super::*;
 
 #[tokio::test]
@@ -81,6 +81,32 @@ async fn a_name_that_leads_home_is_asked_about() {
     let url = format!("http://a.example:{}/", server.port);
     let response = egress(&names).send(get(&url), &mut gate).await.unwrap();
     assert_eq!(response.body.all().await.unwrap(), b"inside");
+}
+
+/// A firewall in front of this machine is none for what runs on it.
+#[tokio::test]
+async fn an_own_address_of_the_internet_is_this_machine() {
+    let server = Server::start(|_, _| Answer::of("200 OK", "inside"));
+    let names = Names::new(&[("a.example", &[OWN])]);
+    for host in ["a.example", OWN] {
+        let url = format!("http://{host}:{}/", server.port);
+        let mut gate = Remembering::default();
+        let refused = egress(&names).send(get(&url), &mut gate).await.unwrap_err();
+        assert_eq!(refused, EgressError::Refused(url.clone()));
+        let asked = [
+            format!("GET {url}"),
+            format!("{host} -> {OWN} is on this machine"),
+        ];
+        assert_eq!(gate.asked, asked);
+        assert_eq!(server.requests(), [""; 0]);
+        gate.near = true;
+        let response = egress(&names).send(get(&url), &mut gate).await.unwrap();
+        assert_eq!(response.body.all().await.unwrap(), b"inside");
+    }
+    // Where a server of the internet answers under the name as well, that one is meant.
+    let names = Names::new(&[("a.example", &[OWN, PUBLIC])]);
+    let url = format!("http://a.example:{}/", server.port);
+    assert_eq!(text(&egress(&names), get(&url)).await.unwrap(), "inside");
 }
 
 #[tokio::test]

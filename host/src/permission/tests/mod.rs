@@ -512,3 +512,28 @@ fn always_for_the_root_folder_opens_nothing_below() {
         Verdict::Ask
     );
 }
+
+/// What is no regular file is an error at once: it neither blocks nor grants.
+#[test]
+fn a_pipe_or_a_device_is_no_permission_file() {
+    let fixture = Fixture::new();
+    let file = fixture.file();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &file, fifo, mode, 0).unwrap();
+    let need = Need {
+        target: Target::Path(fixture.root.join("project/src/main.rs")),
+        operation: Operation::Read,
+    };
+    for leads_to in [None, Some("/dev/zero")] {
+        if let Some(leads_to) = leads_to {
+            std::fs::remove_file(&file).unwrap();
+            symlink(leads_to, &file).unwrap();
+        }
+        let decided = fixture.open().decide_for(None, &need);
+        assert!(
+            matches!(decided, Err(PermissionError::Read { .. })),
+            "{decided:?}"
+        );
+    }
+}
