@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Names;
-use crate::permission::secret::looks_secret;
+use crate::secrets::looks_secret;
 
 /// Guarded files of one line that are listed. Each is a need, and those are counted.
 const MAX_GUARDED: usize = 16;

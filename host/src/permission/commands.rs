@@ -55,12 +55,22 @@ impl Permissions {
             access.read_only.push(git);
         }
         for secret in &options.secrets {
-            let path = resolve::real_path(secret)?;
+            // What cannot be looked at cannot be read by the command either.
+            let Ok(path) = resolve::real_path(secret) else {
+                continue;
+            };
             if !self.opens(&path)? {
                 access.hidden.push(path);
             }
         }
-        access.hidden.extend(self.protected.iter().cloned());
+        let own = self.own.now();
+        access.hidden.extend(own.places.iter().cloned());
+        // Who replaces a link to a file replaces the file, and a link is kept by its folder alone.
+        let folders = own.links.iter().filter_map(|link| link.parent());
+        access.read_only.extend(folders.map(PathBuf::from));
+        if !self.is_project {
+            access.read_only.push(self.project().to_owned());
+        }
         // Only what stands in the way of writing has to be kept from it.
         let writable: Vec<PathBuf> = access.written().map(PathBuf::from).collect();
         access.read_only.retain(|path| {

@@ -37,6 +37,7 @@ mod sessions;
 mod stage;
 mod startup;
 mod steps;
+mod surroundings;
 mod terminal_commands;
 mod type_ahead;
 mod web;
