@@ -24,7 +24,7 @@ use crate::config::env::Environment;
 use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenial};
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
-use crate::config::paths::{Folders, find_project};
+use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
 use crate::config::project::ProjectFile;
 use crate::config::search::WebSearch;
 use crate::config::sites;
@@ -53,8 +53,12 @@ pub const DEFAULT_AGENT: &str = "assistant";
 pub struct Settings {
     /// Dunlin's folders.
     pub folders: Folders,
-    /// Where relative paths start and reading is allowed. Absolute, symbolic links resolved.
+    /// Where relative paths start and, if it is a project, reading is allowed. Absolute, symbolic links resolved.
     pub project: PathBuf,
+    /// Whether that folder is a project, see [`can_be_project`].
+    pub is_project: bool,
+    /// The home folders of this machine's users, the user's own first. Symbolic links resolved where they exist.
+    pub homes: Vec<PathBuf>,
     /// The agent that answers.
     pub default_agent: Sourced<String>,
     /// The model, if another than the agent's.
@@ -81,6 +85,8 @@ pub struct Settings {
     pub command_network: Sourced<bool>,
     /// Folders and files that commands may write besides the project, as typed.
     pub command_write: Sourced<Vec<String>>,
+    /// Variables that commands and MCP servers get besides those that every program needs.
+    pub command_environment: Sourced<Vec<String>>,
     /// The agents of the user's file, and of the project's as far as that is trusted.
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// The MCP servers of the user's file, and of the project's as far as that is trusted.
@@ -115,20 +121,25 @@ impl Settings {
         current: &Path,
     ) -> Result<Settings, SettingsError> {
         let folders = Folders::find(&environment)?;
-        let project = project_folder(global, &folders, current)?;
+        let homes = home_folders(folders.home.as_deref());
+        let project = project_folder(global, &homes, current)?;
+        let is_project = can_be_project(&project, &homes);
         let user = Loaded::read(&folders.config_file(), Author::User)?;
         let project_file = project.join(".dunlin/config.toml");
-        // In the home folder's own configuration the two could be the same file.
-        let project_layer = if Some(&project_file) == user.as_ref().map(|loaded| &loaded.path) {
-            None
-        } else {
-            Loaded::read(&project_file, Author::Project)?
+        let project_layer = match is_project {
+            true => Loaded::read(&project_file, Author::Project)?,
+            false => None,
         };
         let sites_file = folders.sites_file();
-        let (sites, notices) = sites::read(&sites_file, &folders.short(&sites_file));
+        let (sites, mut notices) = sites::read(&sites_file, &folders.short(&sites_file));
+        if !is_project {
+            notices.push(no_project(&folders, &project));
+        }
         let mut settings = Settings {
             folders,
             project,
+            is_project,
+            homes,
             default_agent: Sourced::default(DEFAULT_AGENT.to_owned()),
             model: None,
             on_denial: Sourced::default(OnDenial::Stop),
@@ -142,6 +153,7 @@ impl Settings {
             command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
             command_network: Sourced::default(false),
             command_write: Sourced::default(Vec::new()),
+            command_environment: Sourced::default(Vec::new()),
             agents: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
             web_search: None,
@@ -322,9 +334,18 @@ impl Settings {
     }
 }
 
+/// What follows from being started where there is no project, and the way to one.
+fn no_project(folders: &Folders, folder: &Path) -> String {
+    format!(
+        "{} is a home folder or lies above one, so it is not a project: every read asks, commands write only to \
+         $TMPDIR, nothing is searched. Choose a folder: cd into it, or dunlin --project DIR",
+        folders.short(folder)
+    )
+}
+
 fn project_folder(
     global: &Global,
-    folders: &Folders,
+    homes: &[PathBuf],
     current: &Path,
 ) -> Result<PathBuf, SettingsError> {
     let canonical = |path: &Path| {
@@ -342,13 +363,7 @@ fn project_folder(
     };
     match &global.project {
         Some(given) => canonical(&current.join(given)),
-        None => {
-            let home = folders
-                .home
-                .as_deref()
-                .and_then(|home| home.canonicalize().ok());
-            Ok(find_project(&canonical(current)?, home.as_deref()))
-        }
+        None => Ok(find_project(&canonical(current)?, homes)),
     }
 }
 

@@ -221,6 +221,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
     let folders = &settings.folders;
     HostOptions {
         project: settings.project.clone(),
+        is_project: settings.is_project,
         home: folders.home.clone(),
         search_path: settings.environment.search_path(),
         permissions_file: folders.permissions_file(),

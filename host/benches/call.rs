@@ -150,6 +150,7 @@ fn main() -> Result<()> {
     let host = Host::new(
         HostOptions {
             project,
+            is_project: true,
             home: None,
             search_path: Vec::new(),
             permissions_file: root.join("config/tool.permissions.json"),

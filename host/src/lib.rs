@@ -45,6 +45,7 @@ pub mod process;
 mod resolve;
 mod schema;
 pub mod search;
+pub mod secrets;
 pub mod target;
 pub mod undo;
 pub mod walk;
@@ -69,6 +70,10 @@ pub use search::SearchOptions;
 pub struct HostOptions {
     /// The project folder: where relative paths start and reading is allowed.
     pub project: PathBuf,
+    /// Whether that folder is a project. `false` for a home folder, what lies above one, and `/`: relative paths start
+    /// there as well, but nothing counts as inside, nothing is searched, and commands write only to their own
+    /// temporary folder.
+    pub is_project: bool,
     /// The user's home folder, for `~/`. `None`: `~/` is an error.
     pub home: Option<PathBuf>,
     /// Where programs are looked up by name, in order.

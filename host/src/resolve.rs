@@ -163,6 +163,11 @@ impl Places {
 
 /// Resolves an absolute path, as [`Places::path`] says.
 pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
+    follow(path, |_| {})
+}
+
+/// The same; `on_link` gets each link that is followed, which has no link above it.
+pub(crate) fn follow(path: &Path, mut on_link: impl FnMut(&Path)) -> Result<PathBuf, ResolveError> {
     let mut resolved = PathBuf::from("/");
     let mut todo: VecDeque<OsString> = parts(path);
     let mut links = 0;
@@ -204,6 +209,7 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
                     path: path.display().to_string(),
                 });
             }
+            on_link(&resolved);
             let to = std::fs::read_link(&resolved).map_err(|source| ResolveError::Io {
                 path: resolved.clone(),
                 source,

@@ -129,6 +129,7 @@ impl Sandbox {
     pub fn options_in(root: &Path, limits: Limits) -> HostOptions {
         HostOptions {
             project: root.join("project"),
+            is_project: true,
             home: Some(root.to_owned()),
             search_path: Vec::new(),
             permissions_file: root.join("config/tool.permissions.json"),

@@ -165,6 +165,12 @@ fn show(ui: &Ui, settings: &Settings) {
         format!("{:?}", write.value),
         &write.origin,
     );
+    let environment = &settings.command_environment;
+    row(
+        "commands.environment",
+        format!("{:?}", environment.value),
+        &environment.origin,
+    );
     for (name, key) in &settings.keys {
         let key_entry = &key.value;
         let (what, value) = match (&key_entry.env, &key_entry.file, &key_entry.keyring) {

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "local-model")]
 mod local_model;
+mod protection;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -107,6 +108,7 @@ pub fn run(
             let workshop = Workshop::new(std::sync::Arc::clone(ui), settings, Vec::new());
             configuration(&mut report, &workshop.settings);
             folders(&mut report, &workshop.settings);
+            protection::own_files(&mut report, &workshop.settings);
             permissions(&mut report, &workshop);
             keys(&mut report, &workshop.settings);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
@@ -118,6 +120,7 @@ pub fn run(
             tools(&mut report, &workshop);
             servers(&mut report, &workshop.settings);
             commands(&mut report, &workshop);
+            protection::variables(&mut report, &workshop.settings);
         }
         Err(error) => broken(&mut report, &error),
     }
@@ -164,11 +167,15 @@ fn configuration(report: &mut Report<'_>, settings: &Settings) {
     for notice in &settings.notices {
         report.line(Verdict::Note, "config", notice);
     }
-    report.line(
-        Verdict::Good,
-        "project",
-        &settings.folders.short(&settings.project),
-    );
+    let project = settings.folders.short(&settings.project);
+    match settings.is_project {
+        true => report.line(Verdict::Good, "project", &project),
+        false => report.line(
+            Verdict::Note,
+            "project",
+            &format!("none: started in {project}"),
+        ),
+    }
 }
 
 fn folders(report: &mut Report<'_>, settings: &Settings) {

@@ -16,6 +16,7 @@ use super::meaning::CodebaseSearch;
 use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
+use super::variables;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -106,6 +107,8 @@ pub struct Commands {
     pub network: Option<Spanned<bool>>,
     /// Folders and files that commands may write besides the project.
     pub write: Option<Spanned<Vec<String>>>,
+    /// Variables that commands and MCP servers get besides those that every program needs. Names alone.
+    pub environment: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// `[keys.NAME]`: exactly one of the three.
@@ -443,6 +446,26 @@ impl Loaded {
         for (name, entry) in &self.file.keys {
             if let Some(problem) = key::entry_problem(name, entry.get_ref()) {
                 return Err(self.error_of(entry, problem));
+            }
+        }
+        for name in self
+            .file
+            .commands
+            .environment
+            .iter()
+            .flat_map(Spanned::get_ref)
+        {
+            let text = name.get_ref();
+            let keys = self.file.keys.iter();
+            let mut keys = keys.filter(|(_, key)| key.get_ref().env.as_deref() == Some(text));
+            let problem = variables::name_problem(text).or_else(|| {
+                let (key, _) = keys.next()?;
+                Some(format!(
+                    "commands.environment names {text}, which holds the key of [keys.{key}]: no command gets that"
+                ))
+            });
+            if let Some(problem) = problem {
+                return Err(self.error_of(name, problem));
             }
         }
         for (name, agent) in &self.file.agents {

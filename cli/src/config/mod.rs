@@ -16,5 +16,6 @@ mod schema;
 pub mod search;
 pub mod sites;
 pub mod trust;
+mod variables;
 
 pub(crate) use schema::nearest;

@@ -1,6 +1,6 @@
 //! The folders: where configuration, data and cache are, and which folder is the project.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,24 @@ const PRIVATE_FOLDER_MODE: u32 = 0o700;
 
 /// What marks the top of a project.
 const PROJECT_MARKS: [&str; 2] = [".git", ".dunlin"];
+
+/// Where the home folders of users are.
+const HOMES: &str = "/home";
+
+/// The list of accounts.
+const ACCOUNTS: &str = "/etc/passwd";
+
+/// What is read of it.
+const MAX_ACCOUNTS_BYTES: u64 = 1024 * 1024;
+
+/// Home folders of others that are taken in, of each source. Each is looked at when commands are prepared.
+const MAX_HOMES: usize = 100;
+
+const SUPERUSER: u32 = 0;
+
+/// The numbers of accounts of people, by the convention of systemd and of every distribution; the last before
+/// `nobody`.
+const PEOPLE: std::ops::RangeInclusive<u32> = 1000..=65_533;
 
 /// Where things are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,16 +167,66 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
+/// Whether a folder can be a project. A home folder, what lies above one, and `/` cannot: reading inside a project needs
+/// no question and commands write there, and these hold the settings and secrets of all programs.
+///
+/// `folder` and `homes` have no symbolic links. Touches nothing.
+pub fn can_be_project(folder: &Path, homes: &[PathBuf]) -> bool {
+    let holds_homes = Path::new(HOMES);
+    // Also of users that nothing here knows, such as those of a company's directory.
+    let is_home = folder.parent() == Some(holds_homes) || holds_homes.starts_with(folder);
+    folder.is_absolute() && !is_home && !homes.iter().any(|home| home.starts_with(folder))
+}
+
+/// The home folders of the users of this machine, their links resolved where they exist; `own` is the first.
+///
+/// With `sudo` and in a container `HOME` is somebody else's, so the accounts of the system count as well: those of
+/// people, not those that services run under, whose folders may be projects. What cannot be read is left out.
+pub fn home_folders(own: Option<&Path>) -> Vec<PathBuf> {
+    let mut accounts = String::new();
+    if let Ok(file) = std::fs::File::open(ACCOUNTS) {
+        // A part of it is better than nothing.
+        let _ = file.take(MAX_ACCOUNTS_BYTES).read_to_string(&mut accounts);
+    }
+    let listed = std::fs::read_dir(HOMES).into_iter().flatten().flatten();
+    let listed = listed.map(|entry| entry.path()).take(MAX_HOMES);
+    let known = homes_of_people(&accounts).take(MAX_HOMES).chain(listed);
+    let mut homes = Vec::new();
+    for home in own.map(Path::to_path_buf).into_iter().chain(known) {
+        let home = home.canonicalize().unwrap_or(home);
+        if !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes
+}
+
+/// The home folders in a list of accounts, see passwd(5).
+fn homes_of_people(accounts: &str) -> impl Iterator<Item = PathBuf> {
+    accounts.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let user: u32 = fields.nth(2)?.parse().ok()?;
+        let home = Path::new(fields.nth(2)?);
+        let is_person = user == SUPERUSER || PEOPLE.contains(&user);
+        let is_folder = home.is_absolute() && home.parent().is_some();
+        (is_person && is_folder).then(|| home.to_path_buf())
+    })
+}
+
 /// The project of a folder: the nearest folder above it, or itself, with `.git` or `.dunlin`.
 ///
-/// The home folder and `/` are no projects, whatever they hold: reading inside a project is allowed
-/// without a question, and these hold everything. Then it is the folder itself.
-pub fn find_project(current: &Path, home: Option<&Path>) -> PathBuf {
-    const SUPERUSER: u32 = 0;
+/// What cannot be a project is none, whatever it holds; then it is the folder itself.
+pub fn find_project(current: &Path, homes: &[PathBuf]) -> PathBuf {
+    marked_project(current, homes)
+        .unwrap_or(current)
+        .to_path_buf()
+}
+
+/// The nearest folder above, or the folder itself, that is marked as a project.
+pub fn marked_project<'a>(current: &'a Path, homes: &[PathBuf]) -> Option<&'a Path> {
     let user = rustix::process::geteuid().as_raw();
     let is_project = |folder: &Path| {
-        Some(folder) != home
-            && folder.parent().is_some()
+        can_be_project(folder, homes)
             && PROJECT_MARKS.iter().any(|mark| {
                 // Somebody else's mark in a shared folder must not open all of it to tools.
                 let owner = folder
@@ -168,8 +236,7 @@ pub fn find_project(current: &Path, home: Option<&Path>) -> PathBuf {
                 owner.is_ok_and(|owner| owner == user || owner == SUPERUSER)
             })
     };
-    let found = current.ancestors().find(|folder| is_project(folder));
-    found.unwrap_or(current).to_path_buf()
+    current.ancestors().find(|folder| is_project(folder))
 }
 
 #[cfg(test)]
@@ -234,7 +301,7 @@ mod tests {
         }
         let check = |current: &str, expected: &str| {
             assert_eq!(
-                find_project(&home.join(current), Some(home)),
+                find_project(&home.join(current), &[home.to_path_buf()]),
                 home.join(expected),
                 "{current}"
             );
@@ -244,6 +311,67 @@ mod tests {
         check("repo/inner", "repo/inner");
         check("plain/deep", "plain/deep");
         check("", "");
-        assert_eq!(find_project(Path::new("/"), Some(home)), Path::new("/"));
+        assert_eq!(
+            find_project(Path::new("/"), &[home.to_path_buf()]),
+            Path::new("/")
+        );
+    }
+
+    #[test]
+    fn homes_and_what_is_above_them_are_no_projects() {
+        let homes = ["/home/ada", "/data/homes/eva", "/root"].map(PathBuf::from);
+        for (folder, expected) in [
+            ("/", false),
+            ("/home", false),
+            ("/home/ada", false),
+            ("/home/ada/src", true),
+            ("/home/ada/.config", true),
+            // Another user's, known or not.
+            ("/home/bob", false),
+            ("/home/bob/src", true),
+            ("/data", false),
+            ("/data/homes", false),
+            ("/data/homes/eva", false),
+            ("/data/homes/eva/x", true),
+            ("/data/homes/evan", true),
+            ("/root", false),
+            ("/root/x", true),
+            ("/srv/project", true),
+            ("/homestead", true),
+            ("/tmp/x", true),
+            ("relative", false),
+            ("", false),
+        ] {
+            let found = can_be_project(Path::new(folder), &homes);
+            assert_eq!(found, expected, "{folder}");
+        }
+        assert!(!can_be_project(Path::new("/home/ada"), &[]));
+        assert!(can_be_project(Path::new("/root"), &[]));
+    }
+
+    #[test]
+    fn people_have_homes() {
+        let accounts = "root:x:0:0:root:/root:/bin/bash\n\
+            daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n\
+            www-data:x:33:33::/var/www:/bin/sh\n\
+            ada:x:1000:1000:Ada,,,:/home/ada:/bin/bash\n\
+            odd:x:1001:1001::relative:\n\
+            rootless:x:1002:1002::/:/bin/sh\n\
+            nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n\
+            broken:x\n\n+::::::\n";
+        let homes: Vec<PathBuf> = homes_of_people(accounts).collect();
+        assert_eq!(homes, ["/root", "/home/ada"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn links_to_a_home_are_resolved() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        let homes = home_folders(Some(&root.join("link")));
+        assert_eq!(homes.first(), Some(&root.join("real")));
+        assert!(!can_be_project(&root.join("real"), &homes));
+        assert!(!can_be_project(&root, &homes));
     }
 }

@@ -208,6 +208,7 @@ impl Layer<'_> {
         for (is_there, name) in [
             (file.commands.network.is_some(), "commands.network"),
             (file.commands.write.is_some(), "commands.write"),
+            (file.commands.environment.is_some(), "commands.environment"),
         ] {
             if is_there {
                 self.refuse(name, "what commands may reach is yours to say");

@@ -58,7 +58,11 @@ const LIMITS: &[Key] = &[
     key("command_timeout_secs", Shape::Value),
 ];
 
-const COMMANDS: &[Key] = &[key("network", Shape::Value), key("write", Shape::Value)];
+const COMMANDS: &[Key] = &[
+    key("network", Shape::Value),
+    key("write", Shape::Value),
+    key("environment", Shape::Value),
+];
 
 const KEY: &[Key] = &[
     key("env", Shape::Value),

@@ -142,7 +142,7 @@ fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
             None => command.to_owned(),
         },
         arguments: entry.args.clone(),
-        environment: commands::environment(settings),
+        environment: commands::environment(settings).passed,
         own_variables: own
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),

@@ -19,6 +19,7 @@ pub async fn run(options: HostOptions, plugin: Plugin, trial: &Trial) -> Result<
     prepare(&project, trial).map_err(|e| format!("cannot write the files: {e}"))?;
     let options = HostOptions {
         project: project.clone(),
+        is_project: true,
         permissions_file: folder.path().join("permissions.json"),
         audit_file: folder.path().join("audit.jsonl"),
         log_file: folder.path().join("log.jsonl"),

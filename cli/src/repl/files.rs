@@ -49,6 +49,8 @@ pub struct FileIndex(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     project: PathBuf,
+    /// A home folder, or `/`, is not walked through.
+    is_project: bool,
     state: Mutex<State>,
     walked: Condvar,
 }
@@ -82,10 +84,11 @@ struct Fit {
 }
 
 impl FileIndex {
-    /// The index of a project.
-    pub fn new(project: &Path) -> FileIndex {
+    /// The index of a folder; an empty one where that is no project.
+    pub fn new(project: &Path, is_project: bool) -> FileIndex {
         FileIndex(Arc::new(Shared {
             project: project.to_owned(),
+            is_project,
             state: Mutex::default(),
             walked: Condvar::new(),
         }))
@@ -94,7 +97,7 @@ impl FileIndex {
     /// The same after its first walk, however long that takes.
     #[cfg(test)]
     pub fn walked(project: &Path) -> FileIndex {
-        let index = FileIndex::new(project);
+        let index = FileIndex::new(project, true);
         index.files(Duration::from_secs(60));
         index
     }
@@ -163,6 +166,9 @@ impl FileIndex {
 
     /// The list as it is after at most so long.
     fn files(&self, patience: Duration) -> Arc<Vec<String>> {
+        if !self.0.is_project {
+            return Arc::default();
+        }
         let mut state = self.0.lock();
         let is_old = state.walked_at.is_none_or(|at| at.elapsed() > FRESH);
         if is_old && !state.is_walking {
@@ -325,6 +331,15 @@ mod tests {
         assert_eq!(index.best("ma").as_deref(), Some("src/main.rs"));
         assert_eq!(index.best("mat").as_deref(), Some("src/matter.rs"));
         assert!(index.best("mt").is_some() && index.best("n").is_some());
+    }
+
+    #[test]
+    fn no_project_is_walked_through() {
+        let home = project(&["notes/birds.txt"]);
+        let index = FileIndex::new(home.path(), false);
+        assert_eq!(index.candidates("birds"), Vec::<String>::new());
+        assert_eq!(index.best("birds"), None);
+        assert!(!index.0.lock().is_walking);
     }
 
     #[test]

@@ -50,7 +50,13 @@ pub struct LineEditor {
 
 impl LineEditor {
     /// Makes the editor and reads the history. A history that cannot be read is an empty one.
-    pub fn new(folders: &Folders, project: &Path, styles: Styles) -> rustyline::Result<LineEditor> {
+    ///
+    /// `is_project`: whether the files of `project` are looked for, to complete their names.
+    pub fn new(
+        folders: &Folders,
+        (project, is_project): (&Path, bool),
+        styles: Styles,
+    ) -> rustyline::Result<LineEditor> {
         let config = Config::builder()
             .max_history_size(MAX_HISTORY_ENTRIES)?
             .history_ignore_space(true)
@@ -67,7 +73,7 @@ impl LineEditor {
             project: project.to_path_buf(),
             home: folders.home.clone(),
             names: Names::default(),
-            files: FileIndex::new(project),
+            files: FileIndex::new(project, is_project),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         editor.bind_sequence(
@@ -374,7 +380,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let environment = [("HOME", home.path())].into_iter().collect();
         let folders = Folders::find(&environment).unwrap();
-        let open = || LineEditor::new(&folders, home.path(), Styles::plain()).unwrap();
+        let open = || LineEditor::new(&folders, (home.path(), true), Styles::plain()).unwrap();
         let mut editor = open();
         for line in [
             "one",

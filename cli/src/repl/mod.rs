@@ -45,8 +45,9 @@ const PROMPT: &str = "› ";
 /// Converses until the user leaves.
 pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
-    let mut editor = LineEditor::new(&settings.folders, &settings.project, ui.styles())
-        .map_err(CliError::failed)?;
+    let project = (settings.project.as_path(), settings.is_project);
+    let mut editor =
+        LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
     welcome(workshop)?;
     let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
@@ -182,7 +183,10 @@ fn welcome(workshop: &Workshop) -> Result<(), CliError> {
     let (_, entry) = settings.agent_entry()?;
     let name = ui.styles().paint(Label::Name, "dunlin");
     let model = escape(settings.model_of(entry));
-    let project = settings.folders.short(&settings.project);
+    let mut project = settings.folders.short(&settings.project);
+    if !settings.is_project {
+        project.push_str(", not a project");
+    }
     let rest = format!(
         " · {model} {} · {}",
         place(&entry.base_url),

@@ -102,6 +102,14 @@ impl Settings {
             &mut self.command_write,
             loaded.sourced(&file.commands.write),
         );
+        set(
+            &mut self.command_environment,
+            file.commands.environment.as_ref().map(|names| {
+                let Sourced { value, origin } = loaded.source(names);
+                let value = value.into_iter().map(Spanned::into_inner).collect();
+                Sourced { value, origin }
+            }),
+        );
         self.keys = file
             .keys
             .iter()

@@ -193,6 +193,9 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
         Rule::OutsideProject => vec!["Outside the project.".into()],
+        Rule::NoProject => {
+            vec!["There is no project: Dunlin was started in a home folder or above one.".into()]
+        }
         Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
         Rule::PrivateNetwork => {
             vec!["This is an address of a private network, not of the internet.".into()]

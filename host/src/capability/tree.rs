@@ -37,6 +37,14 @@ impl tree::Host for CallState {
     async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
         self.only_in_run()?;
         let root = self.shared.permissions.project().to_owned();
+        if !self.shared.permissions.is_project() {
+            return Err(Error::Unsupported(format!(
+                "{} is a home folder or lies above one, so its files are not searched; the user has to start in the \
+                 folder of a project",
+                shown(&root)
+            ))
+            .into());
+        }
         let need = Need {
             target: Target::Path(root.clone()),
             operation: Operation::Read,

@@ -141,7 +141,7 @@ impl Names for Permissions {
         let is_guarded = self.is_protected(&target)
             || target
                 .path()
-                .is_some_and(|path| named::is_secret(written, path));
+                .is_some_and(|path| self.is_secret_place(path) || named::is_secret(written, path));
         target.path().filter(|_| is_guarded).map(Path::to_owned)
     }
 }

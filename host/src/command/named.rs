@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Names;
-use crate::permission::secret::looks_secret;
+use crate::secrets::looks_secret;
 use crate::target::ProgramFile;
 
 /// Guarded files of one line that are listed. Each is a need, and those are counted.

@@ -38,7 +38,7 @@ impl Permissions {
 
     /// Whether a command or a tool could change this file without a question.
     pub(crate) fn is_writable_for_commands(&self, path: &Path) -> bool {
-        if path.starts_with(&self.places.project)
+        if (self.is_project && path.starts_with(&self.places.project))
             || self.writable.iter().any(|root| path.starts_with(root))
         {
             return true;

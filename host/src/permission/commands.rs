@@ -43,18 +43,28 @@ impl Permissions {
             }
         }
         for secret in &options.secrets {
-            let path = resolve::real_path(secret)?;
+            // What cannot be looked at cannot be read by the command either.
+            let Ok(path) = resolve::real_path(secret) else {
+                continue;
+            };
             if !self.opens(&path)? {
                 access.hidden.push(path);
             }
         }
-        for path in &self.protected {
-            // Dunlin's own folders and files; one that is not there yet would be a folder of a project.
+        let own = self.own.now();
+        for path in &own.places {
+            // One that is not there yet would be a folder of a project.
             access.held.push(Held {
                 path: path.clone(),
                 is_folder: true,
             });
             access.hidden.push(path.clone());
+        }
+        // Who replaces a link to a file replaces the file, and a link is kept by its folder alone.
+        let folders = own.links.iter().filter_map(|link| link.parent());
+        access.read_only.extend(folders.map(PathBuf::from));
+        if !self.is_project {
+            access.read_only.push(self.project().to_owned());
         }
         // Only what stands in the way of writing has to be kept from it.
         let writable: Vec<PathBuf> = access.written().map(PathBuf::from).collect();

@@ -6,7 +6,9 @@ use super::command_lines::{self, Found};
 use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
-use super::{Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, secret};
+use super::{
+    Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
+};
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::egress::{Place, Url, named_place};
 use crate::search::SEARCH_PLUGIN;
@@ -22,11 +24,10 @@ impl Permissions {
         self.decide_for(Some(caller), need)
     }
 
-    /// Whether the target lies in one of Dunlin's own folders.
+    /// Whether the target is one of Dunlin's own files, or lies in one of its folders.
     pub(crate) fn is_protected(&self, target: &Target) -> bool {
-        target.path().is_some_and(|path| {
-            self.protected.iter().any(|own| path.starts_with(own)) || is_own_thread(path)
-        })
+        let is_own = |path: &Path| self.own.now().holds(path) || is_own_thread(path);
+        target.path().is_some_and(is_own)
     }
 
     /// Whether a plugin with this ceiling may ask for it at all.
@@ -98,7 +99,9 @@ impl Permissions {
         if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
             return Ok(Decision::deny(Rule::ToolNever(caller.tool.to_owned())));
         }
-        if let Some(decision) = answered_once(&state, caller, need) {
+        if let Some(decision) =
+            answered_once(&state, caller, need).or_else(|| denied_elsewhere(&state, caller, need))
+        {
             return Ok(decision);
         }
         let changed = match command {
@@ -130,7 +133,9 @@ impl Permissions {
         }
         Ok(match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
-                if caller.declared && !is_secret(&need.target) && !is_near(&need.target) =>
+                if caller.declared
+                    && !self.looks_secret(&need.target)
+                    && !is_near(&need.target) =>
             {
                 Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
             }
@@ -151,7 +156,11 @@ impl Permissions {
     }
 
     fn default_for(&self, need: &Need) -> Decision {
-        let inside = |path: &Path| path.starts_with(&self.places.project);
+        let inside = |path: &Path| self.is_project && path.starts_with(&self.places.project);
+        let outside = || match self.is_project {
+            true => Rule::OutsideProject,
+            false => Rule::NoProject,
+        };
         match (&need.target, need.operation) {
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
@@ -160,22 +169,26 @@ impl Permissions {
                 _ => Rule::Web,
             }),
             (Target::Path(path) | Target::Program(path), Operation::Read) => {
-                if secret::looks_secret(path) {
+                if self.is_secret(path) {
                     Decision::ask(Rule::Secret)
                 } else if inside(path) {
                     Decision::allow(Rule::InsideProject)
                 } else {
-                    Decision::ask(Rule::OutsideProject)
+                    Decision::ask(outside())
                 }
             }
             (Target::Path(path) | Target::Program(path), Operation::Write) => {
                 Decision::ask(if inside(path) {
                     Rule::Writing
                 } else {
-                    Rule::OutsideProject
+                    outside()
                 })
             }
         }
+    }
+
+    fn looks_secret(&self, target: &Target) -> bool {
+        target.path().is_some_and(|path| self.is_secret(path))
     }
 }
 
@@ -225,6 +238,30 @@ fn lasting(state: &State, caller: Option<&Caller<'_>>, command: &CommandTarget) 
         Found::Open(more) => Found::Open(stale.or(more)),
         found => found,
     }
+}
+
+/// A no to the same server of this machine under another of its names.
+fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
+    let keys = || {
+        state
+            .stored
+            .keys()
+            .chain(state.session.keys().map(|(key, _)| key))
+    };
+    loopback::other_names(&need.target, keys()).find_map(|target| {
+        let need = Need {
+            target,
+            operation: need.operation,
+        };
+        let keys = Key::candidates(&need.target);
+        let decision = answered_for_session(state, caller, &need, &keys).or_else(|| {
+            match stored(state, caller, &need, &keys) {
+                FromFile::Decided(decision) => Some(decision),
+                FromFile::Open { .. } => None,
+            }
+        });
+        decision.filter(|decision| decision.verdict == Verdict::Deny)
+    })
 }
 
 fn answered_for_session(
@@ -287,10 +324,6 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
         }
     }
     FromFile::Open { changed }
-}
-
-fn is_secret(target: &Target) -> bool {
-    target.path().is_some_and(secret::looks_secret)
 }
 
 /// Whether the target is an address that says itself that it does not lead onto the internet.

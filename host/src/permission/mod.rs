@@ -2,14 +2,15 @@
 //!
 //! A decision looks through layers, and the first that has an answer gives it:
 //!
-//! 1. Dunlin's own folders: never.
+//! 1. Dunlin's own folders and files, wherever links place them: never.
 //! 2. a tool that was set to *never* for the session: nothing.
 //! 3. *once*: what was answered for this very call.
 //! 4. *session*: what was answered until the session ends.
 //! 5. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
 //!    it was given to, as long as its component is the same; what a person set by hand holds for all.
-//! 6. defaults: reading inside the project is allowed, except files that look like secrets; so is searching with the
-//!    engine that the user has configured.
+//! 6. defaults: reading inside the project is allowed, except where secrets usually are; so is searching with the
+//!    engine that the user has configured. A home folder, what lies above one, and `/` are no projects: nothing is
+//!    inside.
 //! 7. a tool that was set to *always* for the session: what it declared, secrets excepted.
 //! 8. the user.
 //!
@@ -26,16 +27,17 @@ mod error;
 mod file;
 mod grantee;
 pub mod key;
+mod loopback;
 mod mode;
+mod own;
 mod report;
 mod rule;
-pub mod secret;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod typed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -45,19 +47,25 @@ pub(crate) use self::grantee::Caller;
 pub use self::grantee::PluginId;
 use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
+use self::own::OwnFiles;
 pub use self::report::{Explained, ExplainedCommand, Stored, WayOut};
 pub use self::rule::{Change, Decision, Rule, Verdict};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;
 use crate::resolve::{self, Places, ResolveError};
+use crate::secrets;
 use crate::target::{Need, Operation, Target};
 
 /// The permission store. Works without an engine, so that commands can show and change it.
 #[derive(Debug)]
 pub struct Permissions {
     places: Places,
+    /// Whether reading in the project needs no question.
+    is_project: bool,
     search_path: Vec<PathBuf>,
-    protected: Vec<PathBuf>,
+    own: OwnFiles,
+    /// Where secrets usually are on this machine, resolved.
+    secrets: HashSet<PathBuf>,
     /// The address of the search engine that the user has chosen.
     search: Option<Target>,
     files: Files,
@@ -92,24 +100,23 @@ impl Permissions {
     /// Opens the store. Reads no file before the first decision.
     pub fn open(options: &HostOptions) -> Result<Permissions, PermissionError> {
         let project = resolve::real_path(&options.project)?;
-        let mut protected = Vec::new();
-        for path in options.protected.iter().chain([
-            &options.permissions_file,
-            &options.audit_file,
-            &options.log_file,
-            &options.cache_dir,
-            &options.undo_dir,
-            &options.stores_dir,
-        ]) {
-            protected.push(resolve::real_path(path)?);
-        }
-        // The process itself: its memory and environment hold the keys of the providers.
-        protected.push(PathBuf::from(format!("/proc/{}", std::process::id())));
-        protected.sort();
-        protected.dedup();
         let write = options.commands.write.iter();
         let writable = write.map(|path| resolve::real_path(path));
         let writable = writable.collect::<Result<Vec<PathBuf>, ResolveError>>()?;
+        let mut own = options.protected.clone();
+        own.extend([
+            options.permissions_file.clone(),
+            options.audit_file.clone(),
+            options.log_file.clone(),
+            options.cache_dir.clone(),
+            options.undo_dir.clone(),
+            options.stores_dir.clone(),
+            // The process itself: its memory and environment hold the keys of the providers.
+            PathBuf::from(format!("/proc/{}", std::process::id())),
+        ]);
+        // One that cannot be looked at cannot be read either.
+        let secrets = options.commands.secrets.iter();
+        let secrets = secrets.filter_map(|path| resolve::real_path(path).ok());
         let search = &options.web.search;
         let address = search.address().filter(|_| search.is_chosen);
         Ok(Permissions {
@@ -118,8 +125,10 @@ impl Permissions {
                 project,
                 home: options.home.clone(),
             },
+            is_project: options.is_project,
             search_path: options.search_path.clone(),
-            protected,
+            own: OwnFiles::new(own)?,
+            secrets: secrets.collect(),
             files: Files::new(&options.permissions_file),
             writable,
             shell: resolve::real_path(&options.commands.shell)?,
@@ -130,6 +139,21 @@ impl Permissions {
     /// The project folder, resolved.
     pub fn project(&self) -> &Path {
         &self.places.project
+    }
+
+    /// Whether the project folder is a project: in a home folder, above one, and in `/` nothing counts as inside.
+    pub fn is_project(&self) -> bool {
+        self.is_project
+    }
+
+    /// Whether a path, resolved, is one where secrets usually are.
+    pub(crate) fn is_secret(&self, path: &Path) -> bool {
+        secrets::looks_secret(path) || self.is_secret_place(path)
+    }
+
+    /// The same, for what only this machine makes a place of secrets, whatever it is called.
+    pub(crate) fn is_secret_place(&self, path: &Path) -> bool {
+        path.ancestors().any(|place| self.secrets.contains(place))
     }
 
     /// Resolves a path, relative to the project.

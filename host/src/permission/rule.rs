@@ -37,6 +37,8 @@ pub enum Rule {
     Secret,
     /// The default for everything outside the project.
     OutsideProject,
+    /// The default where Dunlin was started in a folder that is no project.
+    NoProject,
     /// The default for writing.
     Writing,
     /// The default for programs.
@@ -110,7 +112,7 @@ impl fmt::Display for Change {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rule::Protected => f.write_str("Dunlin's own folders are never granted"),
+            Rule::Protected => f.write_str("Dunlin's own files are never granted"),
             Rule::Once => f.write_str("answered for this call"),
             Rule::Session(key) => write!(f, "answered for this session, for {key}"),
             Rule::Stored { key, plugins } if plugins.is_empty() => write!(f, "stored under {key}"),
@@ -120,6 +122,9 @@ impl fmt::Display for Rule {
             Rule::InsideProject => f.write_str("default: reading inside the project is allowed"),
             Rule::Secret => f.write_str("default: what looks like a secret is asked"),
             Rule::OutsideProject => f.write_str("default: outside the project is asked"),
+            Rule::NoProject => f.write_str(
+                "default: a home folder, what lies above one, and / are not projects, so everything asks",
+            ),
             Rule::Writing => f.write_str("default: writing is asked"),
             Rule::Executing => f.write_str("default: commands are asked"),
             Rule::Web => f.write_str("default: addresses are asked"),

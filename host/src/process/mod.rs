@@ -36,7 +36,6 @@ mod namespaces;
 mod order;
 mod placeholder;
 mod runner;
-mod secrets;
 mod servant;
 mod serving;
 mod sys;
@@ -53,7 +52,6 @@ pub use keeper::{KEEPER, WITHOUT_WORLD, keeper_main};
 pub use order::Cage;
 pub(crate) use order::End;
 pub(crate) use runner::{CommandError, Running, Stream};
-pub use secrets::home_secrets;
 pub(crate) use servant::ServantOrder;
 pub(crate) use serving::{Serving, Streams};
 
@@ -65,7 +63,7 @@ pub struct CommandOptions {
     pub keeper: Vec<OsString>,
     /// The shell that gets the line: `/bin/sh` or another that takes `-c`.
     pub shell: PathBuf,
-    /// All variables of a command, already without secrets. `TMPDIR` is set by the host.
+    /// All variables of a command. `TMPDIR` is set by the host.
     pub environment: Vec<(OsString, OsString)>,
     /// Where the private temporary folders of commands are made.
     pub temporary: PathBuf,
@@ -75,7 +73,8 @@ pub struct CommandOptions {
     pub network: bool,
     /// Folders and files that commands may write besides the project.
     pub write: Vec<PathBuf>,
-    /// Folders and files that usually hold secrets: commands do not see them unless reading them is granted.
+    /// Folders and files of this machine that usually hold secrets, see [`crate::secrets::locations`]: commands do not
+    /// see them unless reading them is granted, and file tools ask.
     pub secrets: Vec<PathBuf>,
 }
 

@@ -39,6 +39,7 @@ mod sessions;
 mod stage;
 mod startup;
 mod steps;
+mod surroundings;
 mod terminal_commands;
 mod type_ahead;
 mod web;

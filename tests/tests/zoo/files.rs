@@ -325,7 +325,7 @@ async fn own_files_are_closed() {
             let Standing::Denied { rule, .. } = plan.standing else {
                 panic!("{path}: {:?}", plan.standing);
             };
-            assert_eq!(rule, "Dunlin's own folders are never granted", "{path}");
+            assert_eq!(rule, "Dunlin's own files are never granted", "{path}");
             assert!(asker.questions().is_empty(), "{path}");
         }
     }

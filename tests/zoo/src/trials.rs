@@ -218,14 +218,14 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "read_permission_file",
         "reads what Dunlin keeps, where everything is granted",
-        Refused("Dunlin's own folders are never granted"),
+        Refused("Dunlin's own files are never granted"),
     )
     .with(r#"{"path":"../config/tool.permissions.json"}"#)
     .granted(ALL),
     Trial::of(
         "read_permission_file",
         "reads Dunlin's environment, where everything is granted",
-        Refused("Dunlin's own folders are never granted"),
+        Refused("Dunlin's own files are never granted"),
     )
     .with(r#"{"path":"/proc/self/environ"}"#)
     .granted(ALL),

@@ -322,6 +322,7 @@ mod tests {
         let folder = std::path::PathBuf::from("/nowhere");
         let options = dunlin_host::HostOptions {
             project: folder.clone(),
+            is_project: true,
             home: None,
             search_path: Vec::new(),
             permissions_file: folder.clone(),

@@ -98,6 +98,7 @@ impl Stage {
         let own = [of("config"), of("data"), of("cache")];
         HostOptions {
             project: of("project"),
+            is_project: true,
             home: Some(self.root.clone()),
             permissions_file: of("config/tool.permissions.json"),
             audit_file: of("data/audit.jsonl"),

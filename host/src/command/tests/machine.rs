@@ -86,6 +86,7 @@ impl Machine {
         fs::write(root.join("project/.env"), "").unwrap();
         let permissions = Permissions::open(&HostOptions {
             project: root.join("project"),
+            is_project: true,
             home: Some(root.clone()),
             search_path: vec![root.join("missing"), bin],
             permissions_file: root.join("data/tool.permissions.json"),

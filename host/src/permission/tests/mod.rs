@@ -3,6 +3,7 @@
 mod corpus;
 mod model;
 mod modes;
+mod places;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -38,8 +39,13 @@ impl Fixture {
     }
 
     fn open(&self) -> Permissions {
-        Permissions::open(&HostOptions {
+        Permissions::open(&self.options()).unwrap()
+    }
+
+    fn options(&self) -> HostOptions {
+        HostOptions {
             project: self.root.join("project"),
+            is_project: true,
             home: Some(self.root.clone()),
             search_path: Vec::new(),
             permissions_file: self.file(),
@@ -55,8 +61,7 @@ impl Fixture {
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
             embedder: None,
-        })
-        .unwrap()
+        }
     }
 
     fn file(&self) -> PathBuf {

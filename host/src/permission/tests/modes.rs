@@ -55,7 +55,7 @@ fn always_answers_what_a_default_would_ask_and_no_more() {
             Read,
             Deny,
             Deny,
-            "Dunlin's own folders are never granted",
+            "Dunlin's own files are never granted",
         ),
     ] {
         let need = fixture.need(path, operation);

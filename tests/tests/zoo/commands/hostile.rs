@@ -5,6 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
 use dunlin_host::call::Failure;
+use dunlin_host::secrets::Surroundings;
 use dunlin_tests::sandbox::{SECRET, STORED, assert_alive};
 use serde_json::json;
 
@@ -120,7 +121,11 @@ async fn dunlins_own_things_are_hidden() {
             fs::write(home.join(".ssh/id"), SECRET).unwrap();
             fs::write(home.join(".netrc"), SECRET).unwrap();
             fs::write(home.join("notes"), "read me").unwrap();
-            options.secrets = dunlin_host::process::home_secrets(&home);
+            options.secrets = dunlin_host::secrets::locations(&Surroundings {
+                homes: std::slice::from_ref(&home),
+                current: &home,
+                variable: |_: &str| None,
+            });
         });
         // What is named plainly is refused before it runs; this is about the rest.
         let plain = format!("cat {}", yard.sandbox.permissions_file().display());

@@ -1,0 +1,402 @@
+//! Which environment variables reach the programs that run for a model: commands and MCP servers.
+//!
+//! A list of what is allowed, since nobody can list what is secret: `DATABASE_URL`, a `COOKIE` or a proxy's password have
+//! any name. Whatever is not in [`ALLOWED`] is withheld, unless `[commands] environment` names it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use url::Url;
+
+use super::env::Environment;
+
+/// Variables that a program gets for one reason.
+struct Group {
+    /// Why programs need them, and why they hold no secret.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "it is for whoever reads the table")
+    )]
+    reason: &'static str,
+    kind: Kind,
+    /// A name that ends with `*` stands for all that begin so.
+    names: &'static [&'static str],
+}
+
+/// How the values of a group are cleaned. No kind lets an address with a user name or password in it through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As it is.
+    Text,
+    /// Folders or files with `:` between. An empty or relative one would lie in the project, whose author would then say
+    /// which libraries are loaded, so only absolute ones are left.
+    Paths,
+    /// The address of a proxy, without a user name and password.
+    Proxy,
+}
+
+const ALLOWED: &[Group] = &[
+    Group {
+        reason: "who the user is, as far as every process on the machine can see that",
+        kind: Kind::Text,
+        names: &["HOME", "LOGNAME", "SHELL", "USER"],
+    },
+    Group {
+        reason: "where programs are: the shell has to find the very program that was granted",
+        kind: Kind::Paths,
+        names: &["PATH"],
+    },
+    Group {
+        reason: "the language of messages, the order of letters, the local time",
+        kind: Kind::Text,
+        names: &["LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR"],
+    },
+    Group {
+        reason: "where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are",
+        kind: Kind::Paths,
+        names: &[
+            "XDG_CACHE_HOME",
+            "XDG_CONFIG_DIRS",
+            "XDG_CONFIG_HOME",
+            "XDG_DATA_DIRS",
+            "XDG_DATA_HOME",
+            "XDG_STATE_HOME",
+        ],
+    },
+    Group {
+        reason: "C and C++: where compilers look",
+        kind: Kind::Paths,
+        names: &[
+            "ACLOCAL_PATH",
+            "CMAKE_PREFIX_PATH",
+            "CPATH",
+            "CPLUS_INCLUDE_PATH",
+            "C_INCLUDE_PATH",
+            "GI_TYPELIB_PATH",
+            "LD_LIBRARY_PATH",
+            "LIBRARY_PATH",
+            "PKG_CONFIG_LIBDIR",
+            "PKG_CONFIG_PATH",
+            "PKG_CONFIG_SYSROOT_DIR",
+        ],
+    },
+    Group {
+        reason: "C and C++: which compiler, and how it is called",
+        kind: Kind::Text,
+        names: &[
+            "AR",
+            "CC",
+            "CFLAGS",
+            "CMAKE_BUILD_PARALLEL_LEVEL",
+            "CMAKE_BUILD_TYPE",
+            "CMAKE_GENERATOR",
+            "CPP",
+            "CPPFLAGS",
+            "CXX",
+            "CXXFLAGS",
+            "LD",
+            "LDFLAGS",
+            "MAKEFLAGS",
+            "NM",
+            "PKG_CONFIG",
+            "RANLIB",
+        ],
+    },
+    Group {
+        reason: "Rust: where the toolchain is",
+        kind: Kind::Paths,
+        names: &["CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME"],
+    },
+    Group {
+        reason: "Rust: how it builds; CARGO_* as a whole would take the tokens of registries along",
+        kind: Kind::Text,
+        names: &[
+            "CARGO_BUILD_JOBS",
+            "CARGO_INCREMENTAL",
+            "CARGO_NET_OFFLINE",
+            "RUSTC_WRAPPER",
+            "RUSTDOCFLAGS",
+            "RUSTFLAGS",
+            "RUSTUP_DIST_SERVER",
+            "RUSTUP_TOOLCHAIN",
+            "RUSTUP_UPDATE_ROOT",
+            "RUST_BACKTRACE",
+            "RUST_LOG",
+            "RUST_MIN_STACK",
+            "RUST_TEST_THREADS",
+        ],
+    },
+    Group {
+        reason: "Go: where the toolchain is",
+        kind: Kind::Paths,
+        names: &["GOBIN", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT"],
+    },
+    Group {
+        reason: "Go: how it builds and where modules come from",
+        kind: Kind::Text,
+        names: &[
+            "CGO_ENABLED",
+            "GO111MODULE",
+            "GOARCH",
+            "GOEXPERIMENT",
+            "GOFLAGS",
+            "GONOPROXY",
+            "GONOSUMDB",
+            "GOOS",
+            "GOPRIVATE",
+            "GOPROXY",
+            "GOSUMDB",
+            "GOTOOLCHAIN",
+        ],
+    },
+    Group {
+        reason: "Java: where the toolchain is",
+        kind: Kind::Paths,
+        names: &[
+            "ANDROID_HOME",
+            "ANDROID_SDK_ROOT",
+            "CLASSPATH",
+            "GRADLE_USER_HOME",
+            "JAVA_HOME",
+            "M2_HOME",
+            "MAVEN_HOME",
+        ],
+    },
+    Group {
+        reason: "JavaScript: where the toolchain is",
+        kind: Kind::Paths,
+        names: &[
+            "BUN_INSTALL",
+            "COREPACK_HOME",
+            "DENO_DIR",
+            "FNM_DIR",
+            "NODE_EXTRA_CA_CERTS",
+            "NODE_PATH",
+            "NVM_BIN",
+            "NVM_DIR",
+            "NVM_INC",
+            "PNPM_HOME",
+            "VOLTA_HOME",
+        ],
+    },
+    Group {
+        reason: "JavaScript: how it runs; not NPM_CONFIG_*, which holds the tokens of registries",
+        kind: Kind::Text,
+        names: &["NODE_ENV", "NODE_OPTIONS"],
+    },
+    Group {
+        reason: "Python: where the toolchain and its environments are",
+        kind: Kind::Paths,
+        names: &[
+            "CONDA_EXE",
+            "CONDA_PREFIX",
+            "PIPX_HOME",
+            "POETRY_HOME",
+            "PYENV_ROOT",
+            "PYTHONHOME",
+            "PYTHONPATH",
+            "UV_CACHE_DIR",
+            "UV_PYTHON_INSTALL_DIR",
+            "VIRTUAL_ENV",
+        ],
+    },
+    Group {
+        reason: "Python: how it runs and where packages come from",
+        kind: Kind::Text,
+        names: &[
+            "CONDA_DEFAULT_ENV",
+            "PIP_DISABLE_PIP_VERSION_CHECK",
+            "PIP_INDEX_URL",
+            "PYTHONDONTWRITEBYTECODE",
+            "PYTHONHASHSEED",
+            "PYTHONIOENCODING",
+            "PYTHONUNBUFFERED",
+            "PYTHONUTF8",
+            "UV_INDEX_URL",
+        ],
+    },
+    Group {
+        reason: "other languages and package managers: where their toolchains are",
+        kind: Kind::Paths,
+        names: &[
+            "ASDF_DATA_DIR",
+            "ASDF_DIR",
+            "COMPOSER_HOME",
+            "DOTNET_ROOT",
+            "GEM_HOME",
+            "GEM_PATH",
+            "GUIX_PROFILE",
+            "HOMEBREW_CELLAR",
+            "HOMEBREW_PREFIX",
+            "HOMEBREW_REPOSITORY",
+            "MIX_HOME",
+            "NIX_PROFILES",
+            "NIX_SSL_CERT_FILE",
+            "OPAM_SWITCH_PREFIX",
+            "PERL5LIB",
+            "RBENV_ROOT",
+            "RUBYLIB",
+            "SDKMAN_DIR",
+        ],
+    },
+    Group {
+        reason: "which certificates are trusted: public, and without them nothing works behind a company's proxy",
+        kind: Kind::Paths,
+        names: &[
+            "CURL_CA_BUNDLE",
+            "REQUESTS_CA_BUNDLE",
+            "SSL_CERT_DIR",
+            "SSL_CERT_FILE",
+        ],
+    },
+    Group {
+        reason: "the way out of a company's network, for commands that were granted it",
+        kind: Kind::Proxy,
+        names: &[
+            "ALL_PROXY",
+            "FTP_PROXY",
+            "HTTPS_PROXY",
+            "HTTP_PROXY",
+            "all_proxy",
+            "ftp_proxy",
+            "http_proxy",
+            "https_proxy",
+        ],
+    },
+    Group {
+        reason: "what proxies are not used for; builds that can be repeated; that nobody sits at a terminal",
+        kind: Kind::Text,
+        names: &["CI", "NO_PROXY", "SOURCE_DATE_EPOCH", "no_proxy"],
+    },
+];
+
+/// What keeps programs from waiting for a person and from drawing: the output is read by a model.
+const SET: &[(&str, &str)] = &[
+    ("CARGO_TERM_COLOR", "never"),
+    ("CLICOLOR", "0"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("MANPAGER", "cat"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("TERM", "dumb"),
+];
+
+/// Variables that the shell of a command sets itself: they are not passed on, and nobody misses them.
+const SET_BY_SHELLS: &[&str] = &["OLDPWD", "PWD", "SHLVL", "TMPDIR", "_"];
+
+/// What a program gets, and the names of what it does not get.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Filtered {
+    /// Name and value.
+    pub passed: Vec<(OsString, OsString)>,
+    /// The names of the others, sorted. What Dunlin or the shell sets itself is not among them.
+    pub withheld: Vec<String>,
+}
+
+/// The environment of a program: what [`ALLOWED`] lets through, what the user `named` as it is, and what Dunlin sets.
+/// Never one of `keys`, the variables that hold the keys of providers.
+pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> Filtered {
+    let mut filtered = Filtered::default();
+    for (name, value) in environment.all() {
+        let text = name.to_string_lossy();
+        if SET.iter().any(|(set, _)| *set == text) || SET_BY_SHELLS.contains(&&*text) {
+            continue;
+        }
+        let is_key = keys.contains(&&*text);
+        let passed = match named.iter().any(|named| *named == text) {
+            _ if is_key => None,
+            true => Some(value.to_owned()),
+            false => kind_of(&text).and_then(|kind| clean(kind, value)),
+        };
+        match passed {
+            Some(value) => filtered.passed.push((name.to_owned(), value)),
+            None => filtered.withheld.push(text.into_owned()),
+        }
+    }
+    let set = SET.iter().map(|(name, value)| (name.into(), value.into()));
+    filtered.passed.extend(set);
+    filtered
+}
+
+/// What is wrong with a name in `[commands] environment`.
+pub fn name_problem(name: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty()
+        || !name.chars().all(is_name)
+        || name.starts_with(|c: char| c.is_ascii_digit())
+    {
+        // It may hold a value, and that a secret: it is not repeated.
+        return Some(
+            "commands.environment takes names of variables alone, such as \"DATABASE_URL\", without values"
+                .to_owned(),
+        );
+    }
+    let is_set = SET.iter().any(|(set, _)| *set == name) || SET_BY_SHELLS.contains(&name);
+    is_set.then(|| format!("commands.environment names {name}, which Dunlin sets itself"))
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    let is_in = |group: &&Group| {
+        group
+            .names
+            .iter()
+            .any(|known| match known.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == *known,
+            })
+    };
+    ALLOWED.iter().find(is_in).map(|group| group.kind)
+}
+
+/// A value as it is passed on; `None`: not at all.
+fn clean(kind: Kind, value: &OsStr) -> Option<OsString> {
+    match kind {
+        Kind::Text => (!has_credentials(value)).then(|| value.to_owned()),
+        Kind::Paths => paths(value),
+        Kind::Proxy => proxy(value.to_str()?).map(OsString::from),
+    }
+}
+
+/// The absolute paths of a list.
+fn paths(value: &OsStr) -> Option<OsString> {
+    let parts = value.as_bytes().split(|byte| *byte == b':');
+    let kept = parts.filter(|part| Path::new(OsStr::from_bytes(part)).is_absolute());
+    let kept: Vec<&[u8]> = kept.collect();
+    (!kept.is_empty()).then(|| OsString::from_vec(kept.join(&b':')))
+}
+
+/// Whether an address with a user name or password stands in a value: anything with an `@` behind `://`.
+fn has_credentials(value: &OsStr) -> bool {
+    let text = value.to_string_lossy();
+    text.split("://").skip(1).any(|rest| {
+        let end = rest
+            .find(['/', '?', '#', ',', ' ', '|'])
+            .unwrap_or(rest.len());
+        rest[..end].contains('@')
+    })
+}
+
+/// The address of a proxy without what logs in to it. Some programs take it without `http://`.
+fn proxy(value: &str) -> Option<String> {
+    let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
+    let mut url = Url::parse(&format!("{scheme}://{rest}")).ok()?;
+    if url.host_str().is_none_or(str::is_empty) {
+        return None;
+    }
+    if url.username().is_empty() && url.password().is_none() && url.query().is_none() {
+        return (!has_credentials(OsStr::new(&format!("{scheme}://{rest}"))))
+            .then(|| value.to_owned());
+    }
+    url.set_username("").ok()?;
+    url.set_password(None).ok()?;
+    url.set_query(None);
+    url.set_fragment(None);
+    Some(url.to_string())
+}
+
+#[cfg(test)]
+mod tests;

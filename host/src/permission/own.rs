@@ -1,0 +1,241 @@
+//! Dunlin's own files, which no tool is granted: where they are written down, and where they really are.
+//!
+//! Programs that keep settings in a repository put links into `~/.config`, so a file of Dunlin's may lie anywhere, also
+//! in the project. Every link on the way to such a file is as good as the file: who replaces it replaces the file. So
+//! both ends count, and each link between them.
+//!
+//! Links come and go while Dunlin runs. What was found holds as long as the folders and links that were looked at are
+//! unchanged, which takes one look-up for each of them.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::resolve::{self, ResolveError};
+
+/// Entries of one of Dunlin's folders that are looked at. Each has some dozens at most; files of sessions lie deeper.
+const MAX_ENTRIES: usize = 10_000;
+
+/// The clock of a file system may stand still for this long: a change within it might not show.
+const CLOCK_STEP: Duration = Duration::from_millis(50);
+
+/// Finds Dunlin's own files.
+#[derive(Debug)]
+pub(super) struct OwnFiles {
+    /// As they were handed in: absolute, perhaps through links.
+    written: Vec<PathBuf>,
+    found: Mutex<Arc<Found>>,
+}
+
+/// Where Dunlin's own files are at this moment.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Free of links; a folder stands for all in it. Sorted.
+    pub(super) places: Vec<PathBuf>,
+    /// The links that lead there, without a link above them. Sorted.
+    pub(super) links: Vec<PathBuf>,
+    /// What was looked at, and how it was.
+    looked_at: Vec<(PathBuf, Stamp)>,
+    /// Whether a change would show in that.
+    is_settled: bool,
+}
+
+/// What changes when a folder gets or loses an entry, and when a link is replaced.
+type Stamp = Option<(u64, u64, i64, i64)>;
+
+impl OwnFiles {
+    /// Looks for them once.
+    pub(super) fn new(mut written: Vec<PathBuf>) -> Result<OwnFiles, ResolveError> {
+        written.sort();
+        written.dedup();
+        let found = Mutex::new(Arc::new(Found::look(&written)?));
+        Ok(OwnFiles { written, found })
+    }
+
+    /// Where they are now. What cannot be looked at any more stays where it was.
+    pub(super) fn now(&self) -> Arc<Found> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if !found.is_current()
+            && let Ok(new) = Found::look(&self.written)
+        {
+            *found = Arc::new(new);
+        }
+        Arc::clone(&found)
+    }
+}
+
+impl Found {
+    /// Whether a path, free of links, is one of Dunlin's own or a link to one.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let mut places = self.places.iter();
+        places.any(|own| path.starts_with(own)) || self.links.iter().any(|link| link == path)
+    }
+
+    fn look(written: &[PathBuf]) -> Result<Found, ResolveError> {
+        let mut found = Found {
+            is_settled: true,
+            ..Found::default()
+        };
+        for path in written {
+            let place = found.follow(path)?;
+            found.places.push(place.clone());
+            // Those of a process lead to whatever it has open.
+            if place.starts_with("/proc") {
+                continue;
+            }
+            // Before it is read: what comes later shows.
+            found.note(place.clone());
+            // Files that lie in one of the folders may be links themselves.
+            let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+            for entry in entries.take(MAX_ENTRIES) {
+                if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                    continue;
+                }
+                // One that goes in a circle, or to a folder around this one, leads to nothing of Dunlin's.
+                let leads_to = found.follow(&entry.path()).ok();
+                let is_own = |leads_to: &PathBuf| !place.starts_with(leads_to);
+                found.places.extend(leads_to.filter(is_own));
+            }
+        }
+        for paths in [&mut found.places, &mut found.links] {
+            paths.sort();
+            paths.dedup();
+        }
+        Ok(found)
+    }
+
+    /// Where a path leads. Adds each link on the way there.
+    fn follow(&mut self, path: &Path) -> Result<PathBuf, ResolveError> {
+        self.note(path.to_owned());
+        resolve::follow(path, |link| {
+            self.links.push(link.to_owned());
+            self.note(link.to_owned());
+        })
+    }
+
+    fn note(&mut self, path: PathBuf) {
+        let meta = path.symlink_metadata().ok();
+        self.is_settled &= meta.as_ref().is_none_or(is_settled);
+        let stamp = stamp(meta);
+        self.looked_at.push((path, stamp));
+    }
+
+    fn is_current(&self) -> bool {
+        let mut looked_at = self.looked_at.iter();
+        self.is_settled
+            && looked_at.all(|(path, before)| stamp(path.symlink_metadata().ok()) == *before)
+    }
+}
+
+fn stamp(meta: Option<Metadata>) -> Stamp {
+    let meta = meta?;
+    // A file's own content does not matter here, and its times change with every line of a log.
+    let (seconds, nanoseconds) = match meta.is_file() {
+        true => (0, 0),
+        false => (meta.ctime(), meta.ctime_nsec()),
+    };
+    Some((meta.dev(), meta.ino(), seconds, nanoseconds))
+}
+
+/// Whether it was changed so long ago that another change would have another time.
+fn is_settled(meta: &Metadata) -> bool {
+    let seconds = Duration::from_secs(meta.ctime().try_into().unwrap_or_default());
+    let nanoseconds = Duration::from_nanos(meta.ctime_nsec().try_into().unwrap_or_default());
+    let changed = UNIX_EPOCH + seconds + nanoseconds;
+    meta.is_file()
+        || SystemTime::now()
+            .duration_since(changed)
+            .is_ok_and(|age| age > CLOCK_STEP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A home with a repository of settings, and Dunlin's folder in it.
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["config/dunlin", "dotfiles/dunlin", "data"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        (folder, root)
+    }
+
+    #[test]
+    fn both_ends_of_a_link_and_what_is_between_are_own() {
+        let (_folder, root) = home();
+        let at = |path: &str| root.join(path);
+        fs::write(at("dotfiles/dunlin/real.toml"), "").unwrap();
+        symlink("real.toml", at("dotfiles/dunlin/between.toml")).unwrap();
+        symlink(
+            "../../dotfiles/dunlin/between.toml",
+            at("config/dunlin/config.toml"),
+        )
+        .unwrap();
+        symlink(
+            at("dotfiles/nowhere.json"),
+            at("config/dunlin/web_fetch.json"),
+        )
+        .unwrap();
+        // These lead to nothing of Dunlin's.
+        symlink("../..", at("config/dunlin/up")).unwrap();
+        symlink("circle", at("config/dunlin/circle")).unwrap();
+        let own = OwnFiles::new(vec![at("config/dunlin"), at("data")]).unwrap();
+        let found = own.now();
+        for (path, is_own) in [
+            ("config/dunlin", true),
+            ("config/dunlin/config.toml", true),
+            ("dotfiles/dunlin/between.toml", true),
+            ("dotfiles/dunlin/real.toml", true),
+            // What a link to nowhere would make.
+            ("dotfiles/nowhere.json", true),
+            ("data/sessions/x", true),
+            ("dotfiles/dunlin", false),
+            ("dotfiles/other", false),
+            ("config", false),
+        ] {
+            assert_eq!(found.holds(&at(path)), is_own, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_followed() {
+        let (_folder, root) = home();
+        let at = |path: &str| root.join(path);
+        fs::remove_dir_all(at("config")).unwrap();
+        symlink("dotfiles", at("config")).unwrap();
+        let own = OwnFiles::new(vec![at("config/dunlin")]).unwrap();
+        let found = own.now();
+        assert_eq!(found.places, [at("dotfiles/dunlin")]);
+        assert_eq!(found.links, [at("config")]);
+        assert!(!found.holds(&at("dotfiles/gh")));
+    }
+
+    #[test]
+    fn later_links_are_seen() {
+        let (_folder, root) = home();
+        let at = |path: &str| root.join(path);
+        for file in ["dotfiles/a.toml", "dotfiles/b.toml"] {
+            fs::write(at(file), "").unwrap();
+        }
+        let own = OwnFiles::new(vec![at("config/dunlin")]).unwrap();
+        let holds = |path: &str| own.now().holds(&at(path));
+        assert!(!holds("dotfiles/a.toml"));
+        let link = at("config/dunlin/config.toml");
+        symlink(at("dotfiles/a.toml"), &link).unwrap();
+        assert!(holds("dotfiles/a.toml"));
+        fs::remove_file(&link).unwrap();
+        symlink(at("dotfiles/b.toml"), &link).unwrap();
+        assert!(!holds("dotfiles/a.toml"));
+        assert!(holds("dotfiles/b.toml"));
+        // The folder itself becomes a link.
+        fs::remove_dir_all(at("config")).unwrap();
+        symlink("dotfiles", at("config")).unwrap();
+        assert!(holds("dotfiles/dunlin/anything"));
+    }
+}

@@ -1,0 +1,244 @@
+//! What counts as Dunlin's own, as the project, as a place of secrets, and as this machine.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::CommandOptions;
+
+/// Decides for a tool that the user has set to `always`.
+fn for_a_trusted_tool(permissions: &Permissions, need: &Need) -> Verdict {
+    permissions.set_tool_mode("tool", ToolMode::Always);
+    verdict(permissions, need)
+}
+
+#[test]
+fn own_files_stay_own_where_their_links_lead() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    // The settings lie in a repository, which is the project.
+    fs::create_dir(at("project/dunlin")).unwrap();
+    fs::rename(at("config/config.toml"), at("project/dunlin/config.toml")).unwrap();
+    fs::write(at("project/dunlin/web_fetch.json"), "").unwrap();
+    symlink("dunlin/web_fetch.json", at("project/between.json")).unwrap();
+    symlink(at("project/dunlin/config.toml"), at("config/config.toml")).unwrap();
+    symlink(at("project/between.json"), at("config/web_fetch.json")).unwrap();
+    let permissions = fixture.open();
+    for file in [
+        "project/dunlin/config.toml",
+        "project/dunlin/web_fetch.json",
+        "config/config.toml",
+    ] {
+        for operation in Operation::ALL {
+            let need = fixture.need(file, operation);
+            let denied = verdict(&permissions, &need);
+            assert_eq!(denied, Verdict::Deny, "{operation:?} {file}");
+        }
+        let granted = permissions.set(&at(file).display().to_string(), "rw-");
+        assert!(matches!(granted, Err(PermissionError::Protected { .. })));
+    }
+    // The link itself, as whoever would rename something over it.
+    let between = Need {
+        target: Target::Path(at("project/between.json")),
+        operation: Operation::Write,
+    };
+    assert_eq!(verdict(&permissions, &between), Verdict::Deny);
+    let beside = fixture.need("project/dunlin/README", Operation::Read);
+    assert_eq!(verdict(&permissions, &beside), Verdict::Allow);
+
+    let access = permissions
+        .access_of_commands(&CommandOptions::none())
+        .unwrap();
+    for file in [
+        "project/dunlin/config.toml",
+        "project/dunlin/web_fetch.json",
+    ] {
+        assert!(access.hidden.contains(&at(file)), "{file}");
+    }
+    assert!(!access.written().any(|path| path == at("project")));
+}
+
+#[test]
+fn a_link_that_comes_later_counts() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    let permissions = fixture.open();
+    let need = fixture.need("project/src/main.rs", Operation::Read);
+    assert_eq!(verdict(&permissions, &need), Verdict::Allow);
+    symlink(at("project/src/main.rs"), at("config/web_fetch.json")).unwrap();
+    assert_eq!(verdict(&permissions, &need), Verdict::Deny);
+    let access = permissions
+        .access_of_commands(&CommandOptions::none())
+        .unwrap();
+    assert!(access.hidden.contains(&at("project/src/main.rs")));
+}
+
+#[test]
+fn nothing_is_inside_of_what_is_no_project() {
+    let fixture = Fixture::new();
+    let permissions = Permissions::open(&HostOptions {
+        is_project: false,
+        ..fixture.options()
+    })
+    .unwrap();
+    for (file, operation) in [
+        ("project/src/main.rs", Operation::Read),
+        ("project", Operation::Read),
+        ("project/new", Operation::Write),
+    ] {
+        let decision = decide(
+            &permissions,
+            CALL,
+            &plugin("p", "d", false),
+            &fixture.need(file, operation),
+        );
+        assert_eq!(decision.verdict, Verdict::Ask, "{file}");
+        assert_eq!(decision.rule, Rule::NoProject, "{file}");
+    }
+    let writable = CommandOptions {
+        write: vec![fixture.root.join("project/src")],
+        ..CommandOptions::none()
+    };
+    let access = permissions.access_of_commands(&writable).unwrap();
+    assert_eq!(access.written().count(), 0, "{access:?}");
+}
+
+#[test]
+fn secrets_of_this_machine_are_asked_about_wherever_they_are() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    for file in ["project/cluster.yaml", "project/store/key", "project/safe"] {
+        fs::create_dir_all(at(file).parent().unwrap()).unwrap();
+        fs::write(at(file), "").unwrap();
+    }
+    // A location of secrets may be a link, as `~/.ssh` to another disk.
+    symlink("project/safe", at("link")).unwrap();
+    let mut options = fixture.options();
+    options.commands.secrets = ["project/cluster.yaml", "project/store", "link", "missing"]
+        .map(at)
+        .into();
+    let permissions = Permissions::open(&options).unwrap();
+    for (file, expected) in [
+        ("project/cluster.yaml", Verdict::Ask),
+        ("project/store/key", Verdict::Ask),
+        ("project/safe", Verdict::Ask),
+        ("project/.env", Verdict::Ask),
+        ("project/src/main.rs", Verdict::Allow),
+    ] {
+        let need = fixture.need(file, Operation::Read);
+        assert_eq!(for_a_trusted_tool(&permissions, &need), expected, "{file}");
+    }
+    let access = permissions.access_of_commands(&options.commands).unwrap();
+    for path in ["project/cluster.yaml", "project/store", "project/safe"] {
+        assert!(access.hidden.contains(&at(path)), "{path}");
+    }
+    // A grant opens it again, for both.
+    permissions
+        .set(&format!("{}/", at("project/store").display()), "r??")
+        .unwrap();
+    let need = fixture.need("project/store/key", Operation::Read);
+    assert_eq!(verdict(&permissions, &need), Verdict::Allow);
+    let access = permissions.access_of_commands(&options.commands).unwrap();
+    assert!(!access.hidden.contains(&at("project/store")));
+}
+
+/// Spellings of this machine.
+const LOOPBACK: [&str; 11] = [
+    "localhost",
+    "LocalHost.",
+    "app.localhost",
+    "127.0.0.1",
+    "127.1",
+    "0x7f000001",
+    "127.0.0.53",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "0.0.0.0",
+    "[::]",
+];
+
+const PORTS: [&str; 3] = ["", ":3000", ":8080"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// A no to this machine is one under each of its names, and at no other port.
+    #[test]
+    fn a_no_to_this_machine_has_no_other_name(
+        denied in 0..LOOPBACK.len(),
+        tried in 0..LOOPBACK.len(),
+        denied_port in 0..PORTS.len(),
+        tried_port in 0..PORTS.len(),
+        allows_tried in any::<bool>(),
+        for_session in any::<bool>(),
+    ) {
+        let fixture = Fixture::new();
+        let permissions = fixture.open();
+        let url = |host: usize, port: usize| {
+            format!("http://{}{}/", LOOPBACK[host], PORTS[port])
+        };
+        // The no wins over a yes to the other name, however it was given.
+        if allows_tried {
+            permissions.set(&url(tried, tried_port), "r??").unwrap();
+        }
+        match for_session {
+            true => permissions.allow_for_session(&url(denied, denied_port), "-??").unwrap(),
+            false => permissions.set(&url(denied, denied_port), "-??").unwrap(),
+        };
+        let need = Need {
+            target: resolve::url(&format!("{}some/page", url(tried, tried_port))).unwrap(),
+            operation: Operation::Read,
+        };
+        // These are never granted in any case.
+        let is_never = LOOPBACK[tried] == "0.0.0.0" || LOOPBACK[tried] == "[::]";
+        let expected = match (denied_port == tried_port || is_never, allows_tried) {
+            (true, _) => Verdict::Deny,
+            (false, true) => Verdict::Allow,
+            (false, false) => Verdict::Ask,
+        };
+        prop_assert_eq!(verdict(&permissions, &need), expected);
+    }
+}
+
+#[test]
+fn a_yes_to_this_machine_is_exact() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    permissions.set("http://localhost:3000/", "r??").unwrap();
+    for (url, expected) in [
+        ("http://localhost:3000/x", Verdict::Allow),
+        ("http://127.0.0.1:3000/x", Verdict::Ask),
+        ("http://[::1]:3000/x", Verdict::Ask),
+        ("http://localhost/x", Verdict::Ask),
+    ] {
+        let need = Need {
+            target: resolve::url(url).unwrap(),
+            operation: Operation::Read,
+        };
+        assert_eq!(verdict(&permissions, &need), expected, "{url}");
+    }
+    // A no to a page is one to that page.
+    permissions
+        .set("http://127.0.0.1:3000/admin", "-??")
+        .unwrap();
+    for (url, expected) in [
+        ("http://localhost:3000/admin", Verdict::Deny),
+        ("http://localhost:3000/x", Verdict::Allow),
+    ] {
+        let need = Need {
+            target: resolve::url(url).unwrap(),
+            operation: Operation::Read,
+        };
+        assert_eq!(verdict(&permissions, &need), expected, "{url}");
+    }
+}
+
+#[test]
+fn the_own_process_stays_closed() {
+    let permissions = Fixture::new().open();
+    let own = format!("/proc/{}/environ", std::process::id());
+    let target = Target::Path(Path::new(&own).to_owned());
+    assert!(permissions.is_protected(&target));
+}

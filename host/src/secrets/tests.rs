@@ -1,0 +1,130 @@
+use super::*;
+
+#[test]
+fn secrets_are_known_by_their_paths() {
+    for (path, secret) in [
+        ("/p/.env", true),
+        ("/p/.env.production", true),
+        ("/p/.ENV", true),
+        ("/p/.envrc", true),
+        ("/p/environment.rs", false),
+        ("/p/src/env.rs", false),
+        ("/p/id_rsa", true),
+        ("/p/id_rsa.pub", false),
+        ("/p/tls/server.key", true),
+        ("/p/tls/server.crt", false),
+        ("/p/keyboard.rs", false),
+        ("/p/.ssh", true),
+        ("/p/.ssh/known_hosts", true),
+        ("/p/.ssh/sub/file", true),
+        ("/p/.SSH/id", true),
+        ("/p/.git/config", true),
+        ("/p/.git/HEAD", false),
+        ("/p/.git/modules/a/b/config", true),
+        ("/p/.git/modules/a/HEAD", false),
+        ("/p/prod.env", true),
+        ("/p/config", false),
+        ("/p/.aws/config", true),
+        ("/p/credentials.json", true),
+        ("/home/bob/.config/gh/hosts.yml", true),
+        ("/p/dotfiles/.config/gh/hosts.yml", true),
+        ("/p/.docker/config.json", true),
+        ("/p/.docker/Dockerfile", false),
+        ("/p/.kube/config", true),
+        ("/home/bob/.bash_history", true),
+        ("/home/bob/.node_repl_history", true),
+        ("/p/history.rs", false),
+        // Settings of a project that a program shares with the user's own folder of that name.
+        ("/p/.claude/settings.json", false),
+        ("/p/.gemini/settings.json", false),
+        ("/etc/shadow", true),
+        ("/etc/sudoers.d/admin", true),
+        ("/etc/passwd", false),
+        ("/p/etc/shadow", false),
+        ("/run/secrets/db", true),
+        ("/run/user/1000/containers/auth.json", true),
+        ("/proc/1/environ", true),
+        ("/proc/1/status", false),
+        ("/p/environ", false),
+        ("/", false),
+        ("relative/.env", true),
+        ("", false),
+    ] {
+        assert_eq!(looks_secret(Path::new(path)), secret, "{path}");
+    }
+}
+
+#[test]
+fn locations_follow_the_variables() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let (ada, bob) = (root.join("home/ada"), root.join("home/bob"));
+    for folder in [&ada, &bob.join(".ssh")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(ada.join(".mongo_history"), "").unwrap();
+    std::fs::write(ada.join("notes.txt"), "").unwrap();
+    let variables: HashMap<&str, String> = [
+        ("XDG_CONFIG_HOME", "/elsewhere/config"),
+        ("XDG_DATA_HOME", "relative"),
+        ("KUBECONFIG", "/one/kube.yaml:two.yaml:"),
+        ("CARGO_HOME", "/cargo"),
+        ("GNUPGHOME", "/"),
+        ("DOCKER_CONFIG", "HOME"),
+    ]
+    .map(|(name, value)| (name, value.replace("HOME", ada.to_str().unwrap())))
+    .into();
+    let homes = [ada.clone(), bob.clone()];
+    let found = locations(&Surroundings {
+        homes: &homes,
+        current: Path::new("/project"),
+        variable: |name: &str| variables.get(name).map(OsStr::new),
+    });
+    for expected in [
+        ada.join(".ssh"),
+        ada.join(".mozilla"),
+        ada.join(".netrc"),
+        ada.join(".mongo_history"),
+        ada.join(".config/gh"),
+        "/elsewhere/config/gh".into(),
+        ada.join(".local/share/keyrings"),
+        bob.join(".ssh"),
+        "/one/kube.yaml".into(),
+        "/project/two.yaml".into(),
+        "/cargo/credentials.toml".into(),
+        "/etc/shadow".into(),
+    ] {
+        assert!(found.contains(&expected), "{}", expected.display());
+    }
+    // Nothing that would hide a home, and of others' homes only what is there.
+    for absent in [
+        ada.clone(),
+        "/".into(),
+        "relative/keyrings".into(),
+        ada.join("notes.txt"),
+        bob.join(".mozilla"),
+    ] {
+        assert!(!found.contains(&absent), "{}", absent.display());
+    }
+    assert!(found.iter().all(|path| path.is_absolute()), "{found:?}");
+}
+
+#[test]
+fn the_table_is_well_formed() {
+    for group in GROUPS {
+        assert!(!group.what.is_empty() && !group.source.is_empty());
+        for rule in group.rules {
+            let (path, is_lower) = match *rule {
+                Rule::Home(path) | Rule::Config(path) | Rule::Data(path) => (path, false),
+                Rule::Anywhere(path) | Rule::Root(path) | Rule::Below(_, path) => (path, false),
+                Rule::Name(path) | Rule::Start(path) | Rule::End(path) | Rule::Tail(path) => {
+                    (path, true)
+                }
+                Rule::Variable(name) => (name, false),
+            };
+            assert!(!path.is_empty(), "{}: {rule:?}", group.what);
+            assert!(!path.starts_with('/') && !path.ends_with('/'), "{rule:?}");
+            assert!(!is_lower || path == path.to_ascii_lowercase(), "{rule:?}");
+        }
+    }
+}
