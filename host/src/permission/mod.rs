@@ -182,7 +182,10 @@ impl Permissions {
         if state.stamp == Some(stamp) {
             return Ok(());
         }
-        state.stored = index(&self.files.load()?);
+        let project = self.is_project.then_some(self.places.project.as_path());
+        let writable = self.writable.iter().map(PathBuf::as_path);
+        let changeable: Vec<&Path> = project.into_iter().chain(writable).collect();
+        state.stored = index(&self.files.load()?, &changeable);
         // Taken before reading: a change while reading shows at the next decision.
         state.stamp = Some(stamp);
         Ok(())

@@ -1,7 +1,7 @@
 //! What stands in the permission file, as used for decisions, and how an answer gets into it.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::file::{Contents, Grantee, OperationName};
 use super::key::{self, Bits, Decided, Key};
@@ -16,14 +16,14 @@ pub(super) struct StoredEntry {
     pub(super) grants: HashMap<OperationName, Vec<Grantee>>,
 }
 
-/// Resolves the keys of the file. When two mean the same target, what is stricter holds.
-pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
-    let keys = |key: &str| [Some(resolved_key(key)), command_key(key).map(Key::Command)];
+/// Resolves the keys of the file. When two mean the same target, what is stricter holds. `changeable`: the folders in which
+/// commands can replace what is there.
+pub(super) fn index(contents: &Contents, changeable: &[&Path]) -> HashMap<Key, StoredEntry> {
     let mut stored: HashMap<Key, StoredEntry> = HashMap::new();
     let entries = contents.entries.iter();
     let all = entries.flat_map(|(key, bits)| {
-        let both = keys(key).into_iter().flatten();
-        both.map(move |resolved| (resolved, key, bits))
+        let all = meanings(key, *bits, changeable).into_iter();
+        all.map(move |(resolved, bits)| (resolved, key, bits))
     });
     let mut seen = HashSet::new();
     for (resolved, key, bits) in all {
@@ -41,7 +41,7 @@ pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
             .collect();
         let entry = StoredEntry {
             key: key.clone(),
-            bits: *bits,
+            bits,
             grants,
         };
         stored
@@ -68,6 +68,44 @@ pub(super) fn index(contents: &Contents) -> HashMap<Key, StoredEntry> {
             .or_insert_with(|| entry.clone());
     }
     stored
+}
+
+/// The keys that a stored key stands for, with what is decided about each.
+fn meanings(stored: &str, bits: Bits, changeable: &[&Path]) -> Vec<(Key, Bits)> {
+    let mut keys: Vec<(Key, Bits)> = Vec::new();
+    let is_path = !CommandKey::is_command(stored) && !key::is_url(stored);
+    let path = key::stored_path(stored);
+    if is_path && goes_through_changeable_link(&path, changeable) {
+        // A command that puts a link in the place of what was granted must not move the grant to where the link
+        // leads. A no holds for both.
+        let denied = |bits: Bits| {
+            Operation::ALL
+                .into_iter()
+                .filter(|operation| bits.get(*operation) == Decided::Deny)
+                .fold(Bits::default(), |all, it| all.with(it, Decided::Deny))
+        };
+        keys.push((resolved_key(stored), denied(bits)));
+        let itself = match stored.ends_with('/') {
+            true => Key::Below(path),
+            false => Key::Exact(path),
+        };
+        keys.push((itself, bits));
+    } else {
+        keys.push((resolved_key(stored), bits));
+    }
+    keys.extend(command_key(stored).map(|key| (Key::Command(key), bits)));
+    keys
+}
+
+/// Whether a path leads through a link that commands can replace.
+fn goes_through_changeable_link(path: &Path, changeable: &[&Path]) -> bool {
+    path.ancestors().any(|part| {
+        let called = resolve::called_path(part).ok().flatten();
+        called.is_some_and(|called| {
+            changeable.iter().any(|folder| called.starts_with(folder))
+                && resolve::real_path(part).is_ok_and(|real| real != called)
+        })
+    })
 }
 
 /// What a stored key means for commands; `None`: nothing.
