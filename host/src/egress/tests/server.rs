@@ -9,7 +9,7 @@ use std::thread;
 use async_trait::async_trait;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::egress::{EgressError, Network};
+use crate::egress::{EgressError, Network, Place, place_of};
 
 /// What a server does with one connection, once it has read a request.
 pub(super) type Script = Box<dyn FnMut(usize, &str) -> Answer + Send>;
