@@ -103,7 +103,7 @@ fn several_calls_are_answered_by_number() {
             "  ? 1 read_file",
             "    │ Read file '/outside/1'?",
             "      read    /outside/1",
-            "    ! It lies outside the project.",
+            "    ! Outside the project.",
             "  + 2 read_file Read file '/outside/2'? · approved",
         ]
     );

@@ -17,7 +17,7 @@ pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
         wording: wording.to_owned(),
         needs: targets.iter().map(need).collect(),
         actions: Vec::new(),
-        notices: vec!["It lies outside the project.".to_owned()],
+        notices: vec!["Outside the project.".to_owned()],
         longest: Scope::Always,
         origin: Origin::Declared,
     })
@@ -55,7 +55,7 @@ fn one_question_is_a_few_calm_rows() {
             "  read_file asks",
             "  │ Read file '/etc/hosts'?",
             "    read    /etc/hosts",
-            "  ! It lies outside the project.",
+            "  ! Outside the project.",
         ]
     );
     assert!(shown.complete && shown.targets);
@@ -67,7 +67,7 @@ fn one_question_is_a_few_calm_rows() {
             "  ? 2 read_file, as you edited it · never",
             "    │ Read file '/etc/hosts'?",
             "      read    /etc/hosts",
-            "    ! It lies outside the project.",
+            "    ! Outside the project.",
         ]
     );
     assert_eq!(

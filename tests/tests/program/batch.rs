@@ -65,7 +65,7 @@ fn three_calls_are_answered_in_odd_order() {
             "\n  ? 1 read_file\n",
             "\n    │ Read file '../outside/a.txt'?\n",
             "\n  ? 3 read_file\n",
-            "\n    ! It lies outside the project.\n",
+            "\n    ! Outside the project.\n",
         ],
     );
     let screen = chat.decide("y 3");

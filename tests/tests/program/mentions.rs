@@ -86,7 +86,7 @@ fn outside_is_asked_about_and_a_no_keeps_the_message() {
     chat.say("read @../outside/birds.txt");
     let screen = chat.question();
     assert!(
-        screen.contains("! It lies outside the project."),
+        screen.contains("! Outside the project."),
         "{screen:?}"
     );
     chat.answer("y");

@@ -83,7 +83,7 @@ async fn undeclared_files_are_asked_about() {
         assert_eq!(question.origin, Origin::Undeclared);
         assert_eq!(question.needs, [reads(target)]);
         assert_eq!(question.tool, guest);
-        assert_eq!(question.notices, ["It lies outside the project."]);
+        assert_eq!(question.notices, ["Outside the project."]);
         let wording = format!(
             "{guest} now wants to read '{}', which it did not say before. Allow?",
             target.display()

@@ -32,7 +32,7 @@ async fn escapes_stay_text() {
     let Standing::Ask { notices, .. } = &plan.standing else {
         panic!("{:?}", plan.standing);
     };
-    assert_eq!(notices, &["It lies outside the project."]);
+    assert_eq!(notices, &["Outside the project."]);
 
     let messages = Arc::new(Messages::default());
     let outcome = host
