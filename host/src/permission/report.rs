@@ -211,7 +211,7 @@ impl Permissions {
             let target = match key {
                 Key::Exact(path) | Key::Below(path) => path.to_str()?.to_owned(),
                 Key::Url(url) | Key::UrlBelow(url) => url,
-                Key::Command(key) => key.to_string(),
+                Key::Command(key) => typed(&key)?,
             };
             let bits = bits.to_string();
             Some(WayOut { target, bits })
@@ -253,12 +253,20 @@ impl Permissions {
             target: match &need.target {
                 Target::Url(_) => key.to_string(),
                 Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
-                Target::Command(_) => key.to_string(),
+                Target::Command(command) => typed(&command.key)?,
             },
             bits: bits
                 .unwrap_or_default()
                 .with(need.operation, other)
                 .to_string(),
         })
+    }
+}
+
+/// A key as a person types it. A path is stored with its odd bytes encoded, and typed as it is.
+fn typed(key: &CommandKey) -> Option<String> {
+    match key {
+        CommandKey::Program(path) => path.to_str().map(str::to_owned),
+        key => Some(key.to_string()),
     }
 }

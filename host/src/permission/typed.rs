@@ -142,8 +142,14 @@ impl Permissions {
         let (prefix, rest) = match CommandKey::split(typed) {
             Some(parts) => parts,
             None if typed.trim().contains(' ') && !self.places.path(typed)?.exists() => {
+                let name = typed.split_whitespace().next().unwrap_or_default();
                 match simple_words(typed) {
                     Ok(words) if Names::program(self, &words[0]).is_ok() => ("$ ", typed),
+                    // More than one simple command: it can be denied as it stands.
+                    Err(_) if Names::program(self, name).is_ok() => {
+                        let text = CommandKey::Text(typed.to_owned());
+                        return Ok(Some(Key::Command(text)));
+                    }
                     _ => return Ok(None),
                 }
             }

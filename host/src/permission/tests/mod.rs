@@ -375,7 +375,7 @@ fn a_damaged_file_allows_nothing_and_says_where() {
         ("{\"/a\": \"xyz\"}", "\"xyz\" is not three characters"),
         (
             "{\"relative\": \"rwx\"}",
-            "neither an absolute path nor an address",
+            "neither an absolute path nor a URL nor a command",
         ),
         ("{\"/a\": \"rwx\", \"/a\": \"---\"}", "stands twice"),
         ("[]", "an object of targets"),
@@ -469,7 +469,7 @@ fn explaining_names_the_key() {
         [
             (Verdict::Allow, format!("stored under {key}")),
             (Verdict::Deny, format!("stored under {key}")),
-            (Verdict::Ask, "default: programs are asked".into()),
+            (Verdict::Ask, "default: commands are asked".into()),
         ]
     );
 }
