@@ -32,14 +32,8 @@ const C_FLAGS: [&str; 7] = [
 /// How everything is had that C needs.
 const C_PACKAGES: &str = "on Debian, apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 installs all that is needed";
 
-/// What clang says where something of that is missing: the linker, the headers, the libraries.
-const C_MISSING: [&str; 5] = [
-    "wasm-ld",
-    "stdlib.h",
-    "unable to create target",
-    "crt1",
-    "libclang_rt",
-];
+/// A source that needs the headers, the linker and the libraries, and nothing of the plugin.
+const C_PROBE: &str = "#include <stdlib.h>\nint probe(int value) { return abs(value); }\n";
 
 /// Why there is no component.
 #[derive(Debug, thiserror::Error)]
@@ -240,7 +234,7 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
         true => own,
         false => dunlin_guest_build::newest("clang").unwrap_or_else(|| "clang".into()),
     };
-    let mut tool = Command::new(clang);
+    let mut tool = Command::new(&clang);
     tool.args(C_FLAGS)
         .args(files)
         .args(["bindings/plugin.c", "bindings/plugin_component_type.o"])
@@ -248,14 +242,12 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
         .arg(&module)
         .current_dir(folder);
     run(&mut tool, "clang", C_PACKAGES, None).map_err(|failed| match failed {
-        // What is wrong in the source is no matter of packages.
-        BuildFailed::Tool { tool, said, .. } if C_MISSING.iter().any(|it| said.contains(it)) => {
-            BuildFailed::Tool {
-                tool,
-                said,
-                hint: Some(C_PACKAGES),
-            }
-        }
+        // Packages do not help where the source itself is wrong.
+        BuildFailed::Tool { tool, said, .. } if !compiles_c(&clang, &target) => BuildFailed::Tool {
+            tool,
+            said,
+            hint: Some(C_PACKAGES),
+        },
         failed => failed,
     })?;
     let bytes = fs::read(&module).map_err(|source| io_failed(&module, source))?;
@@ -264,6 +256,19 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let out = target.join("component.wasm");
     fs::write(&out, component).map_err(|source| io_failed(&out, source))?;
     Ok(out)
+}
+
+/// Whether clang can compile and link anything at all for WASI here.
+fn compiles_c(clang: &Path, folder: &Path) -> bool {
+    let source = folder.join("probe.c");
+    let is_written = fs::write(&source, C_PROBE).is_ok();
+    let output = Command::new(clang)
+        .args(C_FLAGS)
+        .arg(&source)
+        .arg("-o")
+        .arg(folder.join("probe.wasm"))
+        .output();
+    is_written && output.is_ok_and(|output| output.status.success())
 }
 
 fn run(

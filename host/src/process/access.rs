@@ -50,7 +50,7 @@ impl Access {
         let mut roots: Vec<&Path> = self.written().collect();
         roots.sort_unstable();
         // An ancestor sorts before what lies below it.
-        roots.dedup_by(|below, root| below.starts_with(&*root));
+        roots.dedup_by(|below, root| below.starts_with(*root));
         roots
     }
 
