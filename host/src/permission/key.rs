@@ -113,7 +113,7 @@ impl Key {
     }
 
     /// All keys that speak about the target, the most specific first. Which keys speak about a command is for
-    /// [`super::command_lines`] to say.
+    /// the module `command_lines` to say.
     pub fn candidates(target: &Target) -> Vec<Key> {
         match target {
             Target::Path(path) | Target::Program(path) => {
