@@ -85,10 +85,7 @@ fn outside_is_asked_about_and_a_no_keeps_the_message() {
     let mut chat = Chat::open(&environment);
     chat.say("read @../outside/birds.txt");
     let screen = chat.question();
-    assert!(
-        screen.contains("! Outside the project."),
-        "{screen:?}"
-    );
+    assert!(screen.contains("! Outside the project."), "{screen:?}");
     chat.answer("y");
     chat.prompt();
     assert!(sent(&provider).contains("the text outside"));
