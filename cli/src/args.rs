@@ -160,7 +160,7 @@ pub struct AskArgs {
     /// Print one JSON document: reply, calls, denials, usage
     #[arg(long)]
     pub json: bool,
-    /// Allow a target for this run: a file, `folder/`, a program, `https://host/`; bits of rwx
+    /// Allow a target for this run: a file, `folder/`, a program, a command, `https://host/`; bits of rwx
     #[arg(long, value_name = "TARGET=rwx")]
     pub allow: Vec<Allow>,
     /// The question; what is piped in is appended
@@ -257,7 +257,7 @@ pub enum PermissionsCommand {
     List,
     /// Store three characters for a target; they hold for every tool
     Set {
-        /// A file, `folder/`, a program, `https://host/`
+        /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`
         target: String,
         /// Three characters: r, w, x allow, - denies, ? leaves it open
         #[arg(allow_hyphen_values = true)]
@@ -270,7 +270,7 @@ pub enum PermissionsCommand {
     },
     /// Say what holds for a target and why
     Explain {
-        /// A file, `folder/`, a program, `https://host/`, or a command line in quotes
+        /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line in quotes
         target: String,
     },
 }

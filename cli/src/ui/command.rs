@@ -60,9 +60,11 @@ mod tests {
                     programs: Vec::new(),
                     mentioned: Vec::new(),
                     commands: Vec::new(),
+                    is_incomplete: false,
                     covers: Vec::new(),
                 }),
                 guarded: Vec::new(),
+                is_overlong: false,
             };
             assert_eq!(
                 lines(&[Action::Command(command)], wording),

@@ -13,7 +13,7 @@ use super::builtins;
 /// Substitutions within one another that are looked into.
 const MAX_DEPTH: usize = 8;
 
-/// Commands of one line that are looked at. More are not judged by anybody.
+/// Commands of one line that are looked at.
 const MAX_COMMANDS: usize = 256;
 
 /// A word; `None` where it is not known before the line runs.
@@ -26,6 +26,8 @@ pub(super) struct Found {
     pub(super) commands: Vec<Vec<Word>>,
     /// Where redirections lead.
     pub(super) files: Vec<String>,
+    /// Whether there was more than is looked at.
+    pub(super) is_incomplete: bool,
 }
 
 /// Finds what can be found.
@@ -37,6 +39,7 @@ pub(super) fn commands(line: &str) -> Found {
 
 fn look(text: &str, depth: usize, found: &mut Found) {
     if depth > MAX_DEPTH {
+        found.is_incomplete = true;
         return;
     }
     Finder::new(text.chars().collect(), depth, found).run();
@@ -350,8 +353,11 @@ impl<'a> Finder<'a> {
         self.is_file = false;
         let command = std::mem::take(&mut self.command);
         let is_header = std::mem::take(&mut self.is_header);
-        if !command.is_empty() && !is_header && self.found.commands.len() < MAX_COMMANDS {
-            self.found.commands.push(command);
+        if !command.is_empty() && !is_header {
+            match self.found.commands.len() < MAX_COMMANDS {
+                true => self.found.commands.push(command),
+                false => self.found.is_incomplete = true,
+            }
         }
     }
 }

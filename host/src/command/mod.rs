@@ -54,6 +54,8 @@ pub struct CommandLine {
     /// Files that it names, resolved, and that no tool reads without being asked for: what looks like a secret,
     /// what belongs to Dunlin.
     pub guarded: Vec<PathBuf>,
+    /// Whether it names so many files that not all of them were looked at.
+    pub is_overlong: bool,
 }
 
 /// Why a command line cannot even be asked about. Said to the model.
@@ -193,7 +195,8 @@ impl CommandLine {
             network,
             compound,
             target: Arc::new(target),
-            guarded,
+            is_overlong: guarded.is_none(),
+            guarded: guarded.unwrap_or_default(),
         })
     }
 
@@ -224,7 +227,7 @@ impl CommandLine {
     /// Whether the user wants to see it however far the tool is trusted: it names secrets, or wants to reach the
     /// network. `has_network` as above.
     pub fn is_sensitive(&self, has_network: bool) -> bool {
-        !self.guarded.is_empty() || (self.network && !has_network)
+        !self.guarded.is_empty() || self.is_overlong || (self.network && !has_network)
     }
 
     /// What the user should know before answering, a short sentence each.
@@ -246,6 +249,9 @@ impl CommandLine {
         }
         if self.network && !has_network {
             notices.push("Needs network access.".to_owned());
+        }
+        if self.is_overlong {
+            notices.push("It names too many files to look for secrets among them.".to_owned());
         }
         notices.extend(
             self.guarded
@@ -290,6 +296,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         subject,
         programs: simple.programs,
         mentioned: others.run.into_iter().chain(others.mentioned).collect(),
+        is_incomplete: others.is_incomplete,
         commands: others.commands,
         covers: covers.unwrap_or_default(),
     })
@@ -312,6 +319,7 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         subject: Vec::new(),
         programs,
         mentioned: found.mentioned,
+        is_incomplete: found.is_incomplete,
         commands: found.commands,
         covers: Vec::new(),
     }
@@ -339,7 +347,8 @@ impl CommandTarget {
         // Relative names mean files of its folder, which need not be the project.
         let in_folder = arguments
             .iter()
-            .filter_map(|word| Some(folder.join(word).to_str()?.to_owned()));
+            .flat_map(|word| named::parts(word))
+            .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
         let words: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
         let covers = named::writable(&program, &words, names);
         Ok(CommandTarget {
@@ -349,6 +358,7 @@ impl CommandTarget {
             programs: vec![program],
             mentioned: Vec::new(),
             commands: Vec::new(),
+            is_incomplete: false,
             covers: covers.unwrap_or_default(),
         })
     }

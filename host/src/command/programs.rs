@@ -4,18 +4,23 @@
 //! generously: a denied program refuses every line in which it is found, so a name too many costs a refusal that
 //! the user asked for, and a name that is missed leaves a line that is asked about anyway.
 
+use std::collections::HashMap;
+
 use super::find::{self, Word};
-use super::known;
+use super::known::{self, Known};
 use super::{CommandError, Names};
 use crate::target::ProgramFile;
 
 /// Command lines within words of others that are followed: `sh -c "sh -c '…'"` is two.
 const MAX_DEPTH: usize = 6;
 
-/// Programs of one line that are listed. More are not judged by anybody.
-const MAX_PROGRAMS: usize = 32;
+/// Programs of one line that are listed.
+const MAX_PROGRAMS: usize = 64;
 
-/// Names of one line that are looked up. Each is a look into every folder of the search path.
+/// Words of one command that are kept, to be compared with denied commands.
+const MAX_WORDS: usize = 64;
+
+/// Different names of one line that are looked up. Each is a look into every folder of the search path.
 const MAX_LOOK_UPS: usize = 400;
 
 /// A simple command behind its wrappers.
@@ -55,7 +60,9 @@ pub(super) struct Programs<'a> {
     pub(super) mentioned: Vec<ProgramFile>,
     /// The commands that begin with one of them, as far as their words are known.
     pub(super) commands: Vec<Vec<String>>,
-    look_ups: usize,
+    /// Whether there was more than could be looked at.
+    pub(super) is_incomplete: bool,
+    seen: HashMap<String, Option<ProgramFile>>,
 }
 
 impl<'a> Programs<'a> {
@@ -65,7 +72,8 @@ impl<'a> Programs<'a> {
             run: Vec::new(),
             mentioned: Vec::new(),
             commands: Vec::new(),
-            look_ups: MAX_LOOK_UPS,
+            is_incomplete: false,
+            seen: HashMap::new(),
         }
     }
 
@@ -76,9 +84,12 @@ impl<'a> Programs<'a> {
 
     fn nested_line(&mut self, text: &str, depth: usize) {
         if depth > MAX_DEPTH {
+            self.is_incomplete = true;
             return;
         }
-        for command in find::commands(text).commands {
+        let found = find::commands(text);
+        self.is_incomplete |= found.is_incomplete;
+        for command in found.commands {
             self.command(&command, depth);
         }
     }
@@ -86,7 +97,7 @@ impl<'a> Programs<'a> {
     /// Collects from the words behind the program of a simple command.
     pub(super) fn arguments_of(&mut self, program: &ProgramFile, arguments: &[String]) {
         let name = program.called.file_name().unwrap_or_default();
-        if !known::is_listed(&name.to_string_lossy()) {
+        if known::known(&name.to_string_lossy(), arguments) == Known::Nothing {
             let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
             self.arguments(&words, 0);
         }
@@ -101,10 +112,12 @@ impl<'a> Programs<'a> {
         };
         if let Some(program) = self.look_up(name) {
             self.add_command(&program, arguments);
-            add(&mut self.run, program);
+            self.is_incomplete |= !add(&mut self.run, program);
         }
         let short = name.rsplit('/').next().unwrap_or(name);
-        if !known::is_listed(short) {
+        let known_words: Option<Vec<String>> = arguments.iter().cloned().collect();
+        let known = known_words.map(|words| known::known(short, &words));
+        if known.is_none_or(|known| known == Known::Nothing) {
             self.arguments(arguments, depth);
         }
     }
@@ -122,7 +135,7 @@ impl<'a> Programs<'a> {
             for name in [Some(word.as_str()), value].into_iter().flatten() {
                 if let Some(program) = self.look_up(name) {
                     self.add_command(&program, &words[at + 1..]);
-                    add(&mut self.mentioned, program);
+                    self.is_incomplete |= !add(&mut self.mentioned, program);
                 }
             }
         }
@@ -130,11 +143,16 @@ impl<'a> Programs<'a> {
 
     /// Notes the known words of a command, up to the first that is not known before the line runs.
     fn add_command(&mut self, program: &ProgramFile, arguments: &[Word]) {
-        if self.commands.len() < MAX_PROGRAMS {
-            let called = program.called.to_string_lossy().into_owned();
-            let known = arguments.iter().map_while(Clone::clone);
-            self.commands
-                .push(std::iter::once(called).chain(known).collect());
+        if self.commands.len() >= MAX_PROGRAMS {
+            self.is_incomplete = true;
+            return;
+        }
+        self.is_incomplete |= arguments.len() > MAX_WORDS;
+        for path in [&program.called, &program.real] {
+            let path = path.to_string_lossy().into_owned();
+            let known = arguments.iter().take(MAX_WORDS).map_while(Clone::clone);
+            let command = std::iter::once(path).chain(known).collect();
+            self.is_incomplete |= !add(&mut self.commands, command);
         }
     }
 
@@ -142,13 +160,27 @@ impl<'a> Programs<'a> {
         if name.is_empty() || name.starts_with('-') {
             return None;
         }
-        self.look_ups = self.look_ups.checked_sub(1)?;
-        self.names.program(name).ok()
+        if let Some(found) = self.seen.get(name) {
+            return found.clone();
+        }
+        if self.seen.len() >= MAX_LOOK_UPS {
+            self.is_incomplete = true;
+            return None;
+        }
+        let found = self.names.program(name).ok();
+        self.seen.insert(name.to_owned(), found.clone());
+        found
     }
 }
 
-fn add(programs: &mut Vec<ProgramFile>, program: ProgramFile) {
-    if programs.len() < MAX_PROGRAMS && !programs.contains(&program) {
-        programs.push(program);
+/// Adds what is not there yet; `false`: there is no room.
+fn add<T: PartialEq>(all: &mut Vec<T>, one: T) -> bool {
+    if all.contains(&one) {
+        return true;
     }
+    let has_room = all.len() < MAX_PROGRAMS;
+    if has_room {
+        all.push(one);
+    }
+    has_room
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 use super::file::{OperationName, Runs};
@@ -20,7 +21,7 @@ use crate::resolve::ResolveError;
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
 /// Largest file that a yes is bound to, in bytes. It is read at every use; a larger one cannot be granted.
-const MAX_BOUND_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_BOUND_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What one layer says of a command.
 pub(super) enum Found {
@@ -72,6 +73,7 @@ pub(super) fn in_session(
     state: &State,
     caller: Option<&Caller<'_>>,
     command: &CommandTarget,
+    now: Option<&Runs>,
 ) -> Found {
     if state.session.is_empty() {
         return Found::Open(None);
@@ -88,7 +90,7 @@ pub(super) fn in_session(
             if covers != Covers::Exactly || caller.is_some_and(|caller| caller.plugin != plugin) {
                 continue;
             }
-            match changed(answer.runs.as_ref(), command) {
+            match changed(answer.runs.as_ref(), now) {
                 None => return Some(Found::Allow(rule)),
                 Some(change) => stale = Some(Rule::CommandChanged(key.to_string(), change)),
             }
@@ -102,6 +104,7 @@ pub(super) fn in_file(
     state: &State,
     caller: Option<&Caller<'_>>,
     command: &CommandTarget,
+    now: Option<&Runs>,
 ) -> Found {
     let found = Keys::of(command).decide(|key, covers| {
         let entry = state.stored.get(&Key::Command(key.clone()))?;
@@ -130,7 +133,7 @@ pub(super) fn in_file(
                 stale = Some(Change::Plugin);
                 continue;
             }
-            match changed(grant.runs.as_ref(), command) {
+            match changed(grant.runs.as_ref(), now) {
                 None => return Some(Found::Allow(rule(vec![grant.plugin.clone()]))),
                 Some(change) => stale = Some(change),
             }
@@ -213,8 +216,18 @@ impl Keys {
                 others.push(of_program(&program.real));
             }
         }
-        // A no to a command holds wherever the command is found.
-        for words in &command.commands {
+        // A no to a command holds wherever the command is found, also where its program is called by a link.
+        let mut programs = command.programs.iter();
+        let linked =
+            programs.find(|it| Some(it.called.as_path()) == subject && it.real != it.called);
+        let by_file = linked.map(|program| {
+            let real = program.real.to_string_lossy().into_owned();
+            let arguments = command.subject.iter().skip(1).cloned();
+            std::iter::once(real)
+                .chain(arguments)
+                .collect::<Vec<String>>()
+        });
+        for words in command.commands.iter().chain(&by_file) {
             let line = CommandKey::Line(words.clone());
             let leading = (1..=words.len()).rev();
             let leading = leading.map(|count| CommandKey::Words(words[..count].to_vec()));
@@ -308,29 +321,36 @@ fn program_of(command: &CommandTarget) -> PathBuf {
     program.map_or_else(PathBuf::new, |program| program.real.clone())
 }
 
-/// What is different from what was granted; `None`: nothing. A compound line names no program that it is bound to.
-fn changed(granted: Option<&Runs>, command: &CommandTarget) -> Option<Change> {
-    let Some(granted) = granted else {
-        return Some(Change::Wider);
+/// What is different from what was granted; `None`: nothing. `now`: what the command runs as things are, if that can be
+/// read.
+fn changed(granted: Option<&Runs>, now: Option<&Runs>) -> Option<Change> {
+    let (Some(granted), Some(now)) = (granted, now) else {
+        let is_unreadable = granted.is_some();
+        return Some(if is_unreadable {
+            Change::Files
+        } else {
+            Change::Wider
+        });
     };
-    if granted.program != program_of(command) {
+    if granted.program != now.program {
         return Some(Change::Program);
     }
-    let before: Vec<&PathBuf> = granted.files.keys().collect();
-    let mut now: Vec<&PathBuf> = command.covers.iter().collect();
-    now.sort();
-    if before != now {
+    if !granted.files.keys().eq(now.files.keys()) {
         return Some(Change::Files);
     }
-    let is_same = |(path, digest): &(&PathBuf, &String)| {
-        sha256_of_file(path).is_ok_and(|now| now == **digest)
-    };
-    let different = granted.files.iter().find(|file| !is_same(file));
-    different.map(|(path, _)| Change::Content(path.clone()))
+    let mut files = granted.files.iter().zip(&now.files);
+    let different = files.find(|((_, before), (_, after))| before != after);
+    different.map(|((path, _), _)| Change::Content(path.clone()))
 }
 
 fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut file = std::fs::File::open(path)?.take(MAX_BOUND_BYTES + 1);
+    // Not blocking, for what may have become a pipe.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut file = file.take(MAX_BOUND_BYTES + 1);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     let mut length = 0;

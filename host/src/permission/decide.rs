@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::command_lines::{self, Found};
+use super::file::Runs;
 use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
@@ -93,6 +94,8 @@ impl Permissions {
             let plugin = caller.plugin.name.clone();
             return Ok(Decision::deny(Rule::BeyondCeiling(plugin)));
         }
+        // Read before anything is locked: the files may be large.
+        let now = command.and_then(|command| Runs::now(command).ok());
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let mode = caller.and_then(|caller| state.modes.get(caller.tool).copied());
@@ -105,7 +108,7 @@ impl Permissions {
             return Ok(decision);
         }
         let changed = match command {
-            Some(command) => match lasting(&state, caller, command) {
+            Some(command) => match lasting(&state, caller, command, now.as_ref()) {
                 Found::Allow(rule) => return Ok(Decision::allow(rule)),
                 Found::Deny(rule) => return Ok(Decision::deny(rule)),
                 Found::Open(stale) => stale,
@@ -133,7 +136,8 @@ impl Permissions {
         }
         Ok(match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
-                if caller.declared
+                if command.is_none_or(|command| !command.is_incomplete)
+                    && caller.declared
                     && !self.looks_secret(&need.target)
                     && !is_near(&need.target) =>
             {
@@ -229,12 +233,17 @@ fn answered_once(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Opt
 }
 
 /// What was answered about a command for longer than one call.
-fn lasting(state: &State, caller: Option<&Caller<'_>>, command: &CommandTarget) -> Found {
-    let stale = match command_lines::in_session(state, caller, command) {
+fn lasting(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    command: &CommandTarget,
+    now: Option<&Runs>,
+) -> Found {
+    let stale = match command_lines::in_session(state, caller, command, now) {
         Found::Open(stale) => stale,
         found => return found,
     };
-    match command_lines::in_file(state, caller, command) {
+    match command_lines::in_file(state, caller, command, now) {
         Found::Open(more) => Found::Open(stale.or(more)),
         found => found,
     }

@@ -182,9 +182,19 @@ impl Permissions {
         if state.stamp == Some(stamp) {
             return Ok(());
         }
-        let project = self.is_project.then_some(self.places.project.as_path());
-        let writable = self.writable.iter().map(PathBuf::as_path);
-        let changeable: Vec<&Path> = project.into_iter().chain(writable).collect();
+        let project = self.is_project.then(|| self.places.project.clone());
+        let written = state
+            .session
+            .iter()
+            .filter(|((_, operation), answers)| {
+                *operation == Operation::Write && answers.iter().any(|answer| answer.allow)
+            })
+            .filter_map(|((key, _), _)| match key {
+                Key::Exact(path) | Key::Below(path) => Some(path.clone()),
+                Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => None,
+            });
+        let writable = self.writable.iter().cloned();
+        let changeable: Vec<PathBuf> = project.into_iter().chain(writable).chain(written).collect();
         state.stored = index(&self.files.load()?, &changeable);
         // Taken before reading: a change while reading shows at the next decision.
         state.stamp = Some(stamp);

@@ -8,7 +8,7 @@ use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
 use super::stored::resolved_key;
 use super::{Decision, PermissionError, Permissions, Rule, Verdict};
-use crate::command::CommandError;
+use crate::command::{CommandError, simple_words};
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// One stored line.
@@ -138,21 +138,26 @@ impl Permissions {
 
     /// Says how a command line is read and what holds for it. Blocks for the file system.
     pub fn explain_command(&self, line: &str) -> Result<ExplainedCommand, CommandError> {
-        let line = match CommandKey::split(line) {
-            Some((_, line)) => line,
-            None => line,
+        let (prefix, line) = CommandKey::split(line).unwrap_or(("", line));
+        let (command, compound, guarded) = match (prefix, simple_words(line)) {
+            ("mcp ", Ok(words)) => {
+                let server = CommandTarget::of_server(&words, self.project(), false, self)?;
+                (Arc::new(server), None, Vec::new())
+            }
+            _ => {
+                let line = self.command_line(line)?;
+                (line.target, line.compound, line.guarded)
+            }
         };
-        let command = self.command_line(line)?;
-        let target = Target::Command(Arc::clone(&command.target));
         let execute = self.explain_need(Need {
-            target,
+            target: Target::Command(Arc::clone(&command)),
             operation: Operation::Execute,
         })?;
         Ok(ExplainedCommand {
-            command: command.target,
-            compound: command.compound,
+            command,
+            compound,
             execute,
-            guarded: command.guarded,
+            guarded,
         })
     }
 
@@ -182,6 +187,7 @@ impl Permissions {
             programs: vec![program],
             mentioned: Vec::new(),
             commands: Vec::new(),
+            is_incomplete: false,
             covers: Vec::new(),
         }))
     }

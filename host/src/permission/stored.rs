@@ -1,6 +1,6 @@
 //! What stands in the permission file, as used for decisions, and how an answer gets into it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::file::{Contents, Grantee, OperationName};
@@ -18,19 +18,21 @@ pub(super) struct StoredEntry {
 
 /// Resolves the keys of the file. When two mean the same target, what is stricter holds. `changeable`: the folders in which
 /// commands can replace what is there.
-pub(super) fn index(contents: &Contents, changeable: &[&Path]) -> HashMap<Key, StoredEntry> {
+pub(super) fn index(contents: &Contents, changeable: &[PathBuf]) -> HashMap<Key, StoredEntry> {
     let mut stored: HashMap<Key, StoredEntry> = HashMap::new();
     let entries = contents.entries.iter();
+    let writable = entries
+        .clone()
+        .filter(|(key, bits)| key.starts_with('/') && bits.get(Operation::Write) == Decided::Allow);
+    let changeable: Vec<PathBuf> = writable
+        .map(|(key, _)| key::stored_path(key))
+        .chain(changeable.iter().cloned())
+        .collect();
     let all = entries.flat_map(|(key, bits)| {
-        let all = meanings(key, *bits, changeable).into_iter();
+        let all = meanings(key, *bits, &changeable).into_iter();
         all.map(move |(resolved, bits)| (resolved, key, bits))
     });
-    let mut seen = HashSet::new();
     for (resolved, key, bits) in all {
-        // A key for a command resolves to itself both times.
-        if !seen.insert((resolved.clone(), key)) {
-            continue;
-        }
         let grants = contents
             .digests
             .grants
@@ -71,11 +73,14 @@ pub(super) fn index(contents: &Contents, changeable: &[&Path]) -> HashMap<Key, S
 }
 
 /// The keys that a stored key stands for, with what is decided about each.
-fn meanings(stored: &str, bits: Bits, changeable: &[&Path]) -> Vec<(Key, Bits)> {
+fn meanings(stored: &str, bits: Bits, changeable: &[PathBuf]) -> Vec<(Key, Bits)> {
+    if CommandKey::is_command(stored) || key::is_url(stored) {
+        return vec![(resolved_key(stored), bits)];
+    }
     let mut keys: Vec<(Key, Bits)> = Vec::new();
-    let is_path = !CommandKey::is_command(stored) && !key::is_url(stored);
     let path = key::stored_path(stored);
-    if is_path && goes_through_changeable_link(&path, changeable) {
+    let command = command_key(stored).map(Key::Command);
+    if goes_through_changeable_link(&path, changeable) {
         // A command that puts a link in the place of what was granted must not move the grant to where the link
         // leads. A no holds for both.
         let denied = |bits: Bits| {
@@ -85,20 +90,22 @@ fn meanings(stored: &str, bits: Bits, changeable: &[&Path]) -> Vec<(Key, Bits)> 
                 .fold(Bits::default(), |all, it| all.with(it, Decided::Deny))
         };
         keys.push((resolved_key(stored), denied(bits)));
-        let itself = match stored.ends_with('/') {
-            true => Key::Below(path),
-            false => Key::Exact(path),
+        keys.extend(command.map(|key| (key, denied(bits))));
+        let (files, programs) = match stored.ends_with('/') {
+            true => (Key::Below(path.clone()), CommandKey::Below(path)),
+            false => (Key::Exact(path.clone()), CommandKey::Program(path)),
         };
-        keys.push((itself, bits));
+        keys.push((files, bits));
+        keys.push((Key::Command(programs), bits));
     } else {
         keys.push((resolved_key(stored), bits));
+        keys.extend(command.map(|key| (key, bits)));
     }
-    keys.extend(command_key(stored).map(|key| (Key::Command(key), bits)));
     keys
 }
 
 /// Whether a path leads through a link that commands can replace.
-fn goes_through_changeable_link(path: &Path, changeable: &[&Path]) -> bool {
+fn goes_through_changeable_link(path: &Path, changeable: &[PathBuf]) -> bool {
     path.ancestors().any(|part| {
         let called = resolve::called_path(part).ok().flatten();
         called.is_some_and(|called| {

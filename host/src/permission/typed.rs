@@ -123,34 +123,41 @@ impl Permissions {
         let program = self.places.program(typed, &self.search_path).ok();
         let called = program.filter(|program| program.real == *path);
         let called = called.map(|program| program.called);
-        match called.filter(|called| called != path) {
-            None => Ok(vec![(key, bits)]),
-            Some(called) => {
-                let files = bits.with(Operation::Execute, Decided::Open);
-                let runs = Bits::default().with(Operation::Execute, execute);
-                let mut both = vec![(Key::Command(CommandKey::Program(called)), runs)];
-                if !files.is_open() {
-                    both.push((key, files));
-                }
-                Ok(both)
-            }
-        }
+        let Some(called) = called.filter(|called| called != path) else {
+            return Ok(vec![(key, bits)]);
+        };
+        let program = Key::Command(CommandKey::Program(called));
+        let allows_files = [Operation::Read, Operation::Write]
+            .iter()
+            .any(|operation| bits.get(*operation) == Decided::Allow);
+        Ok(match allows_files {
+            false => vec![(program, bits)],
+            true => vec![
+                (program, Bits::default().with(Operation::Execute, execute)),
+                (key, bits.with(Operation::Execute, Decided::Open)),
+            ],
+        })
     }
 
     /// The command that a person typed: as it is stored, or as it is written in a shell.
     fn typed_command(&self, typed: &str) -> Result<Option<Key>, PermissionError> {
         let (prefix, rest) = match CommandKey::split(typed) {
             Some(parts) => parts,
-            None if typed.trim().contains(' ') && !self.places.path(typed)?.exists() => {
-                let name = typed.split_whitespace().next().unwrap_or_default();
+            // Several words are a command, unless they look like a path or there is such a file.
+            None if typed.trim().contains(char::is_whitespace)
+                && !typed.starts_with(['/', '.', '~'])
+                && !self.places.path(typed).is_ok_and(|path| path.exists()) =>
+            {
                 match simple_words(typed) {
-                    Ok(words) if Names::program(self, &words[0]).is_ok() => ("$ ", typed),
+                    Ok(words) => {
+                        self.program_file(&words[0])?;
+                        ("$ ", typed)
+                    }
                     // More than one simple command: it can be denied as it stands.
-                    Err(_) if Names::program(self, name).is_ok() => {
+                    Err(_) => {
                         let text = CommandKey::Text(typed.to_owned());
                         return Ok(Some(Key::Command(text)));
                     }
-                    _ => return Ok(None),
                 }
             }
             None => return Ok(None),

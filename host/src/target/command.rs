@@ -160,7 +160,9 @@ impl FromStr for CommandKey {
         match simple_words(rest) {
             Ok(words) if words[0].starts_with('/') => Ok(CommandKey::of_words(prefix, words)),
             // A compound line may begin with anything.
-            _ if prefix == LINE && !rest.trim().is_empty() => Ok(CommandKey::Text(rest.to_owned())),
+            Err(_) if prefix == LINE && !rest.trim().is_empty() => {
+                Ok(CommandKey::Text(rest.to_owned()))
+            }
             Ok(_) => Err(fail("its program needs an absolute path")),
             Err(why) => Err(fail(&format!("it is not one simple command ({why})"))),
         }
@@ -212,6 +214,8 @@ pub struct CommandTarget {
     pub mentioned: Vec<ProgramFile>,
     /// The commands that it may run beside its own, as far as their words are known: only a no to one of them counts.
     pub commands: Vec<Vec<String>>,
+    /// Whether more may be run than was made out: then a no to one of its programs may have been missed.
+    pub is_incomplete: bool,
     /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
     /// their content.
     pub covers: Vec<PathBuf>,

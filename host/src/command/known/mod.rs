@@ -42,13 +42,6 @@ pub(super) fn known(name: &str, arguments: &[String]) -> Known {
     found.map_or(Known::Nothing, Known::Words)
 }
 
-/// Whether a name stands in one of the lists, whatever its arguments are: the words behind it are its own.
-pub(super) fn is_listed(name: &str) -> bool {
-    matches!(name, "find" | "sed")
-        || INERT.iter().any(|inert| inert.name == name)
-        || SUBCOMMANDS.iter().any(|known| program_of(known) == name)
-}
-
 fn program_of(known: &Subcommand) -> &str {
     known.line.split(' ').next().unwrap_or(known.line)
 }
@@ -140,21 +133,45 @@ fn leading(known: &Subcommand, arguments: &[String]) -> Option<usize> {
         arguments.get(length).filter(is_name)?;
         length += 1;
     }
+    // Whether the word before may take the next one as its value.
+    let mut takes_value = false;
     for word in &arguments[length..] {
         if word == "--" {
-            return known.has_rest.then_some(length);
+            // As the value of an option it ends nothing, and what follows is read as options.
+            return (known.has_rest && !takes_value).then_some(length);
         }
         let is_option = word.len() > 1 && word.starts_with('-');
         let is_harmless = match is_option {
             true => is_harmless_option(known, word),
-            // `make CC=evil`, `just shell=evil`: variables of the run, not names of targets.
-            false => !(known.is_named && word.contains('=')),
+            false => is_harmless_operand(known, word),
         };
         if !is_harmless {
             return None;
         }
+        takes_value = is_option && !is_flags(known, word);
     }
     Some(length)
+}
+
+/// Whether an option is letters that stand alone, or has its value behind `=`.
+fn is_flags(known: &Subcommand, word: &str) -> bool {
+    word.contains('=')
+        || (!word.starts_with("--") && word[1..].chars().all(|c| known.flags.contains(c)))
+}
+
+fn is_harmless_operand(known: &Subcommand, word: &str) -> bool {
+    if known.is_named {
+        // Other targets and scripts than the one that was named, and variables: `make test deploy CC=evil`.
+        return known.line.starts_with("npm");
+    }
+    // Many programs read more options from a file that is named like this.
+    let is_response_file = word.starts_with('@') && program_of(known) != "git";
+    // A path that leads out of the project would run code that is not the project's own.
+    !is_response_file && !(known.is_inside && leads_out(word))
+}
+
+fn leads_out(word: &str) -> bool {
+    word.starts_with('/') || word.split('/').any(|part| part == "..")
 }
 
 fn is_harmless_option(known: &Subcommand, word: &str) -> bool {
@@ -244,6 +261,7 @@ mod tests {
             ("git status -sb", 1),
             ("git log --oneline -5", 1),
             ("git log -n5 --format=%H -- src", 1),
+            ("git log --oneline -5", 1),
             ("git commit -m msg", 1),
             ("git commit -am msg", 1),
             ("git diff HEAD~1 -- a b", 1),
@@ -252,6 +270,9 @@ mod tests {
             ("npm run lint -- --fix", 2),
             ("make test", 1),
             ("make test -j4", 1),
+            ("git diff -s -- f", 1),
+            ("git show stash@{0}", 1),
+            ("npm run lint src", 2),
             ("go test -run=Name -v ./...", 1),
             ("go test --count=1 ./...", 1),
             ("pytest -q -k name tests", 0),
@@ -290,6 +311,7 @@ mod tests {
             "git rebase -x ./evil HEAD~1",
             "git config core.pager ./evil",
             "git clone x",
+            "git reflog expire --all",
             "git commit -F /etc/passwd",
             "git submodule foreach ./evil",
             "npm exec -c ./evil",
@@ -302,6 +324,15 @@ mod tests {
             "make",
             "make CC=./evil",
             "make test CC=./evil",
+            "make test deploy",
+            "just build deploy",
+            "git grep -e -- -O./evil -e x",
+            "git commit -m -- --no-verify",
+            "git shortlog --since -- --output=x",
+            "git blame -L -- --output=x f",
+            "mypy @options",
+            "pytest @options",
+            "ruff check @options",
             "make test -f /x",
             "make test --eval=x",
             "make -C /x test",
@@ -311,6 +342,11 @@ mod tests {
             "go run example.com/evil@latest",
             "go generate",
             "pytest -p evil",
+            "pytest /elsewhere",
+            "pytest ../elsewhere/test.py",
+            "cmake --build /elsewhere",
+            "go test ../elsewhere",
+            "dotnet build /logger:evil.dll",
             "pytest -c /x/evil.ini",
             "python3 gen.py",
             "python3 -c 1",

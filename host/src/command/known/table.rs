@@ -103,6 +103,8 @@ pub(super) struct Subcommand {
     pub(super) has_rest: bool,
     /// Whether long options are written with one dash, too: `-run=Name`.
     pub(super) is_single_dash: bool,
+    /// Whether its operands name code to run, so that they must not lead out of the project.
+    pub(super) is_inside: bool,
 }
 
 const fn known(
@@ -119,6 +121,7 @@ const fn known(
         is_named: false,
         has_rest: false,
         is_single_dash: false,
+        is_inside: false,
     }
 }
 
@@ -130,6 +133,11 @@ impl Subcommand {
 
     const fn rest(mut self) -> Subcommand {
         self.has_rest = true;
+        self
+    }
+
+    const fn inside(mut self) -> Subcommand {
+        self.is_inside = true;
         self
     }
 
@@ -172,10 +180,8 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     known("cargo test", "qrv", "Fjp", CARGO).rest(),
     known("cargo t", "qrv", "Fjp", CARGO).rest(),
     known("cargo tree", "qrv", "Fjp", CARGO),
-    known("cmake --build", "v", "jt", "parallel target verbose"),
+    known("cmake --build", "v", "jt", "parallel target verbose").inside(),
     known("ctest", "VQ", "Rj", "output-on-failure parallel verbose"),
-    known("dotnet build", "", "", "no-restore nologo"),
-    known("dotnet test", "", "", "filter no-build no-restore nologo"),
     known(
         "git add",
         "AnNuv",
@@ -220,7 +226,6 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     .rest(),
     known("git ls-tree", "dlrtz", "", "full-tree long name-only").rest(),
     known("git merge-base", "a", "", "all is-ancestor").rest(),
-    known("git reflog", "", "n", "all date max-count").rest(),
     known(
         "git rev-list",
         "",
@@ -245,12 +250,12 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "branch ignored long porcelain short untracked-files",
     )
     .rest(),
-    known("go build", "", "", GO).single_dash(),
-    known("go doc", "", "", GO).single_dash(),
-    known("go list", "", "", GO).single_dash(),
-    known("go test", "", "", GO).single_dash(),
-    known("go version", "", "", GO).single_dash(),
-    known("go vet", "", "", GO).single_dash(),
+    known("go build", "", "", GO).single_dash().inside(),
+    known("go doc", "", "", GO).single_dash().inside(),
+    known("go list", "", "", GO).single_dash().inside(),
+    known("go test", "", "", GO).single_dash().inside(),
+    known("go version", "", "", GO).single_dash().inside(),
+    known("go vet", "", "", GO).single_dash().inside(),
     known("just", "nqv", "", "dry-run quiet verbose").named(),
     known(
         "make",
@@ -274,21 +279,23 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     known("npm run-script", "s", "", "if-present silent")
         .named()
         .rest(),
-    known("pytest", "lqsvx", "km", PYTEST),
-    known("python -m pytest", "lqsvx", "km", PYTEST),
-    known("python3 -m pytest", "lqsvx", "km", PYTEST),
+    known("pytest", "lqsvx", "km", PYTEST).inside(),
+    known("python -m pytest", "lqsvx", "km", PYTEST).inside(),
+    known("python3 -m pytest", "lqsvx", "km", PYTEST).inside(),
     known(
         "python -m unittest",
         "bcfqv",
         "k",
         "buffer failfast quiet verbose",
-    ),
+    )
+    .inside(),
     known(
         "python3 -m unittest",
         "bcfqv",
         "k",
         "buffer failfast quiet verbose",
-    ),
+    )
+    .inside(),
     known(
         "ruff check",
         "qv",
@@ -296,7 +303,7 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "diff no-cache output-format quiet statistics verbose",
     ),
     known("ruff format", "qv", "", "check diff quiet verbose"),
-    known("tsc", "", "", "noEmit pretty strict"),
+    known("tsc", "", "", "noEmit pretty strict").inside(),
 ];
 
 /// A program that starts the one behind its own options and does nothing else with it.

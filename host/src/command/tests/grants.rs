@@ -200,6 +200,88 @@ fn a_no_to_words_or_to_a_program_is_read_generously() {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
     }
     assert_eq!(plugin.verdict(&machine, "rg rustup"), Verdict::Ask);
+    for line in [
+        "find . -exec rustup x +",
+        "rg --pre rustup x",
+        "sort --compress-program=rustup f",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    let key = machine.permissions.set("python3.11 -m pip", "---").unwrap();
+    assert!(key.ends_with("/bin/python3.11 -m pip"), "{key}");
+    assert_eq!(
+        plugin.verdict(&machine, "python3 -m pip install x"),
+        Verdict::Deny
+    );
+    assert_eq!(
+        plugin.verdict(&machine, "ls; python3 -m pip"),
+        Verdict::Deny
+    );
+}
+
+/// A line that is made so long that what matters in it is not looked at is asked about, however far the tool is trusted.
+#[test]
+fn a_long_line_hides_nothing() {
+    let machine = Machine::new();
+    let many: String = (0..5_000).map(|number| format!("x{number}; ")).collect();
+    let line = machine.read(&format!("{many} git push")).unwrap();
+    assert!(line.target.is_incomplete);
+    let repeated = machine
+        .read(&format!("{} git push", "ls; ".repeat(100)))
+        .unwrap();
+    let mut programs = repeated.target.programs.iter();
+    assert!(programs.any(|program| program.called.ends_with("git")));
+    let names: String = (0..5_000).map(|number| format!(" f{number}")).collect();
+    assert!(
+        machine
+            .read(&format!("cat{names} .env; ls"))
+            .unwrap()
+            .is_sensitive(true)
+    );
+    let short = format!("cat {} .env", "-,a ".repeat(400));
+    assert_eq!(machine.read(&short).unwrap().guarded, machine.paths(".env"));
+}
+
+/// A grant stays where it was given.
+#[test]
+fn a_link_moves_no_grant() {
+    let machine = Machine::new();
+    let root = machine.root().to_owned();
+    let plugin = Caller1::new("1");
+    let folder = root.join("project/tools");
+    fs::create_dir(&folder).unwrap();
+    machine
+        .permissions
+        .set(&format!("{}/", folder.display()), "rwx")
+        .unwrap();
+    fs::remove_dir(&folder).unwrap();
+    symlink(root.join("bin"), &folder).unwrap();
+    // The file is read again.
+    machine.permissions.set("/somewhere", "r--").unwrap();
+    assert_eq!(plugin.verdict(&machine, "docker ps"), Verdict::Ask);
+    let target = machine.permissions.resolve_path("tools/docker").unwrap();
+    for operation in [
+        crate::target::Operation::Read,
+        crate::target::Operation::Write,
+    ] {
+        let need = Need {
+            target: target.clone(),
+            operation,
+        };
+        let decision = machine.permissions.decide(&plugin.caller(), &need).unwrap();
+        assert_eq!(decision.verdict, Verdict::Ask, "{operation:?}");
+    }
+    // A no holds for both places.
+    machine
+        .permissions
+        .set(&format!("{}/", folder.display()), "---")
+        .unwrap();
+    fs::write(
+        root.join("data/tool.permissions.json"),
+        format!("{{\"{}/\": \"---\"}}", folder.display()),
+    )
+    .unwrap();
+    assert_eq!(plugin.verdict(&machine, "docker ps"), Verdict::Deny);
 }
 
 #[test]
