@@ -11,14 +11,9 @@ use url::Url;
 
 use super::env::Environment;
 
-/// Variables that a program gets for one reason.
+/// Variables that a program gets for one reason, which a comment in [`ALLOWED`] gives: why programs need them, and why
+/// they hold no secret.
 struct Group {
-    /// Why programs need them, and why they hold no secret.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "it is for whoever reads the table")
-    )]
-    reason: &'static str,
     kind: Kind,
     /// A name that ends with `*` stands for all that begin so.
     names: &'static [&'static str],
@@ -38,22 +33,22 @@ enum Kind {
 
 const ALLOWED: &[Group] = &[
     Group {
-        reason: "who the user is, as far as every process on the machine can see that",
+        // Who the user is, as far as every process on the machine can see that.
         kind: Kind::Text,
         names: &["HOME", "LOGNAME", "SHELL", "USER"],
     },
     Group {
-        reason: "where programs are: the shell has to find the very program that was granted",
+        // Where programs are: the shell has to find the very program that was granted.
         kind: Kind::Paths,
         names: &["PATH"],
     },
     Group {
-        reason: "the language of messages, the order of letters, the local time",
+        // The language of messages, the order of letters, the local time.
         kind: Kind::Text,
         names: &["LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR"],
     },
     Group {
-        reason: "where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are",
+        // Where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are.
         kind: Kind::Paths,
         names: &[
             "XDG_CACHE_HOME",
@@ -65,7 +60,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "C and C++: where compilers look",
+        // C and C++: where compilers look.
         kind: Kind::Paths,
         names: &[
             "ACLOCAL_PATH",
@@ -82,7 +77,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "C and C++: which compiler, and how it is called",
+        // C and C++: which compiler, and how it is called.
         kind: Kind::Text,
         names: &[
             "AR",
@@ -104,12 +99,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Rust: where the toolchain is",
+        // Rust: where the toolchain is.
         kind: Kind::Paths,
         names: &["CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME"],
     },
     Group {
-        reason: "Rust: how it builds; CARGO_* as a whole would take the tokens of registries along",
+        // Rust: how it builds; CARGO_* as a whole would take the tokens of registries along.
         kind: Kind::Text,
         names: &[
             "CARGO_BUILD_JOBS",
@@ -128,12 +123,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Go: where the toolchain is",
+        // Go: where the toolchain is.
         kind: Kind::Paths,
         names: &["GOBIN", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT"],
     },
     Group {
-        reason: "Go: how it builds and where modules come from",
+        // Go: how it builds and where modules come from.
         kind: Kind::Text,
         names: &[
             "CGO_ENABLED",
@@ -151,7 +146,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Java: where the toolchain is",
+        // Java: where the toolchain is.
         kind: Kind::Paths,
         names: &[
             "ANDROID_HOME",
@@ -164,7 +159,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "JavaScript: where the toolchain is",
+        // JavaScript: where the toolchain is.
         kind: Kind::Paths,
         names: &[
             "BUN_INSTALL",
@@ -181,12 +176,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "JavaScript: how it runs; not NPM_CONFIG_*, which holds the tokens of registries",
+        // JavaScript: how it runs; not NPM_CONFIG_*, which holds the tokens of registries.
         kind: Kind::Text,
         names: &["NODE_ENV", "NODE_OPTIONS"],
     },
     Group {
-        reason: "Python: where the toolchain and its environments are",
+        // Python: where the toolchain and its environments are.
         kind: Kind::Paths,
         names: &[
             "CONDA_EXE",
@@ -202,7 +197,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Python: how it runs and where packages come from",
+        // Python: how it runs and where packages come from.
         kind: Kind::Text,
         names: &[
             "CONDA_DEFAULT_ENV",
@@ -217,7 +212,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "other languages and package managers: where their toolchains are",
+        // Other languages and package managers: where their toolchains are.
         kind: Kind::Paths,
         names: &[
             "ASDF_DATA_DIR",
@@ -241,7 +236,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "which certificates are trusted: public, and without them nothing works behind a company's proxy",
+        // Which certificates are trusted: public, and without them nothing works behind a company's proxy.
         kind: Kind::Paths,
         names: &[
             "CURL_CA_BUNDLE",
@@ -251,7 +246,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "the way out of a company's network, for commands that were granted it",
+        // The way out of a company's network, for commands that were granted it.
         kind: Kind::Proxy,
         names: &[
             "ALL_PROXY",
@@ -265,7 +260,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "what proxies are not used for; builds that can be repeated; that nobody sits at a terminal",
+        // What proxies are not used for; builds that can be repeated; that nobody sits at a terminal.
         kind: Kind::Text,
         names: &["CI", "NO_PROXY", "SOURCE_DATE_EPOCH", "no_proxy"],
     },
@@ -369,15 +364,12 @@ fn paths(value: &OsStr) -> Option<OsString> {
     (!kept.is_empty()).then(|| OsString::from_vec(kept.join(&b':')))
 }
 
-/// Whether an address with a user name or password stands in a value: anything with an `@` behind `://`.
+/// Whether a value may hold an address with a user name or password: anything with an `@` behind `://`. A password can
+/// contain any character, so no character ends the search.
 fn has_credentials(value: &OsStr) -> bool {
     let text = value.to_string_lossy();
-    text.split("://").skip(1).any(|rest| {
-        let end = rest
-            .find(['/', '?', '#', ',', ' ', '|'])
-            .unwrap_or(rest.len());
-        rest[..end].contains('@')
-    })
+    text.split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('@'))
 }
 
 /// The address of a proxy without what logs in to it. Some programs take it without `http://`.
