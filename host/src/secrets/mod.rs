@@ -1,20 +1,20 @@
-//! Knows where secrets usually are: one [`table`] for commands, files and search.
+//! Knows where secrets usually are: one table (`table.rs`) for commands, files and search.
 //!
 //! - [`locations`] gives the folders and files of this machine that commands do not see.
-//! - [`looks_secret`] knows a secret by its path alone, wherever it lies. Reading such a file is asked about, also
+//! - `looks_secret` knows a secret by its path alone, wherever it lies. Reading such a file is asked about, also
 //!   inside the project and for a tool that is set to `always`; searches leave it out.
 //!
 //! The table errs on the side of asking: one question too many costs a keystroke, a key that was sent to a provider is
 //! gone. A grant of reading in the permission file opens a location again.
 
-pub mod table;
+mod table;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
-use self::table::{GROUPS, Rule};
+use self::table::{RULES, Rule};
 use crate::resolve::lower_name;
 
 /// Entries of a home folder that are looked at for telling names.
@@ -40,8 +40,8 @@ where
     V: Fn(&str) -> Option<&'a OsStr>,
 {
     let mut found = Vec::new();
-    for rule in rules() {
-        surroundings.add(rule, &mut found);
+    for rule in RULES {
+        surroundings.add(*rule, &mut found);
     }
     for home in surroundings.homes {
         let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
@@ -109,12 +109,8 @@ where
 
 /// Whether a path is one that secrets usually have: by its name, or by the folders it lies in. Looks at the path only,
 /// and takes small and large letters for the same.
-pub fn looks_secret(path: &Path) -> bool {
+pub(crate) fn looks_secret(path: &Path) -> bool {
     INDEX.knows(path)
-}
-
-fn rules() -> impl Iterator<Item = Rule> {
-    GROUPS.iter().flat_map(|group| group.rules).copied()
 }
 
 /// The rules that need no knowledge of the machine, ready for being asked about many paths.
@@ -139,7 +135,7 @@ impl Index {
             parts: HashMap::new(),
             roots: HashMap::new(),
         };
-        for rule in rules() {
+        for &rule in RULES {
             match rule {
                 Rule::Name(name) => {
                     index.names.insert(name);
