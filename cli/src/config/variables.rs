@@ -1,7 +1,7 @@
 //! Which environment variables reach the programs that run for a model: commands and MCP servers.
 //!
-//! A list of what is allowed, since nobody can list what is secret: `DATABASE_URL`, a `COOKIE` or a proxy's password have
-//! any name. Whatever is not in [`ALLOWED`] is withheld, unless `[commands] environment` names it.
+//! The table lists what is allowed, because a secret may be in a variable of any name: `DATABASE_URL`, `COOKIE`, the
+//! address of a proxy. Variables that are not in [`ALLOWED`] are withheld, unless `[commands] environment` names them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -24,8 +24,8 @@ struct Group {
 enum Kind {
     /// As it is.
     Text,
-    /// Folders or files with `:` between. An empty or relative one would lie in the project, whose author would then say
-    /// which libraries are loaded, so only absolute ones are left.
+    /// Folders or files, separated by `:`. Only absolute ones are kept: an empty or relative one would be in the project, and
+    /// the project's author would decide which libraries are loaded.
     Paths,
     /// The address of a proxy, without a user name and password.
     Proxy,
@@ -266,7 +266,7 @@ const ALLOWED: &[Group] = &[
     },
 ];
 
-/// What keeps programs from waiting for a person and from drawing: the output is read by a model.
+/// Variables that keep programs from waiting for a person and from drawing, since a model reads the output.
 const SET: &[(&str, &str)] = &[
     ("CARGO_TERM_COLOR", "never"),
     ("CLICOLOR", "0"),
@@ -280,20 +280,20 @@ const SET: &[(&str, &str)] = &[
     ("TERM", "dumb"),
 ];
 
-/// Variables that the shell of a command sets itself: they are not passed on, and nobody misses them.
+/// Variables that the shell of a command sets itself. They are neither passed on nor reported as withheld.
 const SET_BY_SHELLS: &[&str] = &["OLDPWD", "PWD", "SHLVL", "TMPDIR", "_"];
 
-/// What a program gets, and the names of what it does not get.
+/// The variables that a program gets, and the names of those that it does not get.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Filtered {
     /// Name and value.
     pub passed: Vec<(OsString, OsString)>,
-    /// The names of the others, sorted. What Dunlin or the shell sets itself is not among them.
+    /// The names of the other variables, sorted, without those that Dunlin or the shell sets itself.
     pub withheld: Vec<String>,
 }
 
-/// The environment of a program: what [`ALLOWED`] lets through, what the user `named` as it is, and what Dunlin sets.
-/// Never one of `keys`, the variables that hold the keys of providers.
+/// The environment of a program: the variables that [`ALLOWED`] lets through, those that the user `named` with unchanged
+/// values, and those that Dunlin sets. The variables in `keys` hold the keys of providers and are never passed on.
 pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> Filtered {
     let mut filtered = Filtered::default();
     for (name, value) in environment.all() {
@@ -324,7 +324,7 @@ pub fn name_problem(name: &str) -> Option<String> {
         || !name.chars().all(is_name)
         || name.starts_with(|c: char| c.is_ascii_digit())
     {
-        // It may hold a value, and that a secret: it is not repeated.
+        // The text is not repeated: it may contain a value, and the value may be a secret.
         return Some(
             "commands.environment takes names of variables alone, such as \"DATABASE_URL\", without values"
                 .to_owned(),
@@ -347,7 +347,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     ALLOWED.iter().find(is_in).map(|group| group.kind)
 }
 
-/// A value as it is passed on; `None`: not at all.
+/// A value as it is passed on. `None`: the variable is withheld.
 fn clean(kind: Kind, value: &OsStr) -> Option<OsString> {
     match kind {
         Kind::Text => (!has_credentials(value)).then(|| value.to_owned()),
@@ -372,7 +372,7 @@ fn has_credentials(value: &OsStr) -> bool {
         .is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// The address of a proxy without what logs in to it. Some programs take it without `http://`.
+/// The address of a proxy without user name, password and query. Some programs accept it without `http://`.
 fn proxy(value: &str) -> Option<String> {
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
     let mut url = Url::parse(&format!("{scheme}://{rest}")).ok()?;

@@ -23,9 +23,9 @@ pub(super) enum Rule {
     Below(&'static str, &'static str),
     /// A file of this name, in lower case. File tools ask; hidden from commands only directly in a home folder.
     Name(&'static str),
-    /// A name that begins so. As [`Rule::Name`].
+    /// The start of a name; otherwise as [`Rule::Name`].
     Start(&'static str),
-    /// A name that ends so. As [`Rule::Name`].
+    /// The end of a name; otherwise as [`Rule::Name`].
     End(&'static str),
     /// A file at the end of this path, in lower case. File tools ask.
     Tail(&'static str),
