@@ -1,8 +1,8 @@
-//! JSON that a person may print: what serde_json writes, without a character that acts on a terminal or hides.
+//! Writes JSON that is safe to print: no character in it controls a terminal or is invisible.
 //!
-//! serde_json escapes the control characters of ASCII only, as the standard demands. A log or a session that is printed
-//! with `cat` must not be able to do more than that, so everything that [`display::needs_escape`] names is written as
-//! `\uXXXX`. A parser reads the same text.
+//! serde_json escapes only the control characters of ASCII, as the standard demands. A user may print a log or a session
+//! with `cat`, so every character that [`display::needs_escape`] names is written as `\uXXXX`. A parser reads the same
+//! text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,15 +11,15 @@ use serde::Serialize;
 
 use crate::display;
 
-/// The same JSON, harmless. Outside its strings JSON has no characters but those of ASCII, so that what is replaced always
-/// stands in a string. Borrowed when there was nothing to replace, which takes one look at each byte.
+/// Escapes the unsafe characters of a JSON document. Outside its strings JSON consists of ASCII, so every replaced character
+/// is part of a string. Returns the document itself if there is nothing to replace.
 pub fn harmless(json: &str) -> Cow<'_, str> {
     if is_harmless(json.as_bytes()) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {
-        // Line ends and tabs between the values of a pretty document.
+        // An indented document has line ends and tabs between its values.
         if !display::needs_escape(c) || c.is_ascii_whitespace() {
             out.push(c);
             continue;
@@ -32,26 +32,26 @@ pub fn harmless(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 ///
 /// # Errors
-/// The value cannot be JSON.
+/// The value cannot be written as JSON.
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(value).map(owned)
 }
 
-/// A value as an indented document.
+/// Writes a value as an indented document.
 ///
 /// # Errors
-/// The value cannot be JSON.
+/// The value cannot be written as JSON.
 pub fn to_string_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(owned)
 }
 
-/// Adds a value and a line end to `out`, which stays as it was where that fails.
+/// Appends a value and a line end to `out`. On an error `out` is unchanged.
 ///
 /// # Errors
-/// The value cannot be JSON.
+/// The value cannot be written as JSON.
 pub fn append_line(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) -> serde_json::Result<()> {
     let start = out.len();
     if let Err(error) = serde_json::to_writer(&mut *out, value) {
@@ -77,7 +77,7 @@ fn owned(json: String) -> String {
     }
 }
 
-/// Whether this is ASCII without its one control character that serde_json leaves as it is.
+/// Whether a document is ASCII without DEL, the one control character of ASCII that serde_json does not escape.
 fn is_harmless(json: &[u8]) -> bool {
     const DELETE: u8 = 0x7f;
     json.is_ascii() && memchr::memchr(DELETE, json).is_none()

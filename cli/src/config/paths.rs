@@ -183,11 +183,7 @@ pub fn can_be_project(folder: &Path, homes: &[PathBuf]) -> bool {
 /// With `sudo` and in a container `HOME` is somebody else's, so the accounts of the system count as well: those of
 /// people, not those that services run under, whose folders may be projects. What cannot be read is left out.
 pub fn home_folders(own: Option<&Path>) -> Vec<PathBuf> {
-    let mut accounts = String::new();
-    if let Ok(file) = std::fs::File::open(ACCOUNTS) {
-        // A part of it is better than nothing.
-        let _ = file.take(MAX_ACCOUNTS_BYTES).read_to_string(&mut accounts);
-    }
+    let accounts = std::fs::File::open(ACCOUNTS).map_or_else(|_| String::new(), read_accounts);
     let listed = std::fs::read_dir(HOMES).into_iter().flatten().flatten();
     let listed = listed.map(|entry| entry.path()).take(MAX_HOMES);
     let known = homes_of_people(&accounts).take(MAX_HOMES).chain(listed);
@@ -199,6 +195,14 @@ pub fn home_folders(own: Option<&Path>) -> Vec<PathBuf> {
         }
     }
     homes
+}
+
+/// The text of a list of accounts. A comment in it may have any encoding, so bytes that are not UTF-8 are replaced.
+fn read_accounts(file: impl Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error still names accounts.
+    let _ = file.take(MAX_ACCOUNTS_BYTES).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The home folders in a list of accounts, see passwd(5).
@@ -215,7 +219,8 @@ fn homes_of_people(accounts: &str) -> impl Iterator<Item = PathBuf> {
 
 /// The project of a folder: the nearest folder above it, or itself, with `.git` or `.dunlin`.
 ///
-/// What cannot be a project is none, whatever it holds; then it is the folder itself.
+/// Folders that [`can_be_project`] refuses are skipped even if they have such an entry. If no folder is left, the project
+/// is the folder itself.
 pub fn find_project(current: &Path, homes: &[PathBuf]) -> PathBuf {
     marked_project(current, homes)
         .unwrap_or(current)
@@ -361,6 +366,15 @@ mod tests {
             broken:x\n\n+::::::\n";
         let homes: Vec<PathBuf> = homes_of_people(accounts).collect();
         assert_eq!(homes, ["/root", "/home/ada"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn accounts_in_any_encoding_are_read() {
+        let accounts =
+            b"eva:x:1000:1000:J\xfcrgen:/home/eva:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n";
+        let text = read_accounts(&accounts[..]);
+        let homes: Vec<PathBuf> = homes_of_people(&text).collect();
+        assert_eq!(homes, ["/home/eva", "/home/bob"].map(PathBuf::from));
     }
 
     #[test]

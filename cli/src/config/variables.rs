@@ -1,7 +1,7 @@
 //! Which environment variables reach the programs that run for a model: commands and MCP servers.
 //!
-//! A list of what is allowed, since nobody can list what is secret: `DATABASE_URL`, a `COOKIE` or a proxy's password have
-//! any name. Whatever is not in [`ALLOWED`] is withheld, unless `[commands] environment` names it.
+//! The table lists what is allowed, because a secret may be in a variable of any name: `DATABASE_URL`, `COOKIE`, the
+//! address of a proxy. Variables that are not in [`ALLOWED`] are withheld, unless `[commands] environment` names them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,14 +11,9 @@ use url::Url;
 
 use super::env::Environment;
 
-/// Variables that a program gets for one reason.
+/// Variables that a program gets for one reason, which a comment in [`ALLOWED`] gives: why programs need them, and why
+/// they hold no secret.
 struct Group {
-    /// Why programs need them, and why they hold no secret.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "it is for whoever reads the table")
-    )]
-    reason: &'static str,
     kind: Kind,
     /// A name that ends with `*` stands for all that begin so.
     names: &'static [&'static str],
@@ -29,8 +24,8 @@ struct Group {
 enum Kind {
     /// As it is.
     Text,
-    /// Folders or files with `:` between. An empty or relative one would lie in the project, whose author would then say
-    /// which libraries are loaded, so only absolute ones are left.
+    /// Folders or files, separated by `:`. Only absolute ones are kept: an empty or relative one would be in the project, and
+    /// the project's author would decide which libraries are loaded.
     Paths,
     /// The address of a proxy, without a user name and password.
     Proxy,
@@ -38,22 +33,22 @@ enum Kind {
 
 const ALLOWED: &[Group] = &[
     Group {
-        reason: "who the user is, as far as every process on the machine can see that",
+        // Who the user is, as far as every process on the machine can see that.
         kind: Kind::Text,
         names: &["HOME", "LOGNAME", "SHELL", "USER"],
     },
     Group {
-        reason: "where programs are: the shell has to find the very program that was granted",
+        // Where programs are: the shell has to find the very program that was granted.
         kind: Kind::Paths,
         names: &["PATH"],
     },
     Group {
-        reason: "the language of messages, the order of letters, the local time",
+        // The language of messages, the order of letters, the local time.
         kind: Kind::Text,
         names: &["LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR"],
     },
     Group {
-        reason: "where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are",
+        // Where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are.
         kind: Kind::Paths,
         names: &[
             "XDG_CACHE_HOME",
@@ -65,7 +60,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "C and C++: where compilers look",
+        // C and C++: where compilers look.
         kind: Kind::Paths,
         names: &[
             "ACLOCAL_PATH",
@@ -82,7 +77,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "C and C++: which compiler, and how it is called",
+        // C and C++: which compiler, and how it is called.
         kind: Kind::Text,
         names: &[
             "AR",
@@ -104,12 +99,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Rust: where the toolchain is",
+        // Rust: where the toolchain is.
         kind: Kind::Paths,
         names: &["CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME"],
     },
     Group {
-        reason: "Rust: how it builds; CARGO_* as a whole would take the tokens of registries along",
+        // Rust: how it builds; CARGO_* as a whole would take the tokens of registries along.
         kind: Kind::Text,
         names: &[
             "CARGO_BUILD_JOBS",
@@ -128,12 +123,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Go: where the toolchain is",
+        // Go: where the toolchain is.
         kind: Kind::Paths,
         names: &["GOBIN", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT"],
     },
     Group {
-        reason: "Go: how it builds and where modules come from",
+        // Go: how it builds and where modules come from.
         kind: Kind::Text,
         names: &[
             "CGO_ENABLED",
@@ -151,7 +146,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Java: where the toolchain is",
+        // Java: where the toolchain is.
         kind: Kind::Paths,
         names: &[
             "ANDROID_HOME",
@@ -164,7 +159,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "JavaScript: where the toolchain is",
+        // JavaScript: where the toolchain is.
         kind: Kind::Paths,
         names: &[
             "BUN_INSTALL",
@@ -181,12 +176,12 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "JavaScript: how it runs; not NPM_CONFIG_*, which holds the tokens of registries",
+        // JavaScript: how it runs; not NPM_CONFIG_*, which holds the tokens of registries.
         kind: Kind::Text,
         names: &["NODE_ENV", "NODE_OPTIONS"],
     },
     Group {
-        reason: "Python: where the toolchain and its environments are",
+        // Python: where the toolchain and its environments are.
         kind: Kind::Paths,
         names: &[
             "CONDA_EXE",
@@ -202,7 +197,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "Python: how it runs and where packages come from",
+        // Python: how it runs and where packages come from.
         kind: Kind::Text,
         names: &[
             "CONDA_DEFAULT_ENV",
@@ -217,7 +212,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "other languages and package managers: where their toolchains are",
+        // Other languages and package managers: where their toolchains are.
         kind: Kind::Paths,
         names: &[
             "ASDF_DATA_DIR",
@@ -241,7 +236,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "which certificates are trusted: public, and without them nothing works behind a company's proxy",
+        // Which certificates are trusted: public, and without them nothing works behind a company's proxy.
         kind: Kind::Paths,
         names: &[
             "CURL_CA_BUNDLE",
@@ -251,7 +246,7 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "the way out of a company's network, for commands that were granted it",
+        // The way out of a company's network, for commands that were granted it.
         kind: Kind::Proxy,
         names: &[
             "ALL_PROXY",
@@ -265,13 +260,13 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        reason: "what proxies are not used for; builds that can be repeated; that nobody sits at a terminal",
+        // What proxies are not used for; builds that can be repeated; that nobody sits at a terminal.
         kind: Kind::Text,
         names: &["CI", "NO_PROXY", "SOURCE_DATE_EPOCH", "no_proxy"],
     },
 ];
 
-/// What keeps programs from waiting for a person and from drawing: the output is read by a model.
+/// Variables that keep programs from waiting for a person and from drawing, since a model reads the output.
 const SET: &[(&str, &str)] = &[
     ("CARGO_TERM_COLOR", "never"),
     ("CLICOLOR", "0"),
@@ -285,20 +280,20 @@ const SET: &[(&str, &str)] = &[
     ("TERM", "dumb"),
 ];
 
-/// Variables that the shell of a command sets itself: they are not passed on, and nobody misses them.
+/// Variables that the shell of a command sets itself. They are neither passed on nor reported as withheld.
 const SET_BY_SHELLS: &[&str] = &["OLDPWD", "PWD", "SHLVL", "TMPDIR", "_"];
 
-/// What a program gets, and the names of what it does not get.
+/// The variables that a program gets, and the names of those that it does not get.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Filtered {
     /// Name and value.
     pub passed: Vec<(OsString, OsString)>,
-    /// The names of the others, sorted. What Dunlin or the shell sets itself is not among them.
+    /// The names of the other variables, sorted, without those that Dunlin or the shell sets itself.
     pub withheld: Vec<String>,
 }
 
-/// The environment of a program: what [`ALLOWED`] lets through, what the user `named` as it is, and what Dunlin sets.
-/// Never one of `keys`, the variables that hold the keys of providers.
+/// The environment of a program: the variables that [`ALLOWED`] lets through, those that the user `named` with unchanged
+/// values, and those that Dunlin sets. The variables in `keys` hold the keys of providers and are never passed on.
 pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> Filtered {
     let mut filtered = Filtered::default();
     for (name, value) in environment.all() {
@@ -329,7 +324,7 @@ pub fn name_problem(name: &str) -> Option<String> {
         || !name.chars().all(is_name)
         || name.starts_with(|c: char| c.is_ascii_digit())
     {
-        // It may hold a value, and that a secret: it is not repeated.
+        // The text is not repeated: it may contain a value, and the value may be a secret.
         return Some(
             "commands.environment takes names of variables alone, such as \"DATABASE_URL\", without values"
                 .to_owned(),
@@ -352,7 +347,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     ALLOWED.iter().find(is_in).map(|group| group.kind)
 }
 
-/// A value as it is passed on; `None`: not at all.
+/// A value as it is passed on. `None`: the variable is withheld.
 fn clean(kind: Kind, value: &OsStr) -> Option<OsString> {
     match kind {
         Kind::Text => (!has_credentials(value)).then(|| value.to_owned()),
@@ -369,18 +364,15 @@ fn paths(value: &OsStr) -> Option<OsString> {
     (!kept.is_empty()).then(|| OsString::from_vec(kept.join(&b':')))
 }
 
-/// Whether an address with a user name or password stands in a value: anything with an `@` behind `://`.
+/// Whether a value may hold an address with a user name or password: anything with an `@` behind `://`. A password can
+/// contain any character, so no character ends the search.
 fn has_credentials(value: &OsStr) -> bool {
     let text = value.to_string_lossy();
-    text.split("://").skip(1).any(|rest| {
-        let end = rest
-            .find(['/', '?', '#', ',', ' ', '|'])
-            .unwrap_or(rest.len());
-        rest[..end].contains('@')
-    })
+    text.split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// The address of a proxy without what logs in to it. Some programs take it without `http://`.
+/// The address of a proxy without user name, password and query. Some programs accept it without `http://`.
 fn proxy(value: &str) -> Option<String> {
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
     let mut url = Url::parse(&format!("{scheme}://{rest}")).ok()?;

@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_host::egress::{Place, place_of};
+use dunlin_host::egress::{Network, Place, SystemNetwork};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
@@ -87,6 +87,11 @@ impl Resolve for PublicOnly {
             Ok(Box::new(used.into_iter()) as Addrs)
         })
     }
+}
+
+/// Where an address leads. An address that is public by its number may be this machine's own.
+fn place_of(ip: IpAddr) -> Place {
+    SystemNetwork.place_of(ip)
 }
 
 /// Whether a host resolves to addresses, and none of them is public.

@@ -30,22 +30,23 @@ use super::style::Label;
 use super::terminal::TurnMode;
 use super::{Sink, Typed, Ui, lock, terminal};
 
-/// How long nobody may have typed before an answer is read. Longer than the pauses within a paste over a
-/// slow line and within a word; shorter than reading the question takes.
+/// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
+/// paste over a slow line; shorter than the time it takes to read the question.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// Whoever types for so long before the prompt is no person: the question counts as interrupted.
+/// How long typing may go on before a question. A person stops earlier; after this time the question counts as
+/// interrupted.
 const LONGEST_TYPING: Duration = Duration::from_secs(20);
 
 /// Says outside the chat that early keystrokes answered nothing.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
 
-/// What somebody said who was asked for a yes or a no.
+/// The answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YesOrNo {
     /// Yes.
     Yes,
-    /// No, or there is nobody any more.
+    /// No, or the end of the input.
     No,
     /// Ctrl-C.
     Interrupted,
@@ -72,7 +73,7 @@ enum Silence {
     Quiet,
     /// The last key was Esc, or Ctrl-C where that is a key.
     Interrupted,
-    /// It does not end.
+    /// Typing went on for [`LONGEST_TYPING`].
     Endless,
 }
 
@@ -82,14 +83,15 @@ impl Ui {
         self.ask_echoing(above, prompt, Echo::Shown)
     }
 
-    /// The same for an answer that may have to be typed unseen. No answer read here is kept in any history.
+    /// Shows the question above and reads one line as its answer; `echo` says whether the line is shown while it is typed.
+    /// No history keeps the answer.
     pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
         let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
         self.ask(above, prompt, hidden, || answer_editor(echo))
     }
 
-    /// The same with a line editor of the caller's. It must be a new one: what came in one piece with an earlier line stays
-    /// in the editor that read that line, and must not be taken for this answer.
+    /// Shows the question above and reads its answer with the caller's line editor. The editor must be a new one: an editor
+    /// that has read a line may keep the input that arrived together with it, and that input must not become this answer.
     pub fn ask_line_with<H: Helper, I: History>(
         &self,
         above: &str,
@@ -107,7 +109,7 @@ impl Ui {
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
-        // From before the question is shown until its answer is there. Dropped before the keyboard is free.
+        // Holds from before the question is shown until the answer is read, and is dropped before the keyboard is released.
         let mode = self.streams.input.then(TurnMode::question).flatten();
         let live = {
             let mut screen = self.screen();
@@ -120,8 +122,25 @@ impl Ui {
             }
             live
         };
+        let typed = self.read_answer(prompt, hidden, mode.is_some(), editor);
+        let mut screen = self.screen();
+        if let Some(live) = live {
+            self.write(&mut screen, self.status_sink(), &live);
+            screen.live = Some(live);
+        }
+        typed
+    }
+
+    /// Waits until nobody types, then reads the answer.
+    fn read_answer<H: Helper, I: History>(
+        &self,
+        prompt: &str,
+        hidden: bool,
+        outside_turn: bool,
+        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+    ) -> Typed {
         if self.streams.input {
-            let silence = self.wait_for_silence(mode.is_some());
+            let silence = self.wait_for_silence(outside_turn);
             self.drop_early_typing_outside_the_chat();
             if silence != Silence::Quiet {
                 return Typed::Interrupted;
@@ -135,11 +154,6 @@ impl Ui {
         };
         let typed = editor().map_or(Typed::End, |mut editor| self.read(&mut editor, prompt, ""));
         drop(lines);
-        let mut screen = self.screen();
-        if let Some(live) = live {
-            self.write(&mut screen, self.status_sink(), &live);
-            screen.live = Some(live);
-        }
         typed
     }
 
@@ -169,12 +183,13 @@ impl Ui {
         }
     }
 
-    /// The same, where an interruption is a no.
+    /// Asks for a yes or a no outside a turn. An interruption counts as a no.
     pub fn confirms(&self, question: &str) -> bool {
         self.yes_or_no(question) == YesOrNo::Yes
     }
 
-    /// Reads a message of the chat, beginning with `early`. A message answers no question, so the text may come from before.
+    /// Reads a message of the chat, beginning with `early`: a message answers no question, so text typed earlier may become
+    /// part of it.
     pub fn read_message<H: Helper, I: History>(
         &self,
         editor: &mut Editor<H, I>,
@@ -187,7 +202,7 @@ impl Ui {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the place that the rule sends everybody to"
+        reason = "the lint directs every other caller to this module"
     )]
     fn read<H: Helper, I: History>(
         &self,
@@ -203,7 +218,7 @@ impl Ui {
         }
     }
 
-    /// Puts typing aside until it pauses, so that neither the middle of a paste nor a word begun too early
+    /// Sets typed text aside until typing pauses, so that neither the middle of a paste nor a word that was begun too early
     /// becomes an answer.
     fn wait_for_silence(&self, outside_turn: bool) -> Silence {
         let begin = Instant::now();
@@ -234,7 +249,7 @@ impl Ui {
     }
 }
 
-/// What an answer to a yes-or-no question says. `None`: nothing that can be understood.
+/// Parses an answer to a yes-or-no question. `None`: the answer is neither.
 pub fn understand(line: &str) -> Option<bool> {
     match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Some(true),
@@ -243,7 +258,7 @@ pub fn understand(line: &str) -> Option<bool> {
     }
 }
 
-/// An editor for one answer, which knows nothing of what was typed before and keeps nothing.
+/// A line editor for one answer, with an empty history that is not kept.
 fn answer_editor(echo: Echo) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
     let config = Config::builder()
         .auto_add_history(false)
@@ -268,7 +283,7 @@ fn answer_editor(echo: Echo) -> rustyline::Result<Editor<AnswerLine, MemHistory>
     Ok(editor)
 }
 
-/// Has Esc take back what was typed as an answer. Left to the line editor it would make the next key another one.
+/// Makes Esc clear the line. By default the line editor takes Esc and the next key as one combination.
 pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>) {
     editor.bind_sequence(
         KeyEvent(KeyCode::Esc, Modifiers::NONE),

@@ -1,7 +1,7 @@
-//! The last look at a line before it goes to a terminal.
+//! Checks each line a last time before it goes to a terminal.
 //!
-//! Whoever has foreign text escapes it where it becomes part of a line. Should somebody forget that, this is where it ends:
-//! of all that acts on a terminal only colours pass.
+//! Code that handles text from outside escapes it when it becomes part of a line. Where that was forgotten, this module
+//! escapes every control sequence except colours.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use dunlin_host::display::needs_escape;
 
 const ESCAPE: char = '\x1b';
 
-/// The line as a terminal may get it.
+/// The line with everything escaped that could control the terminal, except colours.
 pub fn harmless(line: &str) -> Cow<'_, str> {
     if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return Cow::Borrowed(line);
@@ -28,7 +28,7 @@ pub fn harmless(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What has a place in text of several lines and in pictures.
+/// Characters that may stay: line ends and tabs, and the joiners and selectors that emoji and some scripts need.
 fn may_stay(c: char) -> bool {
     matches!(
         c,
@@ -36,7 +36,7 @@ fn may_stay(c: char) -> bool {
     )
 }
 
-/// How many bytes the colour takes that the text begins with.
+/// The length in bytes of the colour sequence at the start of the text, if there is one.
 fn colour(text: &str) -> Option<usize> {
     let numbers = text.strip_prefix(ESCAPE)?.strip_prefix('[')?;
     let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;

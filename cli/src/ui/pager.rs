@@ -1,8 +1,8 @@
-//! Long text, one screen at a time: what scrolled by unseen must not count as read.
+//! Shows long text one screen at a time, so that nobody is taken to have read rows that scrolled past.
 
 use super::{Typed, Ui};
 
-/// Rows that stay free on each screen: for the line that asks how to continue, and one of what came before.
+/// Rows that stay free on each screen: one for the prompt, and one for the last row of the screen before.
 const RESERVED_ROWS: usize = 2;
 
 /// The fewest rows of one screen, however small the window is.

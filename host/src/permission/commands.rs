@@ -1,12 +1,16 @@
 //! What of the file system a command gets: from the same store that decides about tools.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
 use crate::process::{Access, CommandOptions, Held};
 use crate::resolve;
-use crate::target::{Need, Operation, Target};
+use crate::target::Operation;
+
+/// What was decided about a key: for which operation, and whether it is allowed.
+type Decision = (Key, Operation, bool);
 
 impl Permissions {
     /// Works out what commands may see and change at this moment.
@@ -24,10 +28,17 @@ impl Permissions {
         for path in self.configured_to_write(options)? {
             access.writable.push(path);
         }
-        for (key, operation, allowed) in self.for_every_tool()? {
-            let (Key::Exact(path) | Key::Below(path)) = &key else {
+        let decided = self.for_every_tool()?;
+        let programs = programs(&decided);
+        for (key, operation, allowed) in &decided {
+            let (Key::Exact(path) | Key::Below(path)) = key else {
                 continue;
             };
+            let (operation, allowed) = (*operation, *allowed);
+            // The notation for a program that commands may run is `--x`, and a program must be readable to run.
+            if operation == Operation::Read && !allowed && programs.contains(key) {
+                continue;
+            }
             let (path, is_folder) = (path.clone(), matches!(key, Key::Below(_)));
             if !allowed && operation != Operation::Execute {
                 access.held.push(Held {
@@ -47,7 +58,7 @@ impl Permissions {
             let Ok(path) = resolve::real_path(secret) else {
                 continue;
             };
-            if !self.opens(&path)? {
+            if !opens(&decided, &path) {
                 access.hidden.push(path);
             }
         }
@@ -91,23 +102,8 @@ impl Permissions {
         own.map(|path| Ok(resolve::real_path(path)?)).collect()
     }
 
-    /// Whether reading a path is granted to every tool.
-    fn opens(&self, path: &Path) -> Result<bool, PermissionError> {
-        let need = Need {
-            target: Target::Path(path.to_owned()),
-            operation: Operation::Read,
-        };
-        let keys = Key::candidates(&need.target);
-        let all = self.for_every_tool()?;
-        Ok(all.iter().any(|(granted, operation, allowed)| {
-            *operation == Operation::Read
-                && *allowed
-                && keys.iter().any(|key| path_of(key) == path_of(granted))
-        }))
-    }
-
     /// What was decided about paths for every tool: by hand, for this session, or with a "never".
-    fn for_every_tool(&self) -> Result<Vec<(Key, Operation, bool)>, PermissionError> {
+    fn for_every_tool(&self) -> Result<Vec<Decision>, PermissionError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
         let mut all = Vec::new();
@@ -133,6 +129,27 @@ impl Permissions {
         }
         Ok(all)
     }
+}
+
+/// The keys whose programs every tool may run.
+fn programs(decided: &[Decision]) -> HashSet<&Key> {
+    let with = |wanted: bool| {
+        let decided = decided.iter();
+        let chosen = decided.filter(move |(_, operation, allowed)| {
+            *operation == Operation::Execute && *allowed == wanted
+        });
+        chosen.map(|(key, ..)| key)
+    };
+    let denied: HashSet<&Key> = with(false).collect();
+    with(true).filter(|key| !denied.contains(key)).collect()
+}
+
+/// Whether reading a path, or a folder above it, is granted to every tool.
+fn opens(decided: &[Decision], path: &Path) -> bool {
+    decided.iter().any(|(key, operation, allowed)| {
+        let is_grant = *operation == Operation::Read && *allowed;
+        is_grant && path_of(key).is_some_and(|granted| path.starts_with(granted))
+    })
 }
 
 /// The path that a key is about; `None`: it is about addresses.

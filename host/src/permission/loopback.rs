@@ -1,7 +1,8 @@
 //! The names of this machine in URLs: a `-` for one of them is a `-` for all.
 //!
-//! `localhost`, `127.0.0.1`, `[::1]` and their like lead to the same servers, so a deny that could be avoided by another
-//! spelling would be none. An allow stays as exact as it was given: a server may well listen under one address only.
+//! `localhost`, `127.0.0.1`, `[::1]` and the other names of this machine lead to the same servers, so a deny of one name
+//! covers them all: otherwise a tool could use another spelling to avoid it. An allow covers only the name that it was given
+//! for, since a server may listen on one address only.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,8 @@ use url::{Host, Url};
 use super::key::Key;
 use crate::target::Target;
 
-/// The same target under each other name of this machine that one of the keys uses. Empty for every other target.
+/// A target on this machine, with its host replaced by each other name of this machine that one of the keys uses. Empty for
+/// targets elsewhere.
 pub(super) fn other_names<'a>(
     target: &Target,
     keys: impl Iterator<Item = &'a Key>,
@@ -53,7 +55,7 @@ fn is_this_machine(host: &str) -> bool {
         return false;
     };
     match url.host() {
-        // Systems connect to themselves for the unspecified address, too.
+        // A connection to the unspecified address reaches this machine, too.
         Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
         Some(Host::Ipv6(address)) => {
             let inner = address.to_ipv4_mapped();

@@ -1,11 +1,11 @@
-//! Dunlin's own files, which no tool is granted: where they are written down, and where they really are.
+//! Finds Dunlin's own files, which no tool is granted, through symbolic links.
 //!
-//! Programs that keep settings in a repository put links into `~/.config`, so a file of Dunlin's may lie anywhere, also
-//! in the project. Every link on the way to such a file is as good as the file: who replaces it replaces the file. So
-//! both ends count, and each link between them.
+//! Programs that keep settings in a repository put links into `~/.config`, so a file of Dunlin's may lie anywhere, even
+//! in the project. Whoever replaces a link on the way to such a file replaces the file. So the link, its target and each
+//! link between them are protected.
 //!
-//! Links come and go while Dunlin runs. What was found holds as long as the folders and links that were looked at are
-//! unchanged, which takes one look-up for each of them.
+//! Links change while Dunlin runs. A result is used again as long as the folders and links that led to it are unchanged;
+//! checking this takes one `lstat` for each of them.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -15,16 +15,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::resolve::{self, ResolveError};
 
-/// Entries of one of Dunlin's folders that are looked at. Each has some dozens at most; files of sessions lie deeper.
+/// How many entries of each of Dunlin's folders are examined. A folder has some dozens at most; files of sessions lie
+/// deeper.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The clock of a file system may stand still for this long: a change within it might not show.
+/// The resolution of a file system's clock, rounded up: a second change within this time may leave the time stamp as it is.
 const CLOCK_STEP: Duration = Duration::from_millis(50);
 
 /// Finds Dunlin's own files.
 #[derive(Debug)]
 pub(super) struct OwnFiles {
-    /// As they were handed in: absolute, perhaps through links.
+    /// The paths as the caller gave them: absolute, perhaps through links.
     written: Vec<PathBuf>,
     found: Mutex<Arc<Found>>,
 }
@@ -32,21 +33,22 @@ pub(super) struct OwnFiles {
 /// Where Dunlin's own files are at this moment.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Free of links; a folder stands for all in it. Sorted.
+    /// The resolved paths, sorted. A folder stands for everything in it.
     pub(super) places: Vec<PathBuf>,
-    /// The links that lead there, without a link above them. Sorted.
+    /// The links that lead to `places`, sorted. The folder of each is resolved.
     pub(super) links: Vec<PathBuf>,
-    /// What was looked at, and how it was.
+    /// Each examined path with its state at that time.
     looked_at: Vec<(PathBuf, Stamp)>,
-    /// Whether a change would show in that.
+    /// Whether every later change would alter `looked_at`.
     is_settled: bool,
 }
 
-/// What changes when a folder gets or loses an entry, and when a link is replaced.
+/// Device, inode and time of the last change (seconds, nanoseconds): this differs after a folder gained or lost an entry,
+/// and after a link was replaced.
 type Stamp = Option<(u64, u64, i64, i64)>;
 
 impl OwnFiles {
-    /// Looks for them once.
+    /// Resolves the paths for the first time.
     pub(super) fn new(mut written: Vec<PathBuf>) -> Result<OwnFiles, ResolveError> {
         written.sort();
         written.dedup();
@@ -54,7 +56,7 @@ impl OwnFiles {
         Ok(OwnFiles { written, found })
     }
 
-    /// Where they are now. What cannot be looked at any more stays where it was.
+    /// Where the files are now. If they cannot be resolved any more, the last result stays.
     pub(super) fn now(&self) -> Arc<Found> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if !found.is_current()
@@ -81,19 +83,19 @@ impl Found {
         for path in written {
             let place = found.follow(path)?;
             found.places.push(place.clone());
-            // Those of a process lead to whatever it has open.
+            // The links below `/proc` lead to whatever a process has open.
             if place.starts_with("/proc") {
                 continue;
             }
-            // Before it is read: what comes later shows.
+            // Noted before it is read, so that an entry that is added meanwhile shows as a change.
             found.note(place.clone());
-            // Files that lie in one of the folders may be links themselves.
+            // The files in one of the folders may be links themselves.
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
             for entry in entries.take(MAX_ENTRIES) {
                 if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
                     continue;
                 }
-                // One that goes in a circle, or to a folder around this one, leads to nothing of Dunlin's.
+                // A link that leads in a circle, or to a folder that contains this one, leads to no file of Dunlin's.
                 let leads_to = found.follow(&entry.path()).ok();
                 let is_own = |leads_to: &PathBuf| !place.starts_with(leads_to);
                 found.places.extend(leads_to.filter(is_own));
@@ -139,7 +141,7 @@ fn stamp(meta: Option<Metadata>) -> Stamp {
     Some((meta.dev(), meta.ino(), seconds, nanoseconds))
 }
 
-/// Whether it was changed so long ago that another change would have another time.
+/// Whether the last change is so long ago that another change would get another time.
 fn is_settled(meta: &Metadata) -> bool {
     let seconds = Duration::from_secs(meta.ctime().try_into().unwrap_or_default());
     let nanoseconds = Duration::from_nanos(meta.ctime_nsec().try_into().unwrap_or_default());

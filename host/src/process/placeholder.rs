@@ -10,6 +10,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, mkdirat, openat, statat,
@@ -23,8 +24,11 @@ use super::mounts::{self, Entry};
 const FILE_MODE: Mode = Mode::from_raw_mode(0o404);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o505);
 
-/// How often a placeholder is tried that others remove meanwhile.
+/// How often a placeholder is tried that other commands remove or lock meanwhile.
 const MAX_TRIES: usize = 20;
+
+/// The pause before the next try at a lock. Whoever removes a placeholder holds its lock for two system calls.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// The placeholders of one command. They stay until [`Placeholders::remove`] is called.
 #[derive(Debug, Default)]
@@ -72,6 +76,7 @@ impl Placeholders {
         let Entry::Folder(parent) = mounts::look(parent)? else {
             return Ok(());
         };
+        let mut is_locked = false;
         for _ in 0..MAX_TRIES {
             let made = match held.is_folder {
                 true => mkdirat(&parent, name, FOLDER_MODE),
@@ -105,7 +110,16 @@ impl Placeholders {
             } else if !is_placeholder(&fstat(&opened)?) {
                 return Ok(());
             }
-            flock(&opened, FlockOperation::LockShared)?;
+            // Never waits: a hostile command may hold the lock as long as it likes.
+            is_locked = match flock(&opened, FlockOperation::NonBlockingLockShared) {
+                Ok(()) => false,
+                Err(Errno::WOULDBLOCK) => true,
+                Err(e) => return Err(e.into()),
+            };
+            if is_locked {
+                std::thread::sleep(LOCK_PAUSE);
+                continue;
+            }
             // Whoever held it last may have removed it until then.
             if is_still(&parent, name, &opened)? {
                 self.made.push(Made {
@@ -116,7 +130,10 @@ impl Placeholders {
                 return Ok(());
             }
         }
-        Err(io::Error::other("others keep removing the placeholder"))
+        Err(io::Error::other(match is_locked {
+            true => "another program keeps the placeholder there locked; end that program",
+            false => "other commands keep removing the placeholder; try again",
+        }))
     }
 
     /// Makes a folder on the way to a placeholder. `false`: nobody can.
@@ -208,4 +225,42 @@ fn is_still(parent: impl AsFd, name: &std::ffi::OsStr, opened: &OwnedFd) -> io::
     };
     let opened = fstat(opened)?;
     Ok((there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_locked_placeholder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("held");
+        let held = [Held {
+            path: path.clone(),
+            is_folder: true,
+        }];
+        let mut first = Placeholders::default();
+        first.make(held.iter()).unwrap();
+        assert!(is_at(&path).unwrap());
+
+        // Shared locks go together, an exclusive one is not waited for.
+        let mut second = Placeholders::default();
+        second.make(held.iter()).unwrap();
+        first.remove();
+        second.remove();
+        std::fs::create_dir(&path).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(FOLDER_MODE.as_raw_mode());
+        std::fs::set_permissions(&path, mode).unwrap();
+        let hostile = std::fs::File::open(&path).unwrap();
+        flock(&hostile, FlockOperation::LockExclusive).unwrap();
+        let error = Placeholders::default().make(held.iter()).unwrap_err();
+        assert!(error.to_string().contains("locked"), "{error}");
+        assert!(error.to_string().contains("held"), "{error}");
+
+        drop(hostile);
+        let mut third = Placeholders::default();
+        third.make(held.iter()).unwrap();
+        third.remove();
+        assert!(!path.exists());
+    }
 }

@@ -1,26 +1,26 @@
-//! Knows where secrets usually are: one [`table`] for commands, files and search.
+//! Knows where secrets usually are: one table (`table.rs`) for commands, files and search.
 //!
-//! - [`locations`] gives the folders and files of this machine that commands do not see.
-//! - [`looks_secret`] knows a secret by its path alone, wherever it lies. Reading such a file is asked about, also
-//!   inside the project and for a tool that is set to `always`; searches leave it out.
+//! - [`locations`] lists the folders and files of this machine that are hidden from commands.
+//! - `looks_secret` recognizes a secret by its path alone, wherever the file is. Dunlin asks before a tool reads such a
+//!   file, even inside the project and for a tool that is set to `always`; searches skip it.
 //!
-//! The table errs on the side of asking: one question too many costs a keystroke, a key that was sent to a provider is
-//! gone. A grant of reading in the permission file opens a location again.
+//! In doubt a location is in the table: a needless question costs a keystroke, but a key that was sent to a provider
+//! cannot be taken back. A grant of reading in the permission file opens a location again.
 
-pub mod table;
+mod table;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
-use self::table::{GROUPS, Rule};
+use self::table::{RULES, Rule};
 use crate::resolve::lower_name;
 
-/// Entries of a home folder that are looked at for telling names.
+/// How many entries of a home folder are checked for names that secrets have.
 const MAX_HOME_ENTRIES: usize = 10_000;
 
-/// What [`locations`] needs to know: the host reads no environment and knows no user.
+/// The facts that [`locations`] needs: the host itself reads neither the environment nor the list of users.
 #[derive(Debug)]
 pub struct Surroundings<'a, V> {
     /// The user's home folder first; then those of other users of this machine.
@@ -31,8 +31,8 @@ pub struct Surroundings<'a, V> {
     pub variable: V,
 }
 
-/// The folders and files of this machine that usually hold secrets. Those of the first home are listed whether they
-/// exist or not, since they may come into being.
+/// The folders and files of this machine that usually hold secrets. Those in the first home folder are listed even if they
+/// do not exist, since they may be created later.
 ///
 /// Lists each home folder once.
 pub fn locations<'a, V>(surroundings: &Surroundings<'a, V>) -> Vec<PathBuf>
@@ -40,8 +40,8 @@ where
     V: Fn(&str) -> Option<&'a OsStr>,
 {
     let mut found = Vec::new();
-    for rule in rules() {
-        surroundings.add(rule, &mut found);
+    for rule in RULES {
+        surroundings.add(*rule, &mut found);
     }
     for home in surroundings.homes {
         let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
@@ -67,7 +67,7 @@ where
             Rule::Below(name, path) => {
                 found.extend(self.named(name).into_iter().map(|named| named.join(path)));
             }
-            // In a home folder directly; this one by its name, whether it exists or not.
+            // Directly in the first home folder, whether it exists or not. `locations` finds those that exist in the others.
             Rule::Name(name) => found.extend(self.homes.first().map(|home| home.join(name))),
             Rule::Start(_) | Rule::End(_) | Rule::Tail(_) => {}
         }
@@ -84,7 +84,7 @@ where
 
     fn in_base(&self, variable: &str, below: &str, path: &str, found: &mut Vec<PathBuf>) {
         let base = (self.variable)(variable).map(Path::new);
-        // Their specification wants relative ones to be ignored.
+        // The XDG specification demands that relative paths are ignored.
         found.extend(
             base.filter(|base| base.is_absolute())
                 .map(|base| base.join(path)),
@@ -92,7 +92,7 @@ where
         self.in_homes(&Path::new(below).join(path), found);
     }
 
-    /// What a variable names. A home folder, or what lies above one, is not among it: hiding that would hide
+    /// The paths that a variable names, without home folders and folders above them: hiding one of those would hide
     /// everything.
     fn named(&self, variable: &str) -> Vec<PathBuf> {
         let value = (self.variable)(variable).unwrap_or_default();
@@ -107,24 +107,20 @@ where
     }
 }
 
-/// Whether a path is one that secrets usually have: by its name, or by the folders it lies in. Looks at the path only,
-/// and takes small and large letters for the same.
-pub fn looks_secret(path: &Path) -> bool {
+/// Whether secrets usually have such a path: by the file's name, or by the folders above it. Looks at the path alone and
+/// ignores case.
+pub(crate) fn looks_secret(path: &Path) -> bool {
     INDEX.knows(path)
 }
 
-fn rules() -> impl Iterator<Item = Rule> {
-    GROUPS.iter().flat_map(|group| group.rules).copied()
-}
-
-/// The rules that need no knowledge of the machine, ready for being asked about many paths.
+/// The rules that do not depend on the machine, indexed for fast checks of many paths.
 struct Index {
     names: HashSet<&'static str>,
     starts: Vec<&'static str>,
     ends: Vec<&'static str>,
-    /// Paths that count anywhere, by their first part: the other parts, and whether the path has to end there.
+    /// Paths that match anywhere, by their first part: the other parts, and whether the path has to end there.
     parts: HashMap<String, Vec<(Vec<String>, bool)>>,
-    /// The same from the root of the file system.
+    /// Paths from the root of the file system, by their first part: the other parts.
     roots: HashMap<String, Vec<Vec<String>>>,
 }
 
@@ -139,7 +135,7 @@ impl Index {
             parts: HashMap::new(),
             roots: HashMap::new(),
         };
-        for rule in rules() {
+        for &rule in RULES {
             match rule {
                 Rule::Name(name) => {
                     index.names.insert(name);
@@ -155,7 +151,7 @@ impl Index {
                     let (first, rest) = split(path);
                     index.roots.entry(first).or_default().push(rest);
                 }
-                // These need the machine: whoever decides has their places.
+                // These depend on the machine: callers compare with what `locations` found.
                 Rule::Home(_)
                 | Rule::Config(_)
                 | Rule::Data(_)
@@ -203,14 +199,14 @@ impl Index {
     }
 }
 
-/// What no path of the table can say.
+/// Matches that no rule of the table can express.
 fn is_special(path: &Path, parts: &[String]) -> bool {
     match parts {
-        // Submodules keep their settings deeper than `.git/config`.
+        // The settings of submodules are in `.git/modules/NAME/config`.
         [above @ .., name] if name == "config" => above
             .windows(2)
             .any(|pair| matches!(pair, [git, modules] if git == ".git" && modules == "modules")),
-        // What every process was started with, keys of providers included.
+        // The environment of a process, which may hold keys of providers.
         [first, .., name] if first == "proc" => path.is_absolute() && name == "environ",
         _ => false,
     }

@@ -111,20 +111,17 @@ fn locations_follow_the_variables() {
 
 #[test]
 fn the_table_is_well_formed() {
-    for group in GROUPS {
-        assert!(!group.what.is_empty() && !group.source.is_empty());
-        for rule in group.rules {
-            let (path, is_lower) = match *rule {
-                Rule::Home(path) | Rule::Config(path) | Rule::Data(path) => (path, false),
-                Rule::Anywhere(path) | Rule::Root(path) | Rule::Below(_, path) => (path, false),
-                Rule::Name(path) | Rule::Start(path) | Rule::End(path) | Rule::Tail(path) => {
-                    (path, true)
-                }
-                Rule::Variable(name) => (name, false),
-            };
-            assert!(!path.is_empty(), "{}: {rule:?}", group.what);
-            assert!(!path.starts_with('/') && !path.ends_with('/'), "{rule:?}");
-            assert!(!is_lower || path == path.to_ascii_lowercase(), "{rule:?}");
-        }
+    for rule in RULES {
+        let (path, is_lower) = match *rule {
+            Rule::Home(path) | Rule::Config(path) | Rule::Data(path) => (path, false),
+            Rule::Anywhere(path) | Rule::Root(path) | Rule::Below(_, path) => (path, false),
+            Rule::Name(path) | Rule::Start(path) | Rule::End(path) | Rule::Tail(path) => {
+                (path, true)
+            }
+            Rule::Variable(name) => (name, false),
+        };
+        assert!(!path.is_empty(), "{rule:?}");
+        assert!(!path.starts_with('/') && !path.ends_with('/'), "{rule:?}");
+        assert!(!is_lower || path == path.to_ascii_lowercase(), "{rule:?}");
     }
 }

@@ -144,6 +144,44 @@ fn secrets_of_this_machine_are_asked_about_wherever_they_are() {
     assert!(!access.hidden.contains(&at("project/store")));
 }
 
+#[test]
+fn a_program_that_commands_may_run_can_be_read_by_them() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    fs::create_dir(at("tools")).unwrap();
+    for file in ["tools/git", "outside/cc", "outside/hidden", "outside/key"] {
+        fs::write(at(file), "").unwrap();
+    }
+    let mut options = fixture.options();
+    options.commands.secrets = vec![at("outside/key")];
+    let permissions = Permissions::open(&options).unwrap();
+    for (path, bits) in [
+        ("tools/", "--x"),
+        ("outside/cc", "--x"),
+        ("outside/key", "--x"),
+        ("outside/notes.txt", "---"),
+        ("outside/hidden", "-??"),
+    ] {
+        let path = format!("{}/{path}", fixture.root.display());
+        permissions.set(&path, bits).unwrap();
+    }
+    let access = permissions.access_of_commands(&options.commands).unwrap();
+    for (path, is_hidden) in [
+        ("tools", false),
+        ("tools/git", false),
+        ("outside/cc", false),
+        // Running a program opens no location of secrets.
+        ("outside/key", true),
+        ("outside/notes.txt", true),
+        ("outside/hidden", true),
+    ] {
+        assert_eq!(access.hidden.contains(&at(path)), is_hidden, "{path}");
+    }
+    // The deny of writing holds.
+    let held = |path: &str| access.held.iter().any(|held| held.path == at(path));
+    assert!(held("tools") && held("outside/cc"), "{access:?}");
+}
+
 /// Spellings of this machine.
 const LOOPBACK: [&str; 11] = [
     "localhost",
