@@ -114,9 +114,10 @@ impl process::HostCommand for CallState {
             }
         };
         let Some((stream, bytes)) = read else {
-            let end = entry.running.wait().await?;
+            let end = entry.running.wait().await;
             let notices = entry.running.notices().to_vec();
             let is_told = std::mem::replace(&mut entry.is_told, true);
+            let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
             self.ended(end, &notices);
             if notices.is_empty() || is_told {
                 return Ok(None);
@@ -142,8 +143,9 @@ impl process::HostCommand for CallState {
     async fn wait(&mut self, handle: Resource<StartedCommand>) -> Result<WireEnd, Refusal> {
         let _standing = self.clock.pause_for_work();
         let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
-        let end = entry.running.wait().await?;
+        let end = entry.running.wait().await;
         let notices = entry.running.notices().to_vec();
+        let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
         self.ended(end, &notices);
         Ok(match end {
             End::Exited(status) => WireEnd::Exited(status),
@@ -218,9 +220,13 @@ impl CallState {
                 Some(format!("stopped after {seconds} s"))
             }
         };
-        let parts: Vec<&str> = how.iter().chain(notices).map(String::as_str).collect();
-        self.note = (!parts.is_empty()).then(|| parts.join(" · "));
+        self.note = note_of(&how, notices);
     }
+}
+
+fn note_of(how: &Option<String>, notices: &[String]) -> Option<String> {
+    let parts: Vec<&str> = how.iter().chain(notices).map(String::as_str).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// A line for the log and for the middle of a sentence.

@@ -128,6 +128,7 @@ impl Keeper {
         for notice in git::review(access, &self.repositories, &after, is_protected) {
             self.report(&Report::Notice(notice));
         }
+        self.report(&Report::Reviewed);
         run
     }
 

@@ -158,6 +158,12 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(&path))?;
         }
     }
+    // A repository in it could not be protected otherwise.
+    for path in repositories.unread() {
+        if !access.writable.iter().any(|granted| granted == path) {
+            step(format!("protect {}", path.display()), freeze(path))?;
+        }
+    }
     for (path, target) in repositories.links() {
         let name = || format!("hold {} in place", path.display());
         step(name(), hold_git_link(path, target))?;

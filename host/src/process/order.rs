@@ -44,6 +44,8 @@ pub(super) enum Report {
     Ended(End),
     /// A sentence for the user about what it left behind in git repositories.
     Notice(String),
+    /// Everything about git repositories was said: nothing comes after it.
+    Reviewed,
 }
 
 /// How a command ended.
@@ -205,6 +207,7 @@ mod tests {
         let reports = [
             Report::Failed("no".to_owned()),
             Report::Ended(End::Exited(3)),
+            Report::Reviewed,
         ];
         let lines: Vec<u8> = reports.iter().flat_map(Report::to_line).collect();
         assert_eq!(Report::of_lines(&lines).collect::<Vec<_>>(), reports);

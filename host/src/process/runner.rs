@@ -62,6 +62,9 @@ pub(crate) enum CommandError {
     Keeper(String),
 }
 
+/// What the user is told if a supervisor ended before it had looked at the repositories.
+const NOT_REVIEWED: &str = "The git settings of this project were not checked after this command: look for new .git folders and settings before you run git there.";
+
 fn io_error(what: &'static str) -> impl Fn(io::Error) -> CommandError {
     move |source| CommandError::Io { what, source }
 }
@@ -89,6 +92,8 @@ pub(crate) struct Running {
     end: Option<End>,
     failed: Option<String>,
     notices: Vec<String>,
+    /// Whether git repositories are looked at when it has ended.
+    has_review: bool,
     /// The keeper removes it, too: then it goes even if Dunlin is killed.
     _temporary: TempDir,
 }
@@ -179,6 +184,7 @@ impl Running {
         if announced.is_none() {
             access.project = temporary.path().to_owned();
         }
+        let has_review = announced.is_some();
         let (ours, theirs) =
             std::os::unix::net::UnixStream::pair().map_err(io_error("make a socket"))?;
         ours.set_nonblocking(true)
@@ -219,6 +225,7 @@ impl Running {
             end: None,
             failed: None,
             notices: Vec::new(),
+            has_review,
             _temporary: temporary,
         };
         running.send(&order).await?;
@@ -304,10 +311,13 @@ impl Running {
         while self.read().await?.is_some() {}
         match (self.end, &self.failed) {
             (Some(end), _) => Ok(end),
-            (None, Some(failed)) => Err(CommandError::Keeper(failed.clone())),
-            (None, None) => Err(CommandError::Keeper(
-                "the keeper of the command was killed, and the command with it".to_owned(),
-            )),
+            (None, failed) => {
+                let killed = "the keeper of the command was killed, and the command with it";
+                let failed = failed.as_deref().unwrap_or(killed);
+                let said = std::iter::once(failed).chain(self.notices.iter().map(String::as_str));
+                let said: Vec<&str> = said.collect();
+                Err(CommandError::Keeper(said.join(". ")))
+            }
         }
     }
 
@@ -328,13 +338,18 @@ impl Running {
             if let Some(mut keeper) = self.keeper.take() {
                 let _ = keeper.wait();
             }
+            let mut is_reviewed = false;
             for report in Report::of_lines(&self.reports) {
                 match report {
                     Report::Caged(cage) => self.cage = Some(cage),
                     Report::Failed(failed) => self.failed = Some(failed),
                     Report::Ended(end) => self.end = Some(end),
                     Report::Notice(notice) => self.notices.push(notice),
+                    Report::Reviewed => is_reviewed = true,
                 }
+            }
+            if self.has_review && !is_reviewed {
+                self.notices.insert(0, NOT_REVIEWED.to_owned());
             }
             // A shell that never came to be ends with a status of its own.
             if self.failed.is_some() {

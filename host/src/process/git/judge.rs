@@ -1,11 +1,12 @@
 //! What of a repository can name a program.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::search::read_short;
+use rustix::fs::FileType;
+
+use super::read::{list, read_short, without_line_end};
 use super::settings;
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or
@@ -22,12 +23,17 @@ const PLAIN: &[&str] = &[
     "refs",
     "reftable",
     "rr-cache",
-    "sequencer",
     "shallow",
     "worktrees",
 ];
 
-/// Commands of an interactive rebase that run no program.
+/// Bytes of a `commondir` as git writes it.
+const MAX_COMMON_BYTES: usize = 16;
+
+/// Bytes of the list of what a rebase or cherry-pick has still to do.
+const MAX_TODO_BYTES: usize = 1024 * 1024;
+
+/// Commands of a rebase or cherry-pick that run no program.
 const PLAIN_TODO: &[&str] = &[
     "break",
     "b",
@@ -46,6 +52,7 @@ const PLAIN_TODO: &[&str] = &[
     "p",
     "reset",
     "t",
+    "revert",
     "reword",
     "r",
     "squash",
@@ -55,22 +62,26 @@ const PLAIN_TODO: &[&str] = &[
 ];
 
 /// Whether what has this name in the folder of a repository is no setting.
-pub(super) fn is_plain(name: &OsStr) -> bool {
+pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
     let Some(text) = name.to_str() else {
         return false;
     };
     // `index.lock` becomes `index`. A lock of a setting is none: nothing but its holder ever reads it.
     let text = text.strip_suffix(".lock").unwrap_or(text);
+    if text == "modules" || text == "worktrees" {
+        // What a link leads to would not be looked at.
+        return kind == FileType::Directory;
+    }
     // `HEAD`, `MERGE_MSG`, `COMMIT_EDITMSG`, `BISECT_LOG`, …: references and messages.
     let is_reference = |c: char| c.is_ascii_uppercase() || c == '_';
     PLAIN.contains(&text)
         || text.starts_with("sharedindex.")
         || text.starts_with("next-index-")
-        || !text.is_empty() && text.chars().all(is_reference)
+        || kind == FileType::RegularFile && !text.is_empty() && text.chars().all(is_reference)
 }
 
 /// Whether a setting that a command has made can do no harm: it says nothing but what `git init`, `git clone` and the
-/// like write.
+/// like write. Where a `commondir` leads is judged by whoever calls.
 pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
     let path = folder.join(name);
     match name.as_bytes() {
@@ -85,22 +96,27 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
         b"commondir" => {
             let is_worktree =
                 folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref());
-            is_worktree && read_short(&path).is_some_and(|text| text.trim_ascii_end() == b"../..")
+            let text = read_short(&path, MAX_COMMON_BYTES);
+            is_worktree && text.is_ok_and(|text| without_line_end(&text) == b"../..")
         }
         // Where the worktree of this folder lies.
         b"gitdir" => folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref()),
         b"rebase-merge" => is_plain_rebase(&path),
+        b"sequencer" => {
+            let known: [&[u8]; 5] = [b"abort-safety", b"done", b"head", b"opts", b"todo"];
+            let is_there = |name: &str| path.join(name).symlink_metadata().is_ok();
+            let options = path.join("opts");
+            every_entry(&path, |name| known.contains(&name.as_bytes()))
+                && (!is_there("todo") || is_plain_todo(&path.join("todo")))
+                && (!is_there("opts") || settings::are_harmless(&options, folder, project))
+        }
         _ => false,
     }
 }
 
 /// Whether a path is a folder, not a link to one, in which every file has a name that is accepted.
 fn every_entry(folder: &Path, accepts: impl Fn(&OsStr) -> bool) -> bool {
-    let is_folder = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    let Ok(mut entries) = fs::read_dir(folder) else {
-        return false;
-    };
-    is_folder && entries.all(|entry| entry.is_ok_and(|entry| accepts(&entry.file_name())))
+    list(folder).is_ok_and(|entries| entries.iter().all(|(name, _)| accepts(name)))
 }
 
 /// Whether `git rebase --continue` would only do what it does to commits.
@@ -109,7 +125,13 @@ fn is_plain_rebase(folder: &Path) -> bool {
     if has("strategy") || has("strategy_opts") {
         return false;
     }
-    let Ok(text) = fs::read_to_string(folder.join("git-rebase-todo")) else {
+    is_plain_todo(&folder.join("git-rebase-todo"))
+}
+
+/// Whether a list of what is still to do runs no program.
+fn is_plain_todo(path: &Path) -> bool {
+    let text = read_short(path, MAX_TODO_BYTES).ok();
+    let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else {
         return false;
     };
     text.lines()
@@ -136,7 +158,7 @@ mod tests {
             "packed-refs.lock",
             "next-index-123.lock",
         ] {
-            assert!(is_plain(OsStr::new(name)), "{name}");
+            assert!(is_plain(OsStr::new(name), FileType::RegularFile), "{name}");
         }
         for name in [
             "config",
@@ -149,12 +171,18 @@ mod tests {
             "rebase-apply",
             "",
             "fsmonitor",
+            "sequencer",
             "branches",
             "remotes",
             "Head",
             "config.set-aside",
         ] {
-            assert!(!is_plain(OsStr::new(name)), "{name}");
+            assert!(!is_plain(OsStr::new(name), FileType::RegularFile), "{name}");
         }
+        for name in ["SUB", "HEAD"] {
+            assert!(!is_plain(OsStr::new(name), FileType::Directory), "{name}");
+        }
+        assert!(is_plain(OsStr::new("modules"), FileType::Directory));
+        assert!(!is_plain(OsStr::new("modules"), FileType::Symlink));
     }
 }

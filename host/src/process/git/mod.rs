@@ -8,6 +8,7 @@
 //! was not there. That is looked for afterwards and set aside (`review`).
 
 mod judge;
+mod read;
 mod review;
 mod search;
 mod settings;
@@ -26,6 +27,8 @@ pub(super) struct Repositories {
     folders: BTreeMap<PathBuf, GitFolder>,
     /// `.git` that is a file or a link.
     links: BTreeMap<PathBuf, GitLink>,
+    /// Folders that could not be looked at.
+    unread: BTreeMap<PathBuf, Unread>,
     /// Whether the search ended before everything was seen.
     is_incomplete: bool,
 }
@@ -39,6 +42,19 @@ struct GitFolder {
     settings: BTreeMap<OsString, Mark>,
     /// Whether it shares the settings of another one, as that of a worktree does.
     has_common: bool,
+    /// The folder of that one, if it is there.
+    common: Option<PathBuf>,
+    /// Whether it is known only because something leads there.
+    is_reference: bool,
+}
+
+/// A folder that could not be looked at, or that holds too much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unread {
+    /// Device and number of the folder.
+    id: (u64, u64),
+    /// Whether git keeps a repository in it.
+    is_git: bool,
 }
 
 /// A `.git` that leads elsewhere.
@@ -65,6 +81,11 @@ impl Repositories {
             let names = folder.settings.keys();
             names.map(move |name| path.join(name))
         })
+    }
+
+    /// Folders that could not be looked at: a repository may be in them.
+    pub(super) fn unread(&self) -> impl Iterator<Item = &Path> {
+        self.unread.keys().map(PathBuf::as_path)
     }
 
     /// The `.git` that lead elsewhere, and where to.
@@ -100,5 +121,60 @@ impl Repositories {
             }
         }
         held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::access::Access;
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_looked_at_is_noted_and_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(&root, 0o755);
+        // One cannot be listed, the other one cannot be searched.
+        let (hidden, plain) = (root.join("x/.git"), root.join("plain"));
+        for (path, mode) in [(&hidden, 0o300), (&plain, 0o644)] {
+            fs::create_dir_all(path.join(".git")).unwrap();
+            set_mode(path, mode);
+        }
+        let roots = [root.clone()];
+        let looked = std::thread::spawn(move || {
+            // The superuser may look at everything, so that this thread becomes somebody else for the file system.
+            #[expect(unsafe_code, reason = "it takes a number")]
+            unsafe {
+                libc::setfsuid(65_534)
+            };
+            Repositories::find(&[roots[0].as_path()])
+        });
+        let found = looked.join().unwrap();
+        let unread: Vec<_> = found
+            .unread
+            .iter()
+            .map(|(path, unread)| (path, unread.is_git))
+            .collect();
+        assert_eq!(unread, [(&plain, false), (&hidden, true)]);
+        let access = Access {
+            project: root.clone(),
+            ..Access::default()
+        };
+        // What was so before, and was protected, is the user's own.
+        assert!(review(&access, &found, &found, true).is_empty());
+        let said = review(&access, &Repositories::default(), &found, true).join(" ");
+        assert!(
+            said.contains("could not look for git settings in plain"),
+            "{said}"
+        );
+        assert!(said.contains("x/.git.set-aside"), "{said}");
+        assert!(!hidden.exists() && root.join("x/.git.set-aside").exists());
+        set_mode(&plain, 0o755);
     }
 }

@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, openat, renameat_with};
+use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::judge::is_harmless;
 use super::search::MAX_FOLDERS;
-use super::{GitFolder, Mark, Repositories};
+use super::{GitFolder, GitLink, Mark, Repositories, Unread};
 use crate::process::access::Access;
 use crate::process::mounts::{self, Entry};
 
@@ -22,6 +22,9 @@ const MAX_ASIDE: usize = 1_000;
 
 /// Sentences about one command. More of them nobody reads; everything is set aside nevertheless.
 const MAX_SENTENCES: usize = 20;
+
+/// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
+const MAX_PATH_CHARS: usize = 200;
 
 /// Compares the repositories before and after a command, and sets aside the settings that it made and that can do
 /// harm. Returns a sentence for the user about each.
@@ -35,35 +38,25 @@ pub(in crate::process) fn review(
 ) -> Vec<String> {
     let mut review = Review {
         access,
+        before,
+        after,
         is_protected,
         sentences: Vec::new(),
     };
-    for (path, folder) in &after.folders {
-        review.folder(path, folder, before);
-    }
-    for (path, link) in &after.links {
-        // It may lead to what was there before and is protected, or to what was looked at just now.
-        let target = link.target.as_ref();
-        let is_known = target.is_some_and(|target| after.folders.contains_key(target));
-        let was_there = before
-            .links
-            .get(path)
-            .is_some_and(|known| known.target == link.target && known.mark == link.mark);
-        if was_there {
-            continue;
-        }
-        match is_known {
-            true => review.say(format!(
-                "New git worktree or submodule: {}.",
-                review.short(path.parent())
-            )),
-            false => review.set_aside(path.parent(), OsStr::new(".git")),
-        }
-    }
     if before.is_incomplete || after.is_incomplete {
         review.say(format!(
-            "There are more than {MAX_FOLDERS} folders, or too many repositories: not all git settings were protected."
+            "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected."
         ));
+    }
+    for (path, unread) in &after.unread {
+        review.unread(path, unread);
+    }
+    for (path, link) in &after.links {
+        review.link(path, link);
+    }
+    // Inner ones first: an outer one may be set aside as a whole.
+    for (path, folder) in after.folders.iter().rev() {
+        review.folder(path, folder);
     }
     let more = review.sentences.len().saturating_sub(MAX_SENTENCES);
     if more > 0 {
@@ -73,8 +66,14 @@ pub(in crate::process) fn review(
     review.sentences
 }
 
+/// What is wrong with what is set aside.
+const HARMFUL: &str = "git settings that can run programs";
+const UNREAD: &str = "a git repository that cannot be looked at";
+
 struct Review<'a> {
     access: &'a Access,
+    before: &'a Repositories,
+    after: &'a Repositories,
     is_protected: bool,
     sentences: Vec<String>,
 }
@@ -84,41 +83,110 @@ impl Review<'_> {
         self.sentences.push(sentence);
     }
 
-    fn folder(&mut self, path: &Path, folder: &GitFolder, before: &Repositories) {
-        // It may have been moved together with a folder that it lies in.
-        let mut known = before.folders.values();
-        let known = known.find(|known| known.id == folder.id);
+    /// The same folder before the command. It may have been moved together with a folder that it lies in.
+    fn known(&self, folder: &GitFolder) -> Option<&GitFolder> {
+        let mut known = self.before.folders.values();
+        known.find(|known| known.id == folder.id)
+    }
+
+    /// Whether the settings in a folder were protected, or are judged by themselves.
+    fn is_judged(&self, path: &Path) -> bool {
+        let folder = self.after.folders.get(path);
+        folder.is_some_and(|folder| {
+            let is_known = self.known(folder).is_some();
+            is_known || !folder.is_reference && !self.access.roots().contains(&path)
+        })
+    }
+
+    fn unread(&mut self, path: &Path, unread: &Unread) {
+        let mut known = self.before.unread.values();
+        // Nothing in it could be changed.
+        if self.is_protected && known.any(|known| known.id == unread.id) {
+            return;
+        }
+        match (unread.is_git, path.file_name()) {
+            (true, Some(name)) => self.set_aside(UNREAD, path.parent(), name),
+            _ => self.say(format!(
+                "Dunlin could not look for git settings in {}: look at it before you run git there.",
+                self.short(Some(path))
+            )),
+        }
+    }
+
+    fn link(&mut self, path: &Path, link: &GitLink) {
+        let target = link.target.as_deref();
+        let is_judged = target.is_some_and(|target| self.is_judged(target));
+        let was_there = self.before.links.get(path) == Some(link);
+        // It may lead to what was there before, also outside of what a command can change.
+        let is_outside = target.is_none_or(|target| !self.after.folders.contains_key(target));
+        if was_there && (is_judged || is_outside) {
+            return;
+        }
+        match path.file_name() {
+            Some(name) if !is_judged => self.set_aside(HARMFUL, path.parent(), name),
+            _ => self.say(format!(
+                "New git worktree or submodule: {}.",
+                self.short(path.parent())
+            )),
+        }
+    }
+
+    fn folder(&mut self, path: &Path, folder: &GitFolder) {
+        let known = self.known(folder);
         let is_new = known.is_none();
-        let (access, is_protected) = (self.access, self.is_protected);
+        if is_new && folder.is_reference {
+            // No repository; what leads there is set aside.
+            return;
+        }
+        let is_root = self.access.roots().contains(&path);
+        let had_settings = known.is_some_and(|known| !known.settings.is_empty());
+        if is_root && !had_settings && (is_new || !folder.settings.is_empty()) {
+            // It holds the user's files: without this file it is no repository.
+            return self.set_aside(HARMFUL, Some(path), OsStr::new("HEAD"));
+        }
+        let common = folder.common.as_deref();
+        let leads_to_judged = common.is_some_and(|common| self.is_judged(common));
+        let leads_to_unjudged = common
+            .is_some_and(|common| self.after.folders.contains_key(common))
+            && !leads_to_judged;
         let is_allowed = |name: &OsString, mark: &Mark| {
             let known = known.and_then(|known| known.settings.get(name));
-            known.is_some_and(|known| is_protected || known == mark)
-                || access.writable.contains(&path.join(name))
-        };
-        let mut aside = false;
-        for (name, mark) in &folder.settings {
-            if !is_allowed(name, mark) && !is_harmless(path, name, &self.access.project) {
-                self.set_aside(Some(path), name);
-                aside = true;
+            let is_known = known.is_some_and(|known| self.is_protected || known == mark)
+                || self.access.writable.contains(&path.join(name));
+            match name == "commondir" {
+                true => is_known && !leads_to_unjudged,
+                false => is_known,
             }
+        };
+        let is_harmless = |name: &OsString| {
+            is_harmless(path, name, &self.access.project)
+                && (name != "commondir" || leads_to_judged)
+        };
+        let settings = folder.settings.iter();
+        let harmful: Vec<&OsString> = settings
+            .filter(|(name, mark)| !is_allowed(name, mark) && !is_harmless(name))
+            .map(|(name, _)| name)
+            .collect();
+        for name in &harmful {
+            self.set_aside(HARMFUL, Some(path), name);
         }
         // A worktree is told of by the `.git` that leads there.
-        if is_new && !aside && !folder.has_common {
+        if is_new && harmful.is_empty() && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
         }
     }
 
     /// Renames a setting to what git does not read.
-    fn set_aside(&mut self, folder: Option<&Path>, name: &OsStr) {
+    fn set_aside(&mut self, what: &str, folder: Option<&Path>, name: &OsStr) {
         let Some(folder) = folder else { return };
         let from = self.short(Some(&folder.join(name)));
         let sentence = match rename_aside(folder, name) {
             Ok(aside) => format!(
-                "The command made git settings that can run programs: {from}. They were set aside as {}; rename them back to use them.",
+                "The command made {what}: {from}. This was set aside as {}; rename it back to use it.",
                 self.short(Some(&folder.join(aside)))
             ),
             Err(error) => format!(
-                "The command made git settings that can run programs, and they could not be set aside ({error}): remove {from} before you run git there."
+                "The command made {what}, which could not be set aside ({error}): remove {from} before you run git there."
             ),
         };
         self.say(sentence);
@@ -132,7 +200,9 @@ impl Review<'_> {
             true => Path::new("."),
             false => short,
         };
-        crate::display::escape(&short.to_string_lossy()).to_string()
+        let short = short.to_string_lossy();
+        let escaped = crate::display::escape(&short);
+        crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned()
     }
 }
 
@@ -140,8 +210,6 @@ fn rename_aside(folder: &Path, name: &OsStr) -> io::Result<OsString> {
     let Entry::Folder(opened) = mounts::look(folder)? else {
         return Err(io::Error::other("its folder is not there any more"));
     };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = openat(&opened, c".", flags, Mode::empty())?;
     for number in 1..=MAX_ASIDE {
         let mut aside = name.to_owned();
         aside.push(SUFFIX);

@@ -1,17 +1,18 @@
 //! Looks for repositories.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
-use std::fs::{self, Metadata};
-use std::io::Read;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, openat};
+use rustix::fs::{FileType, RawDir};
 
 use super::judge::is_plain;
-use super::{GitFolder, GitLink, Mark, Repositories};
+use super::read::{is_no_folder, list, open_folder, read_short, read_start, without_line_end};
+use super::{GitFolder, GitLink, Mark, Repositories, Unread};
 
 /// Folders that are looked at, at most: a project of 100,000 files has about 10,000.
 pub(super) const MAX_FOLDERS: usize = 20_000;
@@ -22,6 +23,9 @@ const MAX_ENTRIES_SEEN: usize = 2_000_000;
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
 
+/// Settings in the folder of one repository, at most: each takes a mount.
+const MAX_SETTINGS: usize = 200;
+
 /// Bytes of a part of a folder's listing.
 const LISTING_BYTES: usize = 32 * 1024;
 
@@ -29,7 +33,13 @@ const LISTING_BYTES: usize = 32 * 1024;
 const MAX_MODULE_DEPTH: usize = 8;
 
 /// Bytes of a `.git` file or a `commondir`: a path.
-const MAX_LINK_BYTES: u64 = 8 * 1024;
+const MAX_LINK_BYTES: usize = 8 * 1024;
+
+/// How much of a `HEAD` git looks at to tell a repository.
+const HEAD_BYTES: usize = 255;
+
+/// Digits of the shortest hash.
+const HASH_DIGITS: usize = 40;
 
 /// Entries of a setting that is a folder, such as `hooks`.
 const MAX_ENTRIES: usize = 1_000;
@@ -64,19 +74,38 @@ impl Search<'_> {
             if !self.may_go_on() {
                 return;
             }
-            let listing = Listing::read(&folder, &mut buffer);
+            let mut listing = match Listing::read(&folder, &mut buffer) {
+                Ok(listing) => listing,
+                Err(error) => {
+                    self.cannot_look(&folder, false, &error);
+                    continue;
+                }
+            };
             self.entries += listing.entries;
             if let Some(is_folder) = listing.git {
                 let path = folder.join(".git");
                 match is_folder {
-                    true => self.add_folder(&path),
+                    true => self.add_folder(&path, false),
                     false => self.add_link(&path),
                 }
             }
-            match listing.names.are_a_repository() {
-                true => self.add_folder(&folder),
-                false => todo.extend(listing.folders),
+            if listing.names.are_a_repository() && has_head(&folder) {
+                self.add_folder(&folder, false);
+                // What else lies at a root is no setting only because a command made a HEAD there.
+                if self.roots.contains(&folder.as_path())
+                    && !listing.names.config
+                    && let Some(found) = self.found.folders.get_mut(&folder)
+                {
+                    found.settings.clear();
+                }
             }
+            if folder.file_name() == Some(OsStr::new("objects"))
+                && let Some(parent) = folder.parent()
+                && self.found.folders.contains_key(parent)
+            {
+                listing.folders.retain(|path| !is_of_objects(path));
+            }
+            todo.extend(listing.folders);
         }
     }
 
@@ -84,6 +113,7 @@ impl Search<'_> {
         self.seen += 1;
         let may = self.seen <= MAX_FOLDERS
             && self.found.folders.len() < MAX_REPOSITORIES
+            && self.found.unread.len() < MAX_REPOSITORIES
             && self.entries <= MAX_ENTRIES_SEEN;
         self.found.is_incomplete |= !may;
         may
@@ -93,11 +123,38 @@ impl Search<'_> {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Adds the folder of a repository, and those of its submodules and worktrees.
-    fn add_folder(&mut self, path: &Path) {
-        if self.found.folders.contains_key(path) || !self.may_go_on() {
+    /// Notes a folder that is there and cannot be looked at.
+    fn cannot_look(&mut self, path: &Path, is_git: bool, error: &io::Error) {
+        if is_no_folder(error) {
             return;
         }
+        let Ok(meta) = path.symlink_metadata() else {
+            // Its path is too long, for example.
+            self.found.is_incomplete = true;
+            return;
+        };
+        let id = (meta.dev(), meta.ino());
+        let unread = Unread { id, is_git: false };
+        let unread = self.found.unread.entry(path.to_owned()).or_insert(unread);
+        unread.is_git |= is_git;
+    }
+
+    /// Adds the folder of a repository, and those of its submodules and worktrees.
+    ///
+    /// `is_reference`: something leads there, and nothing else says that it is a repository.
+    fn add_folder(&mut self, path: &Path, is_reference: bool) {
+        if let Some(known) = self.found.folders.get_mut(path) {
+            known.is_reference &= is_reference;
+            return;
+        }
+        if !self.may_go_on() {
+            return;
+        }
+        let entries = match list(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.cannot_look(path, !is_reference, &error),
+        };
+        self.entries += entries.len();
         let Ok(meta) = path.symlink_metadata() else {
             return;
         };
@@ -105,20 +162,31 @@ impl Search<'_> {
             id: (meta.dev(), meta.ino()),
             settings: Default::default(),
             has_common: false,
+            common: None,
+            is_reference,
         };
         let mut more = Vec::new();
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let name = entry.file_name();
+        for (name, kind) in entries {
+            let entry = path.join(&name);
             if name == "commondir" {
                 folder.has_common = true;
+                folder.common = common_of(path);
             }
-            if !is_plain(&name) {
-                folder.settings.insert(name, Mark::of(&entry.path()));
+            if !is_plain(&name, kind) {
+                if folder.settings.len() >= MAX_SETTINGS {
+                    let error = io::Error::other("it has too many settings");
+                    return self.cannot_look(path, !is_reference, &error);
+                }
+                folder.settings.insert(name, Mark::of(&entry));
             } else if name == "modules" || name == "worktrees" {
-                more.push(entry.path());
+                more.push(entry);
             }
         }
+        let common = folder.common.clone();
         self.found.folders.insert(path.to_owned(), folder);
+        if let Some(common) = common.filter(|common| self.is_within(common)) {
+            self.add_folder(&common, true);
+        }
         for folder in more {
             self.add_below(&folder, MAX_MODULE_DEPTH);
         }
@@ -126,14 +194,22 @@ impl Search<'_> {
 
     /// Adds the repositories of submodules or worktrees.
     fn add_below(&mut self, folder: &Path, depth: usize) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let entries = match list(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.cannot_look(folder, true, &error),
+        };
+        self.entries += entries.len();
+        for (name, kind) in entries {
+            let path = folder.join(name);
+            if kind == FileType::Symlink {
+                self.add_link(&path);
+            }
+            if kind != FileType::Directory {
                 continue;
             }
-            let path = entry.path();
             let has = |name: &str| path.join(name).symlink_metadata().is_ok();
             if has("HEAD") || has("config") || has("commondir") {
-                self.add_folder(&path);
+                self.add_folder(&path, false);
             } else if depth > 0 && self.may_go_on() {
                 self.add_below(&path, depth - 1);
             } else {
@@ -151,7 +227,7 @@ impl Search<'_> {
         };
         self.found.links.insert(path.to_owned(), link);
         if let Some(target) = target.filter(|target| self.is_within(target)) {
-            self.add_folder(&target);
+            self.add_folder(&target, true);
         }
     }
 }
@@ -168,14 +244,12 @@ struct Listing {
 
 impl Listing {
     /// Reads a folder. Nothing is allocated for its files: a project has many.
-    fn read(folder: &Path, buffer: &mut Vec<u8>) -> Listing {
+    fn read(folder: &Path, buffer: &mut Vec<u8>) -> io::Result<Listing> {
         let mut listing = Listing::default();
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(opened) = openat(CWD, folder, flags, Mode::empty()) else {
-            return listing;
-        };
+        let opened = open_folder(folder)?;
         let mut entries = RawDir::new(opened, buffer.spare_capacity_mut());
-        while let Some(Ok(entry)) = entries.next() {
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
                 continue;
@@ -200,7 +274,7 @@ impl Listing {
                 listing.folders.push(folder.join(name));
             }
         }
-        listing
+        Ok(listing)
     }
 }
 
@@ -210,22 +284,37 @@ fn target_of(path: &Path) -> Option<PathBuf> {
     if path.symlink_metadata().ok()?.is_symlink() {
         return path.canonicalize().ok().filter(is_folder);
     }
-    let text = read_short(path)?;
-    let named = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
+    let text = read_short(path, MAX_LINK_BYTES).ok()?;
+    let named = without_line_end(text.strip_prefix(b"gitdir: ")?);
     let target = path.parent()?.join(OsStr::from_bytes(named));
     target.canonicalize().ok().filter(is_folder)
 }
 
-/// The content of a short regular file.
-pub(super) fn read_short(path: &Path) -> Option<Vec<u8>> {
-    let meta = path.symlink_metadata().ok()?;
-    if !meta.is_file() || meta.len() > MAX_LINK_BYTES {
-        return None;
+/// The folder that a repository shares settings with, by its `commondir`.
+fn common_of(folder: &Path) -> Option<PathBuf> {
+    let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
+    let named = OsStr::from_bytes(without_line_end(&text));
+    folder.join(named).canonicalize().ok()
+}
+
+/// Whether there is a `HEAD` that git takes for one.
+fn has_head(folder: &Path) -> bool {
+    let path = folder.join("HEAD");
+    match read_start(&path, HEAD_BYTES) {
+        Ok(text) => {
+            let hash = text.get(..HASH_DIGITS);
+            text.starts_with(b"ref:")
+                || hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
+        }
+        // Git used to make a link of it.
+        Err(_) => path.is_symlink(),
     }
-    let mut text = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(MAX_LINK_BYTES).read_to_end(&mut text).ok()?;
-    Some(text)
+}
+
+/// Whether a folder in `objects` is one where git keeps objects: nobody works in it.
+fn is_of_objects(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// What git takes a folder without `.git` for a repository by.
@@ -235,6 +324,7 @@ struct GitNames {
     objects: bool,
     refs: bool,
     common: bool,
+    config: bool,
 }
 
 impl GitNames {
@@ -244,6 +334,7 @@ impl GitNames {
             b"objects" => self.objects = true,
             b"refs" => self.refs = true,
             b"commondir" => self.common = true,
+            b"config" => self.config = true,
             _ => {}
         }
     }
@@ -259,9 +350,12 @@ impl Mark {
         let Ok(meta) = path.symlink_metadata() else {
             return Mark::default();
         };
-        let one = |name: &OsStr, meta: &Metadata| {
+        let time_of = |meta: &Metadata| {
             let time = meta.ctime().wrapping_mul(1_000_000_000);
-            let time = time.wrapping_add(meta.ctime_nsec());
+            time.wrapping_add(meta.ctime_nsec())
+        };
+        let one = |name: &OsStr, meta: &Metadata| {
+            let time = time_of(meta);
             // Whoever reads a folder or makes a placeholder in it does not change it.
             let time = if meta.is_dir() { 0 } else { time };
             (
@@ -273,15 +367,16 @@ impl Mark {
         };
         let mut parts = vec![one(OsStr::new(""), &meta)];
         if meta.is_dir() {
-            for entry in fs::read_dir(path)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .take(MAX_ENTRIES)
-            {
-                if let Ok(meta) = entry.metadata() {
-                    parts.push(one(&entry.file_name(), &meta));
+            match list(path) {
+                Ok(entries) => {
+                    for (name, _) in entries.into_iter().take(MAX_ENTRIES) {
+                        if let Ok(meta) = path.join(&name).symlink_metadata() {
+                            parts.push(one(&name, &meta));
+                        }
+                    }
                 }
+                // Then any change counts.
+                Err(_) => parts.push((OsString::new(), 0, time_of(&meta), 0)),
             }
             parts.sort();
         }

@@ -4,7 +4,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::search::read_short;
+use super::read::read_short;
+
+/// Bytes of a file of settings that is read.
+const MAX_SETTINGS_BYTES: usize = 64 * 1024;
 
 /// Sections and keys that name no program and lead nowhere, whatever their value is.
 const HARMLESS: &[(&str, &[&str])] = &[
@@ -28,7 +31,22 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ),
     ("user", &["name", "email"]),
     ("init", &["defaultbranch"]),
-    ("branch", &["remote", "merge", "rebase"]),
+    ("branch", &["merge", "rebase"]),
+    // Of a cherry-pick.
+    (
+        "options",
+        &[
+            "allow-empty",
+            "allow-ff",
+            "allow-rerere-auto",
+            "default-msg-cleanup",
+            "edit",
+            "mainline",
+            "no-commit",
+            "record-origin",
+            "signoff",
+        ],
+    ),
     ("remote", &["fetch", "tagopt"]),
     ("submodule", &["active"]),
     ("pull", &["rebase"]),
@@ -37,16 +55,18 @@ const HARMLESS: &[(&str, &[&str])] = &[
 
 /// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
 pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
-    let text = read_short(file).and_then(|text| String::from_utf8(text).ok());
+    let text = read_short(file, MAX_SETTINGS_BYTES).ok();
+    let text = text.and_then(|text| String::from_utf8(text).ok());
     text.is_some_and(|text| text_is_harmless(&text, folder, project))
 }
 
 /// Whether the settings in a file say that a worktree has settings of its own.
 pub(super) fn uses_worktree_settings(file: &Path) -> bool {
-    let text = std::fs::read(file).unwrap_or_default();
-    String::from_utf8_lossy(&text)
-        .to_ascii_lowercase()
-        .contains("worktreeconfig")
+    // What cannot be read may say so.
+    read_short(file, MAX_SETTINGS_BYTES).map_or(true, |text| {
+        let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
+        text.contains("worktreeconfig")
+    })
 }
 
 fn text_is_harmless(text: &str, folder: &Path, project: &Path) -> bool {
@@ -98,7 +118,7 @@ fn section_name(header: &str) -> Option<String> {
 fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &Path) -> bool {
     match (section, key) {
         ("core", "worktree") => is_inside(&folder.join(value), project),
-        ("remote" | "submodule", "url") => is_plain_address(value),
+        ("remote" | "submodule", "url") | ("branch", "remote") => is_plain_address(value),
         _ => HARMLESS
             .iter()
             .any(|(name, keys)| *name == section && keys.contains(&key)),
@@ -164,6 +184,8 @@ mod tests {
             "# comment\r[core]fsmonitor=x\n",
             "[core]\n\tbare = \\\n\tfsmonitor = x\n",
             "[remote \"a\"]\n\turl = ext::sh -c evil\n",
+            "[branch \"a\"]\n\tremote = evil::x\n",
+            "[options]\n\tstrategy = ../../x\n",
             "[remote \"a\"]\n\tuploadpack = evil\n",
             "[remote \"a\"] [core]\n\tfsmonitor = x\n",
             "[core \"a\"]b\"]\nfsmonitor = x\n",

@@ -180,16 +180,49 @@ async fn what_a_command_adds_is_set_aside() {
                 "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo",
                 ".git/rebase-merge.set-aside",
             ),
+            (
+                "mkdir -p E/objects E/refs E/worktrees/w src && cp evil E/config && cp .git/HEAD E/worktrees/w && echo ../.. > E/worktrees/w/commondir && echo ../../../src/.git > E/worktrees/w/gitdir && echo 'gitdir: ../E/worktrees/w' > src/.git",
+                "E/worktrees/w/commondir.set-aside",
+            ),
+            (
+                "mkdir -p P/objects P/refs && touch P/HEAD && git init -q P/SUB && cp evil P/SUB/.git/config",
+                "P/SUB/.git/config.set-aside",
+            ),
+            (
+                "mkdir .git/sequencer && printf '[options]\\n\\tstrategy = ../../x\\n' > .git/sequencer/opts",
+                ".git/sequencer.set-aside",
+            ),
+            (
+                "mkdir .git/sequencer && echo 'exec x' > .git/sequencer/todo",
+                ".git/sequencer.set-aside-2",
+            ),
+            (
+                "git init -q full && cd full/.git && for i in $(seq 300); do echo > x$i; done",
+                "full/.git.set-aside",
+            ),
+            (
+                "git init -q piped && rm piped/.git/config && mkfifo piped/.git/config",
+                "piped/.git/config.set-aside",
+            ),
+            (
+                "git init -q endless && mkfifo endless/fifo && mkdir odd && mkfifo odd/.git",
+                "odd/.git.set-aside",
+            ),
         ] {
             let ran = yard.run(line).await;
             assert!(ran.text.contains(aside), "{own_world} {line}: {}", ran.text);
             let note = ran.note.unwrap_or_default();
-            assert!(note.contains("can run programs"), "{line}: {note}");
+            let why = ["can run programs", "cannot be looked at"];
+            assert!(why.iter().any(|why| note.contains(why)), "{line}: {note}");
             assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
         }
-        for folder in ["", "nested", "linked", "hooked", "away"] {
+        for folder in ["", "nested", "linked", "hooked", "away", "P/SUB"] {
             git(&project.join(folder), "status");
         }
+        // The worktree leads to no repository any more.
+        let mut status = Command::new("git");
+        let status = status.arg("status").current_dir(project.join("src"));
+        assert!(!status.output().unwrap().status.success());
         assert!(!project.join("ran").exists(), "the user's git ran it");
         // What can do no harm is told and stays as it is.
         let ran = yard.run("git init -q plain").await;
@@ -205,6 +238,60 @@ async fn what_a_command_adds_is_set_aside() {
         }
         assert_eq!(yard.run("true").await.note, None);
     }
+}
+
+#[tokio::test]
+async fn a_root_is_not_taken_for_a_repository() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        fs::create_dir(project.join("src")).unwrap();
+        fs::write(project.join("Cargo.toml"), "x").unwrap();
+        for (line, head) in [
+            ("touch HEAD; mkdir objects refs", "HEAD"),
+            ("echo 'ref: refs/heads/x' > HEAD", "HEAD.set-aside"),
+            (
+                "echo 'ref: refs/heads/x' > HEAD; touch config",
+                "HEAD.set-aside-2",
+            ),
+        ] {
+            yard.run(line).await;
+            for name in [head, "src", "Cargo.toml", "objects"] {
+                assert!(project.join(name).exists(), "{own_world} {line}: {name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_that_a_worktree_shares_stay_protected() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q --bare -b main E");
+    git(&project, "--git-dir=E worktree add -q --orphan src");
+    // Git takes it for no repository any more, but the worktree still leads there.
+    yard.run("rm E/HEAD").await;
+    yard.refused("echo x >> E/config").await;
+    assert!(project.join("src/.git").exists());
+}
+
+#[tokio::test]
+async fn cherry_picks_work_in_the_sandbox() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q -b main .");
+    let line = format!(
+        "{COMMIT} && git checkout -q -b other && for i in 1 2; do echo $i > f; git add f; {COMMIT}; done && git checkout -q main && echo 3 > f && git add f && {COMMIT}"
+    );
+    let text = yard.run(&line).await.text;
+    assert!(text.ends_with("exit status 0"), "{text}");
+    // It stops at a conflict and leaves nothing behind that is set aside.
+    let ran = yard
+        .run("git -c user.name=Ada -c user.email=a@example.org cherry-pick -x other~1 other")
+        .await;
+    assert!(!ran.text.contains("set aside"), "{}", ran.text);
+    assert!(project.join(".git/sequencer/todo").exists(), "{}", ran.text);
+    git(&project, "cherry-pick --abort");
 }
 
 #[tokio::test]

@@ -169,6 +169,10 @@ async fn a_killed_keeper_takes_its_command_along() {
         failed.contains("was killed, and the command with it"),
         "{failed}"
     );
+    assert!(
+        failed.contains("were not checked after this command"),
+        "{failed}"
+    );
     yard.wait_until_nothing_is_left();
     assert_alive(&yard.host).await;
 }

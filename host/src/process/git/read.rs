@@ -1,0 +1,112 @@
+//! Reads files and folders that a command may have made.
+//!
+//! Such a file can be a link, a FIFO that nobody writes to, or endless. Such a folder can refuse to be listed, or hold
+//! a million entries.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+
+/// Entries of a folder that are listed, at most.
+const MAX_LISTED: usize = 10_000;
+
+/// The content of a regular file of at most `most` bytes.
+pub(super) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let bytes = read_start(path, most.saturating_add(1))?;
+    match bytes.len() > most {
+        true => Err(io::Error::other("the file is too long")),
+        false => Ok(bytes),
+    }
+}
+
+/// The first `most` bytes of a regular file.
+pub(super) fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(CWD, path, flags | OFlags::NOCTTY, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&opened)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::from(opened)
+        .take(most as u64)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The path in a `.git` file or a `commondir`, as git reads it: without the end of the line.
+pub(super) fn without_line_end(mut text: &[u8]) -> &[u8] {
+    while let Some(rest) = text.strip_suffix(b"\n").or(text.strip_suffix(b"\r")) {
+        text = rest;
+    }
+    text
+}
+
+/// Opens a folder that can be listed, and whose entries can be looked at.
+pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(CWD, path, flags, Mode::empty())?;
+    // Only who may search a folder may look at an entry, also at this one.
+    statat(&opened, c".", AtFlags::empty())?;
+    Ok(opened)
+}
+
+/// Whether an error says that there is no folder.
+pub(super) fn is_no_folder(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The names in a folder, and what they are.
+pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
+    let mut entries = Vec::new();
+    for entry in Dir::new(open_folder(path)?)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        if entries.len() >= MAX_LISTED {
+            return Err(io::Error::other("it has too many entries"));
+        }
+        let kind = match entry.file_type() {
+            // Some file systems do not say.
+            FileType::Unknown => {
+                let status = statat(CWD, path.join(name), AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(status.st_mode)
+            }
+            kind => kind,
+        };
+        entries.push((name.to_owned(), kind));
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_short_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "12345").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("fifo"))
+            .status();
+        assert!(made.unwrap().success());
+        assert_eq!(read_short(&at("file"), 5).unwrap(), b"12345");
+        assert_eq!(read_start(&at("file"), 2).unwrap(), b"12");
+        assert!(read_short(&at("file"), 4).is_err());
+        for path in [at("link"), at("fifo"), at("none"), "/dev/zero".into()] {
+            assert!(read_short(&path, 5).is_err(), "{}", path.display());
+        }
+    }
+}
