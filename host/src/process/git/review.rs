@@ -100,8 +100,9 @@ impl Review<'_> {
 
     fn unread(&mut self, path: &Path, unread: &Unread) {
         let mut known = self.before.unread.values();
-        // Nothing in it could be changed.
-        if self.is_protected && known.any(|known| known.id == unread.id) {
+        // Nothing in it could be changed, or it was set aside before.
+        let is_aside = path.to_string_lossy().contains(SUFFIX);
+        if known.any(|known| known.id == unread.id) && (self.is_protected || is_aside) {
             return;
         }
         match (unread.is_git, path.file_name()) {

@@ -1,7 +1,7 @@
 //! Commands and git: commits work, and what decides about the user's own git stays the user's.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -292,6 +292,30 @@ async fn cherry_picks_work_in_the_sandbox() {
     assert!(!ran.text.contains("set aside"), "{}", ran.text);
     assert!(project.join(".git/sequencer/todo").exists(), "{}", ran.text);
     git(&project, "cherry-pick --abort");
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_listed_is_protected() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    fs::write(project.join("evil"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+    // The superuser's Dunlin can look at it nevertheless, and sets only the settings aside.
+    let ran = yard
+        .run("git init -q x && cp evil x/.git/config && chmod 300 x/.git")
+        .await;
+    assert!(ran.text.contains("set aside as x/.git"), "{}", ran.text);
+    git(&project, "init -q mine");
+    let folder = project.join("mine/.git");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o300)).unwrap();
+    for line in [
+        "chmod 700 mine/.git && cp evil mine/.git/config",
+        "cp evil mine/.git/config",
+        "mv mine/.git mine/other",
+    ] {
+        yard.refused(line).await;
+    }
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(folder.join("config").exists());
 }
 
 #[tokio::test]
