@@ -54,10 +54,7 @@ impl Permissions {
             }
         }
         for secret in &options.secrets {
-            // What cannot be looked at cannot be read by the command either.
-            let Ok(path) = resolve::real_path(secret) else {
-                continue;
-            };
+            let path = resolve::real_path(secret).unwrap_or_else(|_| secret.clone());
             if !opens(&decided, &path) {
                 access.hidden.push(path);
             }

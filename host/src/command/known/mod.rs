@@ -148,15 +148,28 @@ fn leading(known: &Subcommand, arguments: &[String]) -> Option<usize> {
         if !is_harmless {
             return None;
         }
-        takes_value = is_option && !is_flags(known, word);
+        takes_value = is_option && !is_flag(known, word);
     }
     Some(length)
 }
 
-/// Whether an option is letters that stand alone, or has its value behind `=`.
-fn is_flags(known: &Subcommand, word: &str) -> bool {
-    word.contains('=')
-        || (!word.starts_with("--") && word[1..].chars().all(|c| known.flags.contains(c)))
+/// The names of long options, and whether they take a value.
+fn long_options(known: &Subcommand) -> impl Iterator<Item = (&str, bool)> {
+    let options = known.long.split(' ');
+    options.map(|option| match option.strip_suffix('=') {
+        Some(name) => (name, true),
+        None => (option, false),
+    })
+}
+
+/// Whether a harmless option cannot take the next word as its value.
+fn is_flag(known: &Subcommand, word: &str) -> bool {
+    if let Some(name) = word.strip_prefix("--") {
+        return name.contains('=')
+            || long_options(known).any(|(long, has_value)| long == name && !has_value);
+    }
+    let is_flag = |c: char| known.flags.contains(c) && !known.valued.contains(c);
+    word[1..].chars().all(|c| is_flag(c) || c.is_ascii_digit())
 }
 
 fn is_harmless_operand(known: &Subcommand, word: &str) -> bool {
@@ -180,7 +193,7 @@ fn is_harmless_option(known: &Subcommand, word: &str) -> bool {
         .or_else(|| word.strip_prefix('-').filter(|_| known.is_single_dash));
     if let Some(long) = long {
         let name = long.split('=').next().unwrap_or(long);
-        return !name.is_empty() && known.long.split(' ').any(|long| long == name);
+        return !name.is_empty() && long_options(known).any(|(long, _)| long == name);
     }
     let letters = &word[1..];
     if letters.bytes().all(|byte| byte.is_ascii_digit()) {

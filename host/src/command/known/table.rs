@@ -95,7 +95,7 @@ pub(super) struct Subcommand {
     pub(super) flags: &'static str,
     /// Letters of harmless options that take a value, in the same word or in the next one.
     pub(super) valued: &'static str,
-    /// Long harmless options; a value follows `=` or is the next word.
+    /// Long harmless options; those that end with `=` take a value, behind `=` or as the next word.
     pub(super) long: &'static str,
     /// Whether the next word belongs to the line: the name of a script or a target of the project.
     pub(super) is_named: bool,
@@ -148,21 +148,21 @@ impl Subcommand {
 }
 
 const CARGO: &str = "\
-    all all-features all-targets bench benches bin bins color doc example examples exclude features \
-    frozen jobs keep-going lib locked message-format no-default-features no-deps no-fail-fast no-run \
-    offline package profile quiet release test tests verbose workspace";
+    all all-features all-targets bench= benches bin= bins color= doc example= examples exclude= features= \
+    frozen jobs= keep-going lib locked message-format= no-default-features no-deps no-fail-fast no-run \
+    offline package= profile= quiet release test= tests verbose workspace";
 
 const GIT_LOG: &str = "\
-    abbrev-commit all author cached date decorate diff-filter first-parent follow format graph grep \
-    max-count merges name-only name-status no-color no-ext-diff no-merges no-patch numstat oneline patch \
-    pretty reverse shortstat since staged stat summary unified until word-diff";
+    abbrev-commit all author= cached date= decorate diff-filter= first-parent follow format= graph grep= \
+    max-count= merges name-only name-status no-color no-ext-diff no-merges no-patch numstat oneline patch \
+    pretty reverse shortstat since= staged stat summary unified= until= word-diff";
 
 const GO: &str = "\
-    bench benchmem benchtime count cover failfast json list p race run short skip tags timeout v";
+    bench= benchmem benchtime= count= cover failfast json list= p= race run= short skip= tags= timeout= v";
 
 const PYTEST: &str = "\
-    collect-only durations exitfirst failed-first ff last-failed lf maxfail no-header quiet showlocals \
-    stepwise tb verbose";
+    collect-only durations= exitfirst failed-first ff last-failed lf maxfail= no-header quiet showlocals \
+    stepwise tb= verbose";
 
 pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     known("cargo bench", "qrv", "Fjp", CARGO).rest(),
@@ -173,15 +173,15 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     // What stands behind `--` goes to the compiler, which takes the names of linkers.
     known("cargo clippy", "qrv", "Fjp", CARGO),
     known("cargo doc", "qrv", "Fjp", CARGO),
-    known("cargo fmt", "qv", "p", "all check package quiet verbose"),
+    known("cargo fmt", "qv", "p", "all check package= quiet verbose"),
     known("cargo metadata", "qrv", "Fjp", CARGO),
     known("cargo run", "qrv", "Fjp", CARGO).rest(),
     known("cargo r", "qrv", "Fjp", CARGO).rest(),
     known("cargo test", "qrv", "Fjp", CARGO).rest(),
     known("cargo t", "qrv", "Fjp", CARGO).rest(),
     known("cargo tree", "qrv", "Fjp", CARGO),
-    known("cmake --build", "v", "jt", "parallel target verbose").inside(),
-    known("ctest", "VQ", "Rj", "output-on-failure parallel verbose"),
+    known("cmake --build", "v", "jt", "parallel= target= verbose").inside(),
+    known("ctest", "VQ", "Rj", "output-on-failure parallel= verbose"),
     known(
         "git add",
         "AnNuv",
@@ -189,29 +189,29 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "all dry-run intent-to-add update verbose",
     )
     .rest(),
-    known("git blame", "ceflswC", "L", "date no-progress").rest(),
+    known("git blame", "ceflswC", "L", "date= no-progress").rest(),
     known("git cat-file", "epst", "", "").rest(),
     known(
         "git commit",
         "aqv",
         "m",
-        "all allow-empty amend message no-edit quiet verbose",
+        "all allow-empty amend message= no-edit quiet verbose",
     )
     .rest(),
     known(
         "git describe",
         "",
         "",
-        "abbrev always dirty long match tags",
+        "abbrev always dirty long match= tags",
     )
     .rest(),
     known("git diff", "bpqsuwz", "GSU", GIT_LOG).rest(),
     known("git diff-tree", "prstz", "", GIT_LOG).rest(),
-    known("git for-each-ref", "", "", "count format sort").rest(),
+    known("git for-each-ref", "", "", "count= format= sort=").rest(),
     // Not `-O`, which opens what it found in a program.
     known(
         "git grep",
-        "EFPcehiIlnqvwW",
+        "EFPchiIlnqvwW",
         "ABCef",
         "cached count heading ignore-case line-number name-only untracked",
     )
@@ -230,7 +230,7 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "git rev-list",
         "",
         "n",
-        "all count first-parent max-count merges no-merges since until",
+        "all count first-parent max-count= merges no-merges since= until=",
     )
     .rest(),
     known(
@@ -240,7 +240,7 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "abbrev-ref git-dir is-inside-work-tree short show-prefix show-toplevel verify",
     )
     .rest(),
-    known("git shortlog", "ens", "", "all no-merges since until").rest(),
+    known("git shortlog", "ens", "", "all no-merges since= until=").rest(),
     known("git show", "pqsuwz", "U", GIT_LOG).rest(),
     known("git show-ref", "", "", "heads tags verify").rest(),
     known(
@@ -261,7 +261,7 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "make",
         "Bknqsw",
         "j",
-        "always-make dry-run jobs keep-going quiet silent",
+        "always-make dry-run jobs= keep-going quiet silent",
     )
     .named(),
     known(
@@ -300,7 +300,7 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "ruff check",
         "qv",
         "",
-        "diff no-cache output-format quiet statistics verbose",
+        "diff no-cache output-format= quiet statistics verbose",
     ),
     known("ruff format", "qv", "", "check diff quiet verbose"),
     known("tsc", "", "", "noEmit pretty strict").inside(),

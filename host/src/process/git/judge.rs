@@ -66,6 +66,10 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
     let Some(text) = name.to_str() else {
         return false;
     };
+    // Writing through a link would reach whatever it leads to.
+    if kind == FileType::Symlink {
+        return false;
+    }
     // `index.lock` becomes `index`. A lock of a setting is none: nothing but its holder ever reads it.
     let text = text.strip_suffix(".lock").unwrap_or(text);
     if text == "modules" || text == "worktrees" {
@@ -122,7 +126,8 @@ fn every_entry(folder: &Path, accepts: impl Fn(&OsStr) -> bool) -> bool {
 /// Whether `git rebase --continue` would only do what it does to commits.
 fn is_plain_rebase(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
-    if has("strategy") || has("strategy_opts") {
+    // A link to a folder would lead to another list later.
+    if !every_entry(folder, |_| true) || has("strategy") || has("strategy_opts") {
         return false;
     }
     is_plain_todo(&folder.join("git-rebase-todo"))

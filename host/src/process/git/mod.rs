@@ -75,11 +75,18 @@ impl Repositories {
         self.folders.keys().map(PathBuf::as_path)
     }
 
-    /// The settings in them.
+    /// The settings in them, and the files that those lead to which are links.
     pub(super) fn settings(&self) -> impl Iterator<Item = PathBuf> {
-        self.folders.iter().flat_map(|(path, folder)| {
+        let settings = self.folders.iter().flat_map(|(path, folder)| {
             let names = folder.settings.keys();
             names.map(move |name| path.join(name))
+        });
+        settings.flat_map(|path| {
+            let target = match path.is_symlink() {
+                true => path.canonicalize().ok(),
+                false => None,
+            };
+            std::iter::once(path).chain(target)
         })
     }
 

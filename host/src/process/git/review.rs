@@ -168,6 +168,11 @@ impl Review<'_> {
             .filter(|(name, mark)| !is_allowed(name, mark) && !is_harmless(name))
             .map(|(name, _)| name)
             .collect();
+        // A folder that was made to look like a repository may hold the user's files, and what a rule protects.
+        let is_in_git = path.iter().any(|part| part == ".git");
+        if is_new && !is_in_git && !harmful.is_empty() {
+            return self.set_aside(HARMFUL, Some(path), OsStr::new("HEAD"));
+        }
         for name in &harmful {
             self.set_aside(HARMFUL, Some(path), name);
         }

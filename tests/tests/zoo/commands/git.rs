@@ -162,7 +162,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "git init -q --bare store && cp evil store/config",
-                "store/config.set-aside",
+                "store/HEAD.set-aside",
             ),
             (
                 "mkdir linked && git init -q hidden && cp evil hidden/.git/config && echo 'gitdir: ../hidden/.git' > linked/.git",
