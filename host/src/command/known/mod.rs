@@ -180,7 +180,7 @@ fn is_harmless_operand(known: &Subcommand, word: &str) -> bool {
     // Many programs read more options from a file that is named like this.
     let is_response_file = word.starts_with('@') && program_of(known) != "git";
     // A path that leads out of the project would run code that is not the project's own.
-    !is_response_file && !(known.is_inside && leads_out(word))
+    !(is_response_file || known.is_inside && leads_out(word))
 }
 
 fn leads_out(word: &str) -> bool {
