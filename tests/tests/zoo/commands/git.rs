@@ -182,7 +182,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "mkdir -p E/objects E/refs E/worktrees/w src && cp evil E/config && cp .git/HEAD E/worktrees/w && echo ../.. > E/worktrees/w/commondir && echo ../../../src/.git > E/worktrees/w/gitdir && echo 'gitdir: ../E/worktrees/w' > src/.git",
-                "E/worktrees/w/commondir.set-aside",
+                "E/worktrees/w/HEAD.set-aside",
             ),
             (
                 "mkdir -p P/objects P/refs && touch P/HEAD && git init -q P/SUB && cp evil P/SUB/.git/config",
