@@ -74,7 +74,13 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
 
 /// Where a server notes what it hears.
 fn heard_file(sandbox: &Sandbox, behaviour: &str) -> PathBuf {
-    sandbox.project().join(format!("../{behaviour}.heard"))
+    // Outside of the project, since a yes is bound to what commands can change; in the sandbox there is nothing else to
+    // write to.
+    let folder = if behaviour == "writing" { "." } else { ".." };
+    sandbox
+        .project()
+        .join(folder)
+        .join(format!("{behaviour}.heard"))
 }
 
 async fn load(host: &Host, arguments: Value) -> Result<String, String> {
