@@ -275,6 +275,7 @@ impl Dialogue {
             }
         });
         workshop.ui.end_reply();
+        workshop.show_notices(host, workshop.runtime()?);
         let (lent_usage, lent_requests) = lent.spent();
         report.usage = report.usage.plus(lent_usage);
         if let Some(session) = &self.session {

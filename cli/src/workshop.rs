@@ -169,10 +169,20 @@ impl Workshop {
         // Somebody who is being waited for by the runtime cannot wait for it.
         let is_outside = tokio::runtime::Handle::try_current().is_err();
         if let (Some(host), Some(runtime)) = (self.host.get(), self.runtime.get())
-            && host.has_connections()
             && is_outside
         {
-            runtime.block_on(host.close_servers());
+            if host.has_connections() {
+                runtime.block_on(host.close_servers());
+            }
+            self.show_notices(host, runtime);
+        }
+    }
+
+    /// Shows what the user is to know of calls that have ended. Waits a moment for commands that were interrupted.
+    pub fn show_notices(&self, host: &Host, runtime: &Runtime) {
+        runtime.block_on(host.commands_ended());
+        for notice in host.take_notices() {
+            self.ui.warn(&notice);
         }
     }
 

@@ -39,6 +39,7 @@ pub mod json;
 pub mod limits;
 pub mod mcp;
 pub mod model;
+mod notices;
 pub mod permission;
 mod plugin;
 pub mod process;

@@ -224,6 +224,10 @@ pub(crate) const MAX_TEMPORARY_FILES: u64 = 200_000;
 /// enough for an interruption to feel immediate.
 pub(crate) const COMMAND_GRACE: Duration = Duration::from_millis(60);
 
+/// How long the end of a turn waits for what was found of commands that were interrupted. What is found later is shown
+/// with the next turn.
+pub const REVIEW_TIME: Duration = Duration::from_secs(2);
+
 /// Characters of a command line that the audit log keeps.
 pub(crate) const MAX_LOGGED_LINE_CHARS: usize = 400;
 

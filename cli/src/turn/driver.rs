@@ -92,7 +92,7 @@ impl Tools for Host {
     }
 
     fn take_notices(&self) -> Vec<String> {
-        self.take_server_notices()
+        Host::take_notices(self)
     }
 }
 

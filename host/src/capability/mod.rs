@@ -49,6 +49,7 @@ use crate::embedding::Embedder;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
+use crate::notices::Notices;
 use crate::permission::{Permissions, PluginId};
 use crate::process::Cage;
 use crate::search::{SearchOptions, Window};
@@ -80,6 +81,8 @@ pub(crate) struct Shared {
     /// its turns are not those of the last time.
     pub(crate) turn: AtomicU64,
     pub(crate) commands: CommandOptions,
+    /// What the user is to know, and no call is left to tell.
+    pub(crate) notices: Notices,
     /// The way out.
     pub(crate) egress: Egress,
     /// The user's own headers for certain sites.

@@ -24,7 +24,9 @@ pub struct StartedCommand {
     running: Running,
     under: UseId,
     shown: Shown,
-    /// Whether the guest was told what the command left behind.
+    /// What the user is to know of what the command left behind; known once it has ended.
+    left_behind: Vec<String>,
+    /// Whether the guest was told that.
     is_told: bool,
 }
 
@@ -74,12 +76,21 @@ impl process::Host for CallState {
             .await
             .map_err(Error::Failed)?;
         let (line, network) = (command.line, command.network);
-        let running = Running::start(options, &announced, line, network, access).await?;
+        let running = Running::start(
+            options,
+            &announced,
+            line,
+            network,
+            access,
+            &self.shared.notices,
+        );
+        let running = running.await?;
         self.log_use(under)?;
         let started = StartedCommand {
             running,
             under,
             shown: Shown::default(),
+            left_behind: Vec::new(),
             is_told: false,
         };
         // At most a handful of handles: see above.
@@ -115,7 +126,8 @@ impl process::HostCommand for CallState {
         };
         let Some((stream, bytes)) = read else {
             let end = entry.running.wait().await;
-            let notices = entry.running.notices().to_vec();
+            entry.left_behind.extend(entry.running.take_notices());
+            let notices = entry.left_behind.clone();
             let is_told = std::mem::replace(&mut entry.is_told, true);
             let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
             self.ended(end, &notices);
@@ -144,7 +156,8 @@ impl process::HostCommand for CallState {
         let _standing = self.clock.pause_for_work();
         let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
         let end = entry.running.wait().await;
-        let notices = entry.running.notices().to_vec();
+        entry.left_behind.extend(entry.running.take_notices());
+        let notices = entry.left_behind.clone();
         let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
         self.ended(end, &notices);
         Ok(match end {

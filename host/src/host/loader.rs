@@ -284,7 +284,7 @@ impl Host {
         if before > 0 && was_there {
             let name = server.name();
             let notice = format!("the MCP server {name} is started again");
-            self.0.servers.notice(notice);
+            self.0.shared.notices.push(notice);
         }
         let rule = rule.to_string();
         let note = Note {
@@ -310,7 +310,7 @@ impl Host {
                 let notice = format!(
                     "the tools of the MCP server {name} changed since it was used last: {difference}"
                 );
-                self.0.servers.notice(notice);
+                self.0.shared.notices.push(notice);
             }
         }
         self.keep_definitions(server, &bridge);
@@ -338,7 +338,7 @@ impl Host {
                     let access = self.permissions().access_of_commands(options);
                     let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
                     program
-                        .connect_caged(&log, options, &announced, access)
+                        .connect_caged(&log, options, &announced, access, &self.0.shared.notices)
                         .await
                 }
                 ServerAt::Program(program) => {
@@ -389,7 +389,7 @@ impl Host {
                 let notice = format!(
                     "this session used the MCP server {name}, which is not configured any more"
                 );
-                self.0.servers.notice(notice);
+                self.0.shared.notices.push(notice);
                 continue;
             };
             if server.is_used() {
@@ -407,7 +407,7 @@ impl Host {
                     format!("this session used the MCP server {name}: mcp_loader connects it again")
                 }
             };
-            self.0.servers.notice(notice);
+            self.0.shared.notices.push(notice);
         }
     }
 

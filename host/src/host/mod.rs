@@ -34,6 +34,7 @@ use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
 use crate::limits::{self, Limits};
 use crate::mcp::Servers;
+use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
 use crate::plugin::{LoadError, Plugin, Registered};
 use crate::resolve;
@@ -93,6 +94,7 @@ impl Host {
                 stores: options.stores_dir,
                 turn: AtomicU64::new(first_turn()),
                 commands: options.commands,
+                notices: Notices::default(),
                 egress: options.web.egress,
                 sites: options.web.sites,
                 search: options.web.search,

@@ -9,6 +9,7 @@ use crate::ask::{Answer, Scope};
 use crate::call::{Call, Failure, Plan, Standing};
 use crate::capability::{self, chain};
 use crate::display;
+use crate::limits;
 use crate::mcp::offered::{Offered, OfferedTool};
 use crate::mcp::{Program, Server, ServerAt};
 use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
@@ -45,9 +46,15 @@ impl Host {
         tools
     }
 
-    /// What happened to servers and was not told yet, one line each.
-    pub fn take_server_notices(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.servers.state().notices)
+    /// What happened to servers, and what commands left behind whose calls had ended, one line each; each once.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.0.shared.notices.take()
+    }
+
+    /// Waits until commands whose calls were interrupted have ended and their repositories were looked at, but not longer
+    /// than [`limits::REVIEW_TIME`].
+    pub async fn commands_ended(&self) {
+        self.0.shared.notices.settled(limits::REVIEW_TIME).await;
     }
 
     /// The servers that were configured.
@@ -68,7 +75,7 @@ impl Host {
         if let Some(difference) = difference {
             let name = server.name();
             let notice = format!("the tools of the MCP server {name} changed: {difference}");
-            self.0.servers.notice(notice);
+            self.0.shared.notices.push(notice);
         }
         offered
     }

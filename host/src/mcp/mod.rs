@@ -135,8 +135,6 @@ pub(crate) struct State {
     pub(crate) answered: HashSet<String>,
     /// The tools that may be called until the session ends, and the digest of what they were then.
     pub(crate) allowed: HashSet<(String, String)>,
-    /// What the user has not been told yet.
-    pub(crate) notices: Vec<String>,
 }
 
 impl Servers {
@@ -163,9 +161,5 @@ impl Servers {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         // Every change is a single insertion or removal: nothing is half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn notice(&self, text: String) {
-        self.state().notices.push(text);
     }
 }

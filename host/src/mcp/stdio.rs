@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
 use crate::display;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
+use crate::notices::Notices;
 use crate::process::{Access, Cage, CommandOptions, Running, ServantOrder, Serving, Streams};
 
 /// Bytes that one read takes.
@@ -124,6 +125,7 @@ impl Program {
         options: &CommandOptions,
         announced: &Cage,
         access: Access,
+        notices: &Notices,
     ) -> Result<Connection, String> {
         let program = self
             .path()
@@ -141,7 +143,7 @@ impl Program {
             time_limit: AS_LONG_AS_IT_IS_WANTED,
             ..options.clone()
         };
-        let started = Running::start_serving(&options, announced, line, access).await;
+        let started = Running::start_serving(&options, announced, line, access, notices).await;
         let (running, streams) =
             started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
         Ok(connection(Kept::Caged(Box::new(running)), streams, log))

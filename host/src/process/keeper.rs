@@ -123,7 +123,7 @@ impl Keeper {
         };
         placeholders.remove();
         let roots = self.order.access.roots();
-        let after = Repositories::find(&roots);
+        let after = Repositories::find_after(&roots, &self.repositories);
         let access = &self.order.access;
         for notice in git::review(access, &self.repositories, &after, is_protected) {
             self.report(&Report::Notice(notice));

@@ -8,16 +8,19 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::net::{Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tempfile::TempDir;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::order::{End, Order, Report};
 use super::{Access, Cage, CommandOptions, Streams, servant};
 use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
+use crate::notices::Notices;
 
 /// Bytes that wait in a pipe between command and Dunlin. The usual 64 KiB make a command that prints much wait for
 /// every read.
@@ -79,11 +82,10 @@ pub(crate) enum Stream {
 /// A command on its way. Dropping it ends the command and everything it started, some milliseconds later.
 #[derive(Debug)]
 pub(crate) struct Running {
-    keeper: Option<Child>,
-    life_line: UnixStream,
+    /// Until it has ended.
+    supervisor: Option<Supervisor>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    reports: Vec<u8>,
     /// When the keeper was gone.
     over: Option<Instant>,
     /// When the keeper must be gone.
@@ -92,10 +94,19 @@ pub(crate) struct Running {
     end: Option<End>,
     failed: Option<String>,
     notices: Vec<String>,
-    /// Whether git repositories are looked at when it has ended.
-    has_review: bool,
+    /// Takes notices that nobody has taken when this is dropped. `None`: git repositories are not looked at when the
+    /// command has ended.
+    untaken: Option<Notices>,
     /// The keeper removes it, too: then it goes even if Dunlin is killed.
     _temporary: TempDir,
+}
+
+/// The supervisor of a command, and what it has reported.
+#[derive(Debug)]
+struct Supervisor {
+    process: Child,
+    life_line: UnixStream,
+    reports: Vec<u8>,
 }
 
 impl Running {
@@ -106,9 +117,10 @@ impl Running {
         line: String,
         network: bool,
         access: Access,
+        notices: &Notices,
     ) -> Result<Running, CommandError> {
-        let announced = Some(announced.clone());
-        Running::start_with(options, announced, line, network, access, None).await
+        let watched = Some((announced.clone(), notices.clone()));
+        Running::start_with(options, watched, line, network, access, None).await
     }
 
     /// Starts a command that does nothing, to find out what its sandbox is made of.
@@ -131,12 +143,12 @@ impl Running {
         announced: &Cage,
         line: String,
         access: Access,
+        notices: &Notices,
     ) -> Result<(Running, Streams), CommandError> {
         let fail = io_error("make a pipe");
         let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
-        let announced = Some(announced.clone());
-        let started =
-            Running::start_with(options, announced, line, false, access, Some(their_input));
+        let watched = Some((announced.clone(), notices.clone()));
+        let started = Running::start_with(options, watched, line, false, access, Some(their_input));
         let mut running = started.await?;
         let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
             return Err(CommandError::Keeper("its output is gone".to_owned()));
@@ -162,7 +174,7 @@ impl Running {
 
     async fn start_with(
         options: &CommandOptions,
-        announced: Option<Cage>,
+        watched: Option<(Cage, Notices)>,
         line: String,
         network: bool,
         mut access: Access,
@@ -181,10 +193,10 @@ impl Running {
             return Err(CommandError::Hidden(hidden.display().to_string()));
         }
         let temporary = temporary_folder(&options.temporary)?;
+        let (announced, untaken) = watched.unzip();
         if announced.is_none() {
             access.project = temporary.path().to_owned();
         }
-        let has_review = announced.is_some();
         let (ours, theirs) =
             std::os::unix::net::UnixStream::pair().map_err(io_error("make a socket"))?;
         ours.set_nonblocking(true)
@@ -214,52 +226,29 @@ impl Running {
             .spawn()
             .map_err(io_error("start the keeper of the command"))?;
         let running = Running {
-            keeper: Some(keeper),
-            life_line,
+            supervisor: Some(Supervisor {
+                process: keeper,
+                life_line,
+                reports: Vec::new(),
+            }),
             stdout: Some(stdout),
             stderr: Some(stderr),
-            reports: Vec::new(),
             over: None,
             latest: Instant::now() + options.time_limit + COMMAND_GRACE + KEEPER_TIME,
             cage: None,
             end: None,
             failed: None,
             notices: Vec::new(),
-            has_review,
+            untaken,
             _temporary: temporary,
         };
-        running.send(&order).await?;
-        if let Some(input) = input {
-            running.send_input(input.as_fd()).await?;
+        if let Some(supervisor) = &running.supervisor {
+            supervisor.send(&order).await?;
+            if let Some(input) = input {
+                supervisor.send_input(input.as_fd()).await?;
+            }
         }
         Ok(running)
-    }
-
-    async fn send_input(&self, input: BorrowedFd<'_>) -> Result<(), CommandError> {
-        let fail = io_error("reach the keeper of the command");
-        loop {
-            self.life_line.writable().await.map_err(&fail)?;
-            let sent = self.life_line.try_io(Interest::WRITABLE, || {
-                servant::send_input(&self.life_line, input)
-            });
-            match sent {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                sent => return sent.map_err(&fail),
-            }
-        }
-    }
-
-    async fn send(&self, mut bytes: &[u8]) -> Result<(), CommandError> {
-        let fail = io_error("reach the keeper of the command");
-        while !bytes.is_empty() {
-            self.life_line.writable().await.map_err(&fail)?;
-            match self.life_line.try_write(bytes) {
-                Ok(written) => bytes = &bytes[written..],
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(e) => return Err(fail(e)),
-            }
-        }
-        Ok(())
     }
 
     /// What held the command; known once it has ended.
@@ -267,9 +256,10 @@ impl Running {
         self.cage.as_ref()
     }
 
-    /// What the user is to know of what the command left behind, a sentence each; known once it has ended.
-    pub(crate) fn notices(&self) -> &[String] {
-        &self.notices
+    /// What the user is to know of what the command left behind, a sentence each; known once it has ended. What nobody
+    /// takes is shown as a notice of its own when this is dropped.
+    pub(crate) fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     /// The next output, at most [`MAX_CHUNK_BYTES`]. `None`: the command has ended and this was all. Dropping the
@@ -280,7 +270,7 @@ impl Running {
             let (stream, read) = tokio::select! {
                 read = next_of(self.stdout.as_ref()) => (Stream::Stdout, read),
                 read = next_of(self.stderr.as_ref()) => (Stream::Stderr, read),
-                () = hear(&self.life_line, &mut self.reports), if self.over.is_none() => {
+                () = hear_from(self.supervisor.as_mut()), if self.over.is_none() => {
                     self.over = Some(Instant::now());
                     continue;
                 }
@@ -321,11 +311,13 @@ impl Running {
         }
     }
 
-    /// Hears the last reports and takes the keeper over.
+    /// Hears the last reports and waits for the supervisor's end.
     async fn finish(&mut self) -> Result<(), CommandError> {
-        if self.over.is_none() {
+        if self.over.is_none()
+            && let Some(supervisor) = &mut self.supervisor
+        {
             let heard = tokio::select! {
-                () = hear(&self.life_line, &mut self.reports) => true,
+                () = supervisor.hear() => true,
                 () = tokio::time::sleep_until(self.latest) => false,
             };
             if !heard {
@@ -333,23 +325,13 @@ impl Running {
             }
             self.over = Some(Instant::now());
         }
-        if self.keeper.is_some() {
-            // Its end of the life line closed as it ended: there is nothing left to wait for.
-            if let Some(mut keeper) = self.keeper.take() {
-                let _ = keeper.wait();
-            }
-            let mut is_reviewed = false;
-            for report in Report::of_lines(&self.reports) {
-                match report {
-                    Report::Caged(cage) => self.cage = Some(cage),
-                    Report::Failed(failed) => self.failed = Some(failed),
-                    Report::Ended(end) => self.end = Some(end),
-                    Report::Notice(notice) => self.notices.push(notice),
-                    Report::Reviewed => is_reviewed = true,
-                }
-            }
-            if self.has_review && !is_reviewed {
-                self.notices.insert(0, NOT_REVIEWED.to_owned());
+        if let Some(supervisor) = self.supervisor.take() {
+            let reported = supervisor.end();
+            self.cage = reported.cage;
+            self.end = reported.end;
+            self.failed = reported.failed.or(self.failed.take());
+            if self.untaken.is_some() {
+                self.notices = reported.notices;
             }
             // A shell that never came to be ends with a status of its own.
             if self.failed.is_some() {
@@ -361,8 +343,8 @@ impl Running {
 
     /// A keeper that does not end: with it goes process 1, and with that the rest.
     fn give_up(&mut self) {
-        if let Some(keeper) = &mut self.keeper {
-            let _ = keeper.kill();
+        if let Some(supervisor) = &mut self.supervisor {
+            let _ = supervisor.process.kill();
         }
         self.failed =
             Some("the keeper of the command did not end in time and was killed".to_owned());
@@ -372,10 +354,98 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(keeper) = self.keeper.take() {
-            leave(keeper);
+        let Some(notices) = &self.untaken else {
+            if let Some(supervisor) = self.supervisor.take() {
+                leave(supervisor.process);
+            }
+            return;
+        };
+        for notice in self.notices.drain(..) {
+            notices.push(notice);
+        }
+        let Some(mut supervisor) = self.supervisor.take() else {
+            return;
+        };
+        let Ok(runtime) = Handle::try_current() else {
+            // Dunlin itself is ending.
+            return leave(supervisor.process);
+        };
+        // The command ends now, and the supervisor still looks at the repositories.
+        let _ = shutdown(&supervisor.life_line, Shutdown::Write);
+        let expected = notices.expect();
+        runtime.spawn(async move {
+            let heard = tokio::time::timeout(KEEPER_TIME, supervisor.hear()).await;
+            if heard.is_err() {
+                let _ = supervisor.process.kill();
+            }
+            for notice in supervisor.end().notices {
+                expected.push(notice);
+            }
+        });
+    }
+}
+
+impl Supervisor {
+    async fn send_input(&self, input: BorrowedFd<'_>) -> Result<(), CommandError> {
+        let fail = io_error("reach the keeper of the command");
+        loop {
+            self.life_line.writable().await.map_err(&fail)?;
+            let sent = self.life_line.try_io(Interest::WRITABLE, || {
+                servant::send_input(&self.life_line, input)
+            });
+            match sent {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return sent.map_err(&fail),
+            }
         }
     }
+
+    async fn send(&self, mut bytes: &[u8]) -> Result<(), CommandError> {
+        let fail = io_error("reach the keeper of the command");
+        while !bytes.is_empty() {
+            self.life_line.writable().await.map_err(&fail)?;
+            match self.life_line.try_write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => return Err(fail(e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Collects reports until the supervisor has closed its end. Dropping the future loses nothing.
+    async fn hear(&mut self) {
+        hear(&self.life_line, &mut self.reports).await;
+    }
+
+    /// Waits for the end of the process, which has closed its end of the life line, and reads its reports.
+    fn end(mut self) -> Reported {
+        let _ = self.process.wait();
+        let mut reported = Reported::default();
+        let mut is_reviewed = false;
+        for report in Report::of_lines(&self.reports) {
+            match report {
+                Report::Caged(cage) => reported.cage = Some(cage),
+                Report::Failed(failed) => reported.failed = Some(failed),
+                Report::Ended(end) => reported.end = Some(end),
+                Report::Notice(notice) => reported.notices.push(notice),
+                Report::Reviewed => is_reviewed = true,
+            }
+        }
+        if !is_reviewed {
+            reported.notices.insert(0, NOT_REVIEWED.to_owned());
+        }
+        reported
+    }
+}
+
+/// What a supervisor has reported.
+#[derive(Default)]
+struct Reported {
+    cage: Option<Cage>,
+    end: Option<End>,
+    failed: Option<String>,
+    notices: Vec<String>,
 }
 
 /// Reads what is there, and waits if there is nothing. Empty: that was all.
@@ -394,6 +464,13 @@ async fn next_of(pipe: Option<&Receiver>) -> io::Result<Vec<u8>> {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             Err(e) => return Err(e),
         }
+    }
+}
+
+async fn hear_from(supervisor: Option<&mut Supervisor>) {
+    match supervisor {
+        Some(supervisor) => supervisor.hear().await,
+        None => pending().await,
     }
 }
 

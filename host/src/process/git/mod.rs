@@ -13,7 +13,7 @@ mod review;
 mod search;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,8 @@ pub(super) struct Repositories {
     links: BTreeMap<PathBuf, GitLink>,
     /// Folders that could not be looked at.
     unread: BTreeMap<PathBuf, Unread>,
+    /// Folders that the search has made readable.
+    opened: Vec<PathBuf>,
     /// Whether the search ended before everything was seen.
     is_incomplete: bool,
 }
@@ -40,6 +42,10 @@ struct GitFolder {
     id: (u64, u64),
     /// What is in it and can be a setting.
     settings: BTreeMap<OsString, Mark>,
+    /// Whether there is a `HEAD`. Git takes nothing for a repository without it.
+    has_head: bool,
+    /// Symbolic links among what git writes to when it commits or fetches. It would write to whatever they lead to.
+    links: BTreeSet<PathBuf>,
     /// Whether it shares the settings of another one, as that of a worktree does.
     has_common: bool,
     /// The folder of that one, if it is there.
@@ -149,6 +155,8 @@ mod tests {
         set_mode(&root, 0o755);
         // One cannot be listed, the other one cannot be searched.
         let (hidden, plain) = (root.join("x/.git"), root.join("plain"));
+        fs::create_dir_all(&hidden).unwrap();
+        fs::write(hidden.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         for (path, mode) in [(&hidden, 0o300), (&plain, 0o644)] {
             fs::create_dir_all(path.join(".git")).unwrap();
             set_mode(path, mode);
@@ -180,8 +188,8 @@ mod tests {
             said.contains("could not look for git settings in plain"),
             "{said}"
         );
-        assert!(said.contains("x/.git.set-aside"), "{said}");
-        assert!(!hidden.exists() && root.join("x/.git.set-aside").exists());
+        assert!(said.contains("x/.git/HEAD.set-aside"), "{said}");
+        assert!(!hidden.join("HEAD").exists() && hidden.join("HEAD.set-aside").exists());
         set_mode(&plain, 0o755);
     }
 }

@@ -6,11 +6,11 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fstat, openat, statat};
 
 /// Entries of a folder that are listed, at most.
 const MAX_LISTED: usize = 10_000;
@@ -53,6 +53,16 @@ pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     // Only who may search a folder may look at an entry, also at this one.
     statat(&opened, c".", AtFlags::empty())?;
     Ok(opened)
+}
+
+/// Lets the owner of a folder list it and look at what is in it.
+pub(super) fn make_readable(path: &Path) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(CWD, path, flags, Mode::empty())?;
+    let mode = Mode::from_raw_mode(fstat(&opened)?.st_mode) | Mode::RWXU;
+    // The kernel changes no mode through a descriptor that only stands for a path, but through its name.
+    let name = format!("/proc/self/fd/{}", opened.as_raw_fd());
+    Ok(chmodat(CWD, name, mode, AtFlags::empty())?)
 }
 
 /// Whether an error says that there is no folder.

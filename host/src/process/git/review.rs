@@ -48,6 +48,12 @@ pub(in crate::process) fn review(
             "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected."
         ));
     }
+    for path in &after.opened {
+        review.say(format!(
+            "The command made {} unreadable. Dunlin made it readable, to look for git settings there.",
+            review.short(Some(path))
+        ));
+    }
     for (path, unread) in &after.unread {
         review.unread(path, unread);
     }
@@ -70,6 +76,12 @@ pub(in crate::process) fn review(
 const HARMFUL: &str = "git settings that can run programs";
 const UNREAD: &str = "a git repository that cannot be looked at";
 
+/// The file in which a worktree names the repository that it belongs to.
+const COMMON: &str = "commondir";
+
+/// The file without which git takes a folder for no repository.
+const HEAD: &str = "HEAD";
+
 struct Review<'a> {
     access: &'a Access,
     before: &'a Repositories,
@@ -83,10 +95,11 @@ impl Review<'_> {
         self.sentences.push(sentence);
     }
 
-    /// The same folder before the command. It may have been moved together with a folder that it lies in.
-    fn known(&self, folder: &GitFolder) -> Option<&GitFolder> {
+    /// The same repository before the command. It may have been moved together with a folder that it lies in.
+    fn known(&self, folder: &GitFolder) -> Option<&'_ GitFolder> {
         let mut known = self.before.folders.values();
-        known.find(|known| known.id == folder.id)
+        // What was no repository can hold what was set aside before, or what another command has prepared.
+        known.find(|known| known.id == folder.id && (known.has_head || !folder.has_head))
     }
 
     /// Whether the settings in a folder were protected, or are judged by themselves.
@@ -100,14 +113,15 @@ impl Review<'_> {
 
     fn unread(&mut self, path: &Path, unread: &Unread) {
         let mut known = self.before.unread.values();
-        // Nothing in it could be changed, or it was set aside before.
-        let is_aside = path.to_string_lossy().contains(SUFFIX);
-        if known.any(|known| known.id == unread.id) && (self.is_protected || is_aside) {
+        let is_known = known.any(|known| known.id == unread.id);
+        let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
+        // Nothing in it could be changed, or its HEAD was set aside before.
+        if is_known && (self.is_protected || unread.is_git && !is_repository) {
             return;
         }
-        match (unread.is_git, path.file_name()) {
-            (true, Some(name)) => self.set_aside(UNREAD, path.parent(), name),
-            _ => self.say(format!(
+        match is_repository {
+            true => self.set_aside(UNREAD, path, OsStr::new(HEAD)),
+            false => self.say(format!(
                 "Dunlin could not look for git settings in {}: look at it before you run git there.",
                 self.short(Some(path))
             )),
@@ -123,8 +137,8 @@ impl Review<'_> {
         if was_there && (is_judged || is_outside) {
             return;
         }
-        match path.file_name() {
-            Some(name) if !is_judged => self.set_aside(HARMFUL, path.parent(), name),
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if !is_judged => self.set_aside(HARMFUL, folder, name),
             _ => self.say(format!(
                 "New git worktree or submodule: {}.",
                 self.short(path.parent())
@@ -132,7 +146,57 @@ impl Review<'_> {
         }
     }
 
+    /// The settings in a folder that a command has made or changed and that can do harm. Without `commondir`.
+    fn harmful<'f>(&self, path: &Path, folder: &'f GitFolder) -> Vec<&'f OsStr> {
+        let known = self.known(folder);
+        let is_allowed = |name: &OsString, mark: &Mark| {
+            let known = known.and_then(|known| known.settings.get(name));
+            known.is_some_and(|known| self.is_protected || known == mark)
+                || self.access.writable.contains(&path.join(name))
+                || is_harmless(path, name, &self.access.project)
+        };
+        let settings = folder.settings.iter();
+        let settings = settings.filter(|(name, _)| *name != COMMON);
+        settings
+            .filter(|(name, mark)| !is_allowed(name, mark))
+            .map(|(name, _)| name.as_os_str())
+            .collect()
+    }
+
+    /// Whether a command has made a repository with harmful settings here.
+    fn is_condemned(&self, path: &Path, folder: &GitFolder) -> bool {
+        self.known(folder).is_none() && !self.harmful(path, folder).is_empty()
+    }
+
+    /// Whether the repository that this one shares settings with is none that a command could have made or changed.
+    fn shares_safely(&self, path: &Path, folder: &GitFolder) -> bool {
+        let is_within = |common: &Path| {
+            let mut roots = self.access.roots().into_iter();
+            roots.any(|root| common.starts_with(root))
+        };
+        let known = self.known(folder);
+        let known = known.and_then(|known| known.settings.get(OsStr::new(COMMON)));
+        let mark = folder.settings.get(OsStr::new(COMMON));
+        let is_known = mark.is_some() && (known == mark || known.is_some() && self.is_protected);
+        match &folder.common {
+            None => !folder.has_common,
+            Some(common) if !is_within(common) => is_known,
+            Some(common) => {
+                let is_safe = self.is_judged(common)
+                    && self
+                        .after
+                        .folders
+                        .get(common)
+                        .is_some_and(|shared| !self.is_condemned(common, shared));
+                is_safe && (is_known || is_harmless(path, OsStr::new(COMMON), &self.access.project))
+            }
+        }
+    }
+
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
+        for link in &folder.links {
+            self.planted_link(folder, link);
+        }
         let known = self.known(folder);
         let is_new = known.is_none();
         if is_new && folder.is_reference {
@@ -141,40 +205,17 @@ impl Review<'_> {
         }
         let is_root = self.access.roots().contains(&path);
         let had_settings = known.is_some_and(|known| !known.settings.is_empty());
-        if is_root && !had_settings && (is_new || !folder.settings.is_empty()) {
-            // It holds the user's files: without this file it is no repository.
-            return self.set_aside(HARMFUL, Some(path), OsStr::new("HEAD"));
+        let mut harmful = self.harmful(path, folder);
+        if !self.shares_safely(path, folder) {
+            harmful.push(OsStr::new(COMMON));
         }
-        let common = folder.common.as_deref();
-        let leads_to_judged = common.is_some_and(|common| self.is_judged(common));
-        let leads_to_unjudged = common
-            .is_some_and(|common| self.after.folders.contains_key(common))
-            && !leads_to_judged;
-        let is_allowed = |name: &OsString, mark: &Mark| {
-            let known = known.and_then(|known| known.settings.get(name));
-            let is_known = known.is_some_and(|known| self.is_protected || known == mark)
-                || self.access.writable.contains(&path.join(name));
-            match name == "commondir" {
-                true => is_known && !leads_to_unjudged,
-                false => is_known,
-            }
-        };
-        let is_harmless = |name: &OsString| {
-            is_harmless(path, name, &self.access.project)
-                && (name != "commondir" || leads_to_judged)
-        };
-        let settings = folder.settings.iter();
-        let harmful: Vec<&OsString> = settings
-            .filter(|(name, mark)| !is_allowed(name, mark) && !is_harmless(name))
-            .map(|(name, _)| name)
-            .collect();
-        // A folder that was made to look like a repository may hold the user's files, and what a rule protects.
-        let is_in_git = path.iter().any(|part| part == ".git");
-        if is_new && !is_in_git && !harmful.is_empty() {
-            return self.set_aside(HARMFUL, Some(path), OsStr::new("HEAD"));
+        let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
+        if looks_like_one || is_new && !harmful.is_empty() {
+            // The rest of it may be the user's own files. Without this one it is no repository.
+            return self.set_aside(HARMFUL, path, OsStr::new(HEAD));
         }
         for name in &harmful {
-            self.set_aside(HARMFUL, Some(path), name);
+            self.set_aside(HARMFUL, path, name);
         }
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && !folder.has_common {
@@ -182,9 +223,28 @@ impl Review<'_> {
         }
     }
 
-    /// Renames a setting to what git does not read.
-    fn set_aside(&mut self, what: &str, folder: Option<&Path>, name: &OsStr) {
-        let Some(folder) = folder else { return };
+    /// Removes a link that a command has put where git would follow it and write.
+    fn planted_link(&mut self, folder: &GitFolder, link: &Path) {
+        let known = self.known(folder);
+        if known.is_some_and(|known| known.links.contains(link)) {
+            return;
+        }
+        let target = std::fs::read_link(link).unwrap_or_default();
+        let (link, target) = (link.to_owned(), self.short(Some(&target)));
+        let shown = self.short(Some(&link));
+        let sentence = match std::fs::remove_file(&link) {
+            Ok(()) => format!(
+                "The command put a link to {target} where git would write to it: {shown}. This was removed."
+            ),
+            Err(error) => format!(
+                "The command put a link to {target} where git would write to it, which could not be removed ({error}): remove {shown} before you run git there."
+            ),
+        };
+        self.say(sentence);
+    }
+
+    /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
+    fn set_aside(&mut self, what: &str, folder: &Path, name: &OsStr) {
         let from = self.short(Some(&folder.join(name)));
         let sentence = match rename_aside(folder, name) {
             Ok(aside) => format!(

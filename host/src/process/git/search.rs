@@ -1,6 +1,6 @@
 //! Looks for repositories.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
@@ -11,14 +11,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, RawDir};
 
 use super::judge::is_plain;
-use super::read::{is_no_folder, list, open_folder, read_short, read_start, without_line_end};
+use super::read::{
+    is_no_folder, list, make_readable, open_folder, read_short, read_start, without_line_end,
+};
 use super::{GitFolder, GitLink, Mark, Repositories, Unread};
 
-/// Folders that are looked at, at most: a project of 100,000 files has about 10,000.
-pub(super) const MAX_FOLDERS: usize = 20_000;
+/// Folders that are looked at, at most: a project of 100,000 files has about 10,000, which take a tenth of a second.
+pub(super) const MAX_FOLDERS: usize = 300_000;
 
 /// Files and folders in these, at most: one folder may hold millions.
-const MAX_ENTRIES_SEEN: usize = 2_000_000;
+const MAX_ENTRIES_SEEN: usize = 5_000_000;
 
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
@@ -38,6 +40,9 @@ const MAX_LINK_BYTES: usize = 8 * 1024;
 /// How much of a `HEAD` git looks at to tell a repository.
 const HEAD_BYTES: usize = 255;
 
+/// Folders of a repository in which git opens files by their names, following links, and writes to them.
+const WRITTEN: &[&str] = &["logs", "refs", "rr-cache"];
+
 /// Digits of the shortest hash.
 const HASH_DIGITS: usize = 40;
 
@@ -48,8 +53,19 @@ impl Repositories {
     /// Looks for all repositories at and below these folders, without following links. The upper folders come first, so
     /// that those count that a person would work in if there are too many.
     pub(in crate::process) fn find(roots: &[&Path]) -> Repositories {
+        Repositories::search(roots, None)
+    }
+
+    /// Looks again after a command. Folders of the user that have become unreadable since are made readable: a
+    /// repository in them would still be one.
+    pub(in crate::process) fn find_after(roots: &[&Path], before: &Repositories) -> Repositories {
+        Repositories::search(roots, Some(before))
+    }
+
+    fn search(roots: &[&Path], before: Option<&Repositories>) -> Repositories {
         let mut search = Search {
             roots,
+            before,
             found: Repositories::default(),
             seen: 0,
             entries: 0,
@@ -61,6 +77,7 @@ impl Repositories {
 
 struct Search<'a> {
     roots: &'a [&'a Path],
+    before: Option<&'a Repositories>,
     found: Repositories,
     seen: usize,
     entries: usize,
@@ -74,13 +91,14 @@ impl Search<'_> {
             if !self.may_go_on() {
                 return;
             }
-            let mut listing = match Listing::read(&folder, &mut buffer) {
-                Ok(listing) => listing,
-                Err(error) => {
-                    self.cannot_look(&folder, false, &error);
-                    continue;
-                }
-            };
+            let mut listing =
+                match self.opened(&folder, |folder| Listing::read(folder, &mut buffer)) {
+                    Ok(listing) => listing,
+                    Err(error) => {
+                        self.cannot_look(&folder, false, &error);
+                        continue;
+                    }
+                };
             self.entries += listing.entries;
             if let Some(is_folder) = listing.git {
                 let path = folder.join(".git");
@@ -123,6 +141,26 @@ impl Search<'_> {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 
+    /// Reads a folder; one that a command has made unreadable is made readable first.
+    fn opened<T>(
+        &mut self,
+        folder: &Path,
+        mut read: impl FnMut(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match (read(folder), self.before) {
+            (Err(error), Some(before)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let id = id_of(&folder.symlink_metadata()?);
+                if before.unread.values().any(|unread| unread.id == id) {
+                    return Err(error);
+                }
+                make_readable(folder).map_err(|_| error)?;
+                self.found.opened.push(folder.to_owned());
+                read(folder)
+            }
+            (read, _) => read,
+        }
+    }
+
     /// Notes a folder that is there and cannot be looked at.
     fn cannot_look(&mut self, path: &Path, is_git: bool, error: &io::Error) {
         if is_no_folder(error) {
@@ -133,7 +171,7 @@ impl Search<'_> {
             self.found.is_incomplete = true;
             return;
         };
-        let id = (meta.dev(), meta.ino());
+        let id = id_of(&meta);
         let unread = Unread { id, is_git: false };
         let unread = self.found.unread.entry(path.to_owned()).or_insert(unread);
         unread.is_git |= is_git;
@@ -150,7 +188,7 @@ impl Search<'_> {
         if !self.may_go_on() {
             return;
         }
-        let entries = match list(path) {
+        let entries = match self.opened(path, list) {
             Ok(entries) => entries,
             Err(error) => return self.cannot_look(path, !is_reference, &error),
         };
@@ -159,8 +197,10 @@ impl Search<'_> {
             return;
         };
         let mut folder = GitFolder {
-            id: (meta.dev(), meta.ino()),
+            id: id_of(&meta),
             settings: Default::default(),
+            has_head: false,
+            links: Default::default(),
             has_common: false,
             common: None,
             is_reference,
@@ -172,6 +212,7 @@ impl Search<'_> {
                 folder.has_common = true;
                 folder.common = common_of(path);
             }
+            folder.has_head |= name == "HEAD";
             if !is_plain(&name, kind) {
                 if folder.settings.len() >= MAX_SETTINGS {
                     let error = io::Error::other("it has too many settings");
@@ -180,6 +221,8 @@ impl Search<'_> {
                 folder.settings.insert(name, Mark::of(&entry));
             } else if name == "modules" || name == "worktrees" {
                 more.push(entry);
+            } else if WRITTEN.iter().any(|written| name == *written) {
+                self.find_links(&entry, &mut folder.links);
             }
         }
         let common = folder.common.clone();
@@ -192,9 +235,30 @@ impl Search<'_> {
         }
     }
 
+    /// Looks for symbolic links in a folder of a repository that git writes to.
+    fn find_links(&mut self, folder: &Path, links: &mut BTreeSet<PathBuf>) {
+        if !self.may_go_on() {
+            return;
+        }
+        let entries = match self.opened(folder, list) {
+            Ok(entries) => entries,
+            Err(error) => return self.cannot_look(folder, false, &error),
+        };
+        self.entries += entries.len();
+        for (name, kind) in entries {
+            match kind {
+                FileType::Symlink => {
+                    links.insert(folder.join(name));
+                }
+                FileType::Directory => self.find_links(&folder.join(name), links),
+                _ => {}
+            }
+        }
+    }
+
     /// Adds the repositories of submodules or worktrees.
     fn add_below(&mut self, folder: &Path, depth: usize) {
-        let entries = match list(folder) {
+        let entries = match self.opened(folder, list) {
             Ok(entries) => entries,
             Err(error) => return self.cannot_look(folder, true, &error),
         };
@@ -276,6 +340,11 @@ impl Listing {
         }
         Ok(listing)
     }
+}
+
+/// Device and number of a file or folder.
+fn id_of(meta: &Metadata) -> (u64, u64) {
+    (meta.dev(), meta.ino())
 }
 
 /// Where a `.git` leads to that is a file or a symbolic link.

@@ -2,7 +2,7 @@
 //!
 //! This is no reader of git's format: whatever is not written in the plainest way is not harmless.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::read::read_short;
 
@@ -130,27 +130,25 @@ fn is_plain_address(value: &str) -> bool {
     !value.contains("::") && !value.starts_with('-') && !value.contains('"')
 }
 
-/// Whether a path leads into the project, as it is written.
+/// Whether a path leads to a folder in the project, through whatever links.
 fn is_inside(path: &Path, project: &Path) -> bool {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain.starts_with(project)
+    let real = path.canonicalize();
+    real.is_ok_and(|real| real.starts_with(project) && real.is_dir())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Of the submodule `x` of a project with a link to elsewhere.
     fn harmless(text: &str) -> bool {
-        text_is_harmless(text, Path::new("/p/.git/modules/x"), Path::new("/p"))
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().canonicalize().unwrap();
+        let module = project.join(".git/modules/x");
+        std::fs::create_dir_all(&module).unwrap();
+        std::fs::create_dir(project.join("x")).unwrap();
+        std::os::unix::fs::symlink("/", project.join("link")).unwrap();
+        text_is_harmless(text, &module, &project)
     }
 
     #[test]
@@ -177,6 +175,9 @@ mod tests {
             "[core]\n\thooksPath = hooks\n",
             "[core]\n\tworktree = /home\n",
             "[core]\n\tworktree = ../../../../home\n",
+            "[core]\n\tworktree = ../../../link\n",
+            "[core]\n\tworktree = ../../../link/tmp\n",
+            "[core]\n\tworktree = ../../../none\n",
             "[include]\n\tpath = evil\n",
             "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
             "[filter \"x\"]\n\tclean = evil\n",

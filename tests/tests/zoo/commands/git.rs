@@ -158,7 +158,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "git init -q nested && cp evil nested/.git/config",
-                "nested/.git/config.set-aside",
+                "nested/.git/HEAD.set-aside",
             ),
             (
                 "git init -q --bare store && cp evil store/config",
@@ -166,7 +166,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "mkdir linked && git init -q hidden && cp evil hidden/.git/config && echo 'gitdir: ../hidden/.git' > linked/.git",
-                "hidden/.git/config.set-aside",
+                "hidden/.git/HEAD.set-aside",
             ),
             (
                 "mkdir away && echo 'gitdir: /etc' > away/.git",
@@ -174,7 +174,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "git init -q hooked && echo x > hooked/.git/hooks/post-checkout",
-                "hooked/.git/hooks.set-aside",
+                "hooked/.git/HEAD.set-aside",
             ),
             (
                 "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo",
@@ -186,7 +186,7 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "mkdir -p P/objects P/refs && touch P/HEAD && git init -q P/SUB && cp evil P/SUB/.git/config",
-                "P/SUB/.git/config.set-aside",
+                "P/SUB/.git/HEAD.set-aside",
             ),
             (
                 "mkdir .git/sequencer && printf '[options]\\n\\tstrategy = ../../x\\n' > .git/sequencer/opts",
@@ -198,11 +198,23 @@ async fn what_a_command_adds_is_set_aside() {
             ),
             (
                 "git init -q full && cd full/.git && for i in $(seq 300); do echo > x$i; done",
-                "full/.git.set-aside",
+                "full/.git/HEAD.set-aside",
             ),
             (
                 "git init -q piped && rm piped/.git/config && mkfifo piped/.git/config",
-                "piped/.git/config.set-aside",
+                "piped/.git/HEAD.set-aside",
+            ),
+            (
+                "printf 'ref: x' > nested/.git/HEAD",
+                "nested/.git/HEAD.set-aside-2",
+            ),
+            (
+                "git init -q --bare shared && git --git-dir=shared worktree add -q --orphan tree && cp evil shared/config",
+                "shared/worktrees/tree/HEAD.set-aside",
+            ),
+            (
+                "ln -s /etc etc && git init -q module && mkdir .git/modules && mv module/.git .git/modules/m && git config -f .git/modules/m/config core.worktree ../../../etc",
+                ".git/modules/m/HEAD.set-aside",
             ),
             (
                 "git init -q endless && mkfifo endless/fifo && mkdir odd && mkfifo odd/.git",
@@ -215,14 +227,17 @@ async fn what_a_command_adds_is_set_aside() {
             let why = ["can run programs", "cannot be looked at"];
             assert!(why.iter().any(|why| note.contains(why)), "{line}: {note}");
             assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
+            assert!(!project.join("ran").exists(), "{line}");
         }
-        for folder in ["", "nested", "linked", "hooked", "away", "P/SUB"] {
+        for folder in ["", "nested", "hooked", "away", "P/SUB", "shared"] {
             git(&project.join(folder), "status");
         }
-        // The worktree leads to no repository any more.
-        let mut status = Command::new("git");
-        let status = status.arg("status").current_dir(project.join("src"));
-        assert!(!status.output().unwrap().status.success());
+        // What led to a repository leads to none any more.
+        for folder in ["src", "linked", "tree"] {
+            let mut status = Command::new("git");
+            let status = status.arg("status").current_dir(project.join(folder));
+            assert!(!status.output().unwrap().status.success(), "{folder}");
+        }
         assert!(!project.join("ran").exists(), "the user's git ran it");
         // What can do no harm is told and stays as it is.
         let ran = yard.run("git init -q plain").await;
@@ -237,6 +252,74 @@ async fn what_a_command_adds_is_set_aside() {
             yard.refused("echo x >> plain/.git/config").await;
         }
         assert_eq!(yard.run("true").await.note, None);
+    }
+}
+
+#[tokio::test]
+async fn git_does_not_write_through_links_of_a_command() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q -b main .");
+        git(&project, "commit -q --allow-empty -m one");
+        // What the user has made stays.
+        symlink("main", project.join(".git/refs/heads/own")).unwrap();
+        fs::write(project.join("profile"), "").unwrap();
+        for (line, link) in [
+            (
+                "rm .git/logs/HEAD; ln -s ../../profile .git/logs/HEAD",
+                ".git/logs/HEAD",
+            ),
+            (
+                "ln -s ../../../../profile .git/refs/heads/x",
+                ".git/refs/heads/x",
+            ),
+            (
+                "mkdir -p .git/logs/refs/remotes; ln -s / .git/logs/refs/remotes/y",
+                ".git/logs/refs/remotes/y",
+            ),
+        ] {
+            let note = yard.run(line).await.note.unwrap_or_default();
+            assert!(
+                note.contains("put a link to") && note.contains(link),
+                "{note}"
+            );
+            assert!(project.join(link).symlink_metadata().is_err(), "{link}");
+        }
+        assert_eq!(yard.run("true").await.note, None);
+        assert!(project.join(".git/refs/heads/own").is_symlink());
+        git(&project, "commit -q --allow-empty -m two");
+        assert_eq!(fs::read_to_string(project.join("profile")).unwrap(), "");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_was_interrupted_is_looked_at() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        fs::write(project.join("evil"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+        let started = project.join("started");
+        let made = std::process::Command::new("mkfifo").arg(&started).status();
+        assert!(made.unwrap().success());
+        let line = "git init -q nested && cp evil nested/.git/config && echo > started; sleep 100";
+        let run = yard.run(line);
+        // The FIFO opens once the command has come so far.
+        let began = tokio::task::spawn_blocking(move || fs::read(started));
+        tokio::select! {
+            ran = run => panic!("it ended: {}", ran.text),
+            read = began => { read.unwrap().unwrap(); },
+        }
+        yard.host.commands_ended().await;
+        let notices = yard.host.take_notices();
+        assert!(
+            notices
+                .iter()
+                .any(|it| it.contains("nested/.git/HEAD.set-aside")),
+            "{own_world} {notices:?}"
+        );
+        assert!(project.join("nested/.git/HEAD.set-aside").exists());
+        assert!(yard.host.take_notices().is_empty());
     }
 }
 

@@ -314,7 +314,7 @@ async fn giving_up_ends_the_question_and_the_server_lives() {
     }
     let heard = say(&host, "sampling__echo", "Which bird?", lender.clone()).await;
     assert_eq!(heard["content"]["text"], "Which bird?");
-    assert_eq!(host.take_server_notices(), Vec::<String>::new());
+    assert_eq!(host.take_notices(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,7 @@ async fn an_ended_server_is_started_again_a_few_times() {
         let why = use_tool(&host, "dies__echo").await.expect_err("an end");
         assert!(why.contains("out of memory"), "{why}");
     }
-    let notices = host.take_server_notices();
+    let notices = host.take_notices();
     assert_eq!(notices, vec!["the MCP server dies is started again"; 3]);
     let why = use_tool(&host, "dies__echo").await.expect_err("an end");
     assert!(
@@ -102,7 +102,7 @@ async fn a_tool_that_changed_is_not_called_as_it_was() {
         );
         tokio::task::yield_now().await;
     }
-    let notices = host.take_server_notices();
+    let notices = host.take_notices();
     assert_eq!(
         notices,
         ["the tools of the MCP server changing changed: new: new; changed: echo"]
@@ -149,7 +149,7 @@ async fn a_session_goes_on_with_its_servers() {
         !heard_file(&sandbox, "good").exists(),
         "nothing starts early"
     );
-    let notices = second.take_server_notices();
+    let notices = second.take_notices();
     assert_eq!(
         notices,
         [
