@@ -2,6 +2,8 @@
 #
 #   make run [ARGS="..."]    opens a chat
 #   make test                everything that has to hold before a change goes in
+#   make test-quick          the unit tests: for every change
+#   make check               formatting, lints and documentation
 #   make build               leaves release/dunlin in the target folder
 #   make bench               runs the benchmarks, and the fuzzers for a moment
 #   make fuzz [MINUTES=10]   runs the fuzzers, one after the other, for so long each
@@ -15,13 +17,17 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run test build bench fuzz search-quality quirks setup fmt clean
+.PHONY: run test test-quick check build bench fuzz search-quality quirks setup fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # One profile for everything: the engine is by far the largest part, and is compiled once.
 PROFILE := --release --locked
+
+# Tests run our own code unoptimised, with the dependencies of a release: optimising it takes longer than all tests.
+UNOPTIMISED := $(foreach crate,dunlin dunlin-host dunlin-tests dunlin-zoo,--config 'profile.release.package.$(crate).opt-level=0')
+CARGO_TEST = CARGO_INCREMENTAL=1 $(CARGO) test $(PROFILE) --workspace $(UNOPTIMISED)
 
 # Says what a step is and how long it took.
 step = @echo "==> $(1)"; start=$$SECONDS; $(2); echo "==> $(1): $$((SECONDS - start)) s"
@@ -32,11 +38,16 @@ run: build
 build: setup
 	@$(CARGO) build $(PROFILE) --package dunlin
 
-test: setup
+test: check
+	$(call step,tests,$(CARGO_TEST))
+
+test-quick: setup
+	@$(CARGO_TEST) --lib
+
+check: setup
 	$(call step,format,$(CARGO) fmt --all --check)
 	$(call step,clippy,$(CARGO) clippy $(PROFILE) --workspace --all-targets -- --deny warnings)
 	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps)
-	$(call step,tests,$(CARGO) test $(PROFILE) --workspace)
 
 # The pool of threads as the program has it.
 bench: setup
