@@ -46,6 +46,7 @@ pub fn options(settings: &Settings) -> CommandOptions {
         shell: PathBuf::from(shell.unwrap_or("/bin/sh")),
         environment: environment(settings).passed,
         temporary: temporary(settings.environment.get(env::TMPDIR), &secrets),
+        baselines: settings.folders.data.join("commands"),
         time_limit: settings.command_timeout.value,
         network: settings.command_network.value,
         write: settings.writable_for_commands().collect(),

@@ -20,7 +20,7 @@ use rustix::process::{
     set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
 };
 
-use super::git::{self, Repositories};
+use super::git::{self, Baseline, Repositories};
 use super::order::{End, Order, Report};
 use super::placeholder::Placeholders;
 use super::servant::SERVANT;
@@ -113,7 +113,12 @@ impl Keeper {
             };
             return run.map_err(|e| e.to_string());
         };
-        self.repositories = Repositories::find(&self.order.access.roots());
+        let access = &self.order.access;
+        let baseline = Baseline::take(&self.order.baselines, &access.project, &access.roots());
+        let (baseline, found) = baseline.map_err(|e| {
+            format!("cannot write down what git repositories there are before the command: {e}")
+        })?;
+        self.repositories = found;
         let is_protected = announced.no_world.is_none();
         let mut placeholders = Placeholders::default();
         let run = match &announced.no_world {
@@ -123,11 +128,13 @@ impl Keeper {
         };
         placeholders.remove();
         let roots = self.order.access.roots();
-        let after = Repositories::find_after(&roots, &self.repositories);
+        let before = baseline.before(&self.repositories);
+        let after = Repositories::find_after(&roots, before);
         let access = &self.order.access;
-        for notice in git::review(access, &self.repositories, &after, is_protected) {
+        for notice in git::review(access, before, &after, is_protected) {
             self.report(&Report::Notice(notice));
         }
+        baseline.is_reviewed();
         self.report(&Report::Reviewed);
         run
     }

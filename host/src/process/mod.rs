@@ -67,6 +67,9 @@ pub struct CommandOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Where the private temporary folders of commands are made.
     pub temporary: PathBuf,
+    /// Where commands that run write down what git repositories were like before them: a folder of the user's own that
+    /// commands cannot reach. It is made when it is needed.
+    pub baselines: PathBuf,
     /// How long a command may run.
     pub time_limit: Duration,
     /// Whether every command may reach the network.
@@ -86,6 +89,7 @@ impl CommandOptions {
             shell: PathBuf::from("/bin/sh"),
             environment: Vec::new(),
             temporary: PathBuf::from("/tmp"),
+            baselines: PathBuf::new(),
             time_limit: Duration::from_secs(120),
             network: false,
             write: Vec::new(),

@@ -22,6 +22,8 @@ pub(super) struct Order {
     pub(super) shell: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) access: Access,
+    /// See [`CommandOptions::baselines`](super::CommandOptions::baselines).
+    pub(super) baselines: PathBuf,
     /// An empty folder that is the command's own. The keeper removes it.
     pub(super) temporary: PathBuf,
     pub(super) time_limit_ms: u64,
@@ -190,6 +192,7 @@ mod tests {
             shell: PathBuf::from("/bin/sh"),
             environment: vec![("A".into(), "b".into())],
             access: Access::default(),
+            baselines: PathBuf::from("/x"),
             temporary: PathBuf::from("/tmp/x"),
             time_limit_ms: 1,
             network: true,

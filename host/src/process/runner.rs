@@ -209,6 +209,7 @@ impl Running {
             shell: options.shell.clone(),
             environment: options.environment.clone(),
             access,
+            baselines: options.baselines.clone(),
             temporary: temporary.path().to_owned(),
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
             network: network || options.network,

@@ -57,6 +57,7 @@ impl Yard {
                 (MARK.into(), project.into()),
             ],
             temporary,
+            baselines: sandbox.root().join("data/commands"),
             time_limit: Duration::from_secs(60),
             ..CommandOptions::none()
         };
@@ -92,6 +93,18 @@ impl Yard {
         let success = ran.unwrap_or_else(|failure| panic!("{line}: {failure}"));
         assert_eq!(self.left(), Vec::<String>::new(), "{line}");
         success
+    }
+
+    /// Runs a line with a yes, beside others.
+    fn start(&self, line: &str) -> impl Future<Output = Success> + Send + use<> {
+        let host = self.host.clone();
+        let mut call = call("run_terminal_command", json!({ "command": line }));
+        line.clone_into(&mut call.id);
+        async move {
+            let ran = play(&host, &call, yes()).await;
+            let ran = ran.and_then(|outcome| outcome.result);
+            ran.unwrap_or_else(|failure| panic!("{failure}"))
+        }
     }
 
     /// What is still running of the commands of this host.

@@ -7,11 +7,39 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::read::{list, read_short, without_line_end};
-use super::settings;
+use super::{index, settings};
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or
-/// lead to other settings; `modules` and `worktrees` hold folders of repositories, which are judged by themselves.
+/// lead to other settings; `modules` and `worktrees` hold folders of repositories, which are judged by themselves, and
+/// so is what [`is_verified`] names. As they are spelled: some file systems take `COMMONDIR` for `commondir`.
 const PLAIN: &[&str] = &[
+    "AUTO_MERGE",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_EXPECTED_REV",
+    "BISECT_FIRST_PARENT",
+    "BISECT_HEAD",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "CHERRY_PICK_HEAD",
+    "COMMIT_EDITMSG",
+    "EDIT_DESCRIPTION",
+    "FETCH_HEAD",
+    "HEAD",
+    "MERGE_AUTOSTASH",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "NOTES_EDITMSG",
+    "NOTES_MERGE_PARTIAL",
+    "NOTES_MERGE_REF",
+    "ORIG_HEAD",
+    "REBASE_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "TAG_EDITMSG",
     "description",
     "gc.log",
     "gc.pid",
@@ -26,6 +54,9 @@ const PLAIN: &[&str] = &[
     "shallow",
     "worktrees",
 ];
+
+/// The files in which `git rerere` looks for conflicts.
+const CONFLICTS: &[u8] = b"MERGE_RR";
 
 /// Bytes of a `commondir` as git writes it.
 const MAX_COMMON_BYTES: usize = 16;
@@ -76,12 +107,26 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
         // What a link leads to would not be looked at.
         return kind == FileType::Directory;
     }
-    // `HEAD`, `MERGE_MSG`, `COMMIT_EDITMSG`, `BISECT_LOG`, …: references and messages.
-    let is_reference = |c: char| c.is_ascii_uppercase() || c == '_';
-    PLAIN.contains(&text)
+    // References and messages are files; a folder of such a name could be anything.
+    let is_file = kind == FileType::RegularFile;
+    PLAIN.contains(&text) && (is_file || !text.starts_with(|c: char| c.is_ascii_uppercase()))
         || text.starts_with("sharedindex.")
         || text.starts_with("next-index-")
-        || kind == FileType::RegularFile && !text.is_empty() && text.chars().all(is_reference)
+}
+
+/// Whether what has this name in the folder of a repository names files that git writes without looking at their paths.
+pub(super) fn is_verified(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name == b"index" || name == CONFLICTS || name.starts_with(b"sharedindex.")
+}
+
+/// Whether what [`is_verified`] names leads to nothing but files of the worktree.
+pub(super) fn is_trustworthy(folder: &Path, name: &OsStr) -> bool {
+    let path = folder.join(name);
+    match name.as_bytes() == CONFLICTS {
+        true => index::conflicts_are_trustworthy(&path),
+        false => index::is_trustworthy(&path, folder),
+    }
 }
 
 /// Whether a setting that a command has made can do no harm: it says nothing but what `git init`, `git clone` and the
@@ -180,6 +225,9 @@ mod tests {
             "branches",
             "remotes",
             "Head",
+            "COMMONDIR",
+            "CONFIG",
+            "BISECT_RUN",
             "config.set-aside",
         ] {
             assert!(!is_plain(OsStr::new(name), FileType::RegularFile), "{name}");

@@ -7,6 +7,8 @@
 //! What does not exist cannot be protected by a mount: a command can make a new repository, or add a setting that
 //! was not there. That is looked for afterwards and set aside (`review`).
 
+mod baseline;
+mod index;
 mod judge;
 mod read;
 mod review;
@@ -17,45 +19,58 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::access::Held;
+pub(super) use baseline::Baseline;
 pub(super) use review::review;
 
 /// Repositories below some folders, as they were at one moment.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repositories {
     /// The folders where git keeps a repository (`.git`, `.git/modules/…`, `.git/worktrees/…`, bare repositories).
+    #[serde(with = "pairs")]
     folders: BTreeMap<PathBuf, GitFolder>,
     /// `.git` that is a file or a link.
+    #[serde(with = "pairs")]
     links: BTreeMap<PathBuf, GitLink>,
     /// Folders that could not be looked at.
+    #[serde(with = "pairs")]
     unread: BTreeMap<PathBuf, Unread>,
     /// Folders that the search has made readable.
+    #[serde(skip)]
     opened: Vec<PathBuf>,
     /// Whether the search ended before everything was seen.
     is_incomplete: bool,
 }
 
 /// A folder where git keeps a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct GitFolder {
     /// Device and number of the folder.
     id: (u64, u64),
     /// What is in it and can be a setting.
+    #[serde(with = "pairs")]
     settings: BTreeMap<OsString, Mark>,
     /// Whether there is a `HEAD`. Git takes nothing for a repository without it.
     has_head: bool,
+    /// What names files that git writes without looking at their paths.
+    #[serde(with = "pairs")]
+    verified: BTreeMap<OsString, Mark>,
     /// Symbolic links among what git writes to when it commits or fetches. It would write to whatever they lead to.
-    links: BTreeSet<PathBuf>,
+    links: BTreeSet<OsString>,
+    /// Where its settings say that the worktree is.
+    worktree: Option<OsString>,
     /// Whether it shares the settings of another one, as that of a worktree does.
     has_common: bool,
     /// The folder of that one, if it is there.
-    common: Option<PathBuf>,
+    common: Option<OsString>,
     /// Whether it is known only because something leads there.
     is_reference: bool,
 }
 
 /// A folder that could not be looked at, or that holds too much.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Unread {
     /// Device and number of the folder.
     id: (u64, u64),
@@ -64,16 +79,79 @@ struct Unread {
 }
 
 /// A `.git` that leads elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct GitLink {
     mark: Mark,
     /// Where it leads to, if there is a folder.
-    target: Option<PathBuf>,
+    target: Option<OsString>,
 }
 
-/// What tells whether a file or folder was changed: number, time of the last change, and the same of what is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Mark(Vec<(OsString, u64, i64, u64)>);
+/// What tells whether a file or folder was changed, and the same of what is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Mark(Vec<Status>);
+
+/// What tells whether one file or folder was changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Status {
+    name: OsString,
+    number: u64,
+    /// Nanoseconds since 1970; 0 for a folder.
+    changed: i64,
+    bytes: u64,
+    /// How many names the file has; 0 for a folder.
+    names: u64,
+}
+
+/// Maps by names that need not be text, as lists of pairs.
+mod pairs {
+    use std::collections::BTreeMap;
+    use std::ffi::{OsStr, OsString};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<K: AsRef<OsStr>, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map.iter().map(|(key, value)| (key.as_ref(), value)))
+    }
+
+    pub(super) fn deserialize<
+        'de,
+        K: From<OsString> + Ord,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    >(
+        from: D,
+    ) -> Result<BTreeMap<K, V>, D::Error> {
+        let pairs: Vec<(OsString, V)> = Vec::deserialize(from)?;
+        let pairs = pairs.into_iter();
+        Ok(pairs.map(|(key, value)| (K::from(key), value)).collect())
+    }
+}
+
+impl GitFolder {
+    fn common(&self) -> Option<&Path> {
+        self.common.as_deref().map(Path::new)
+    }
+
+    fn worktree(&self) -> Option<&Path> {
+        self.worktree.as_deref().map(Path::new)
+    }
+}
+
+impl GitLink {
+    fn target(&self) -> Option<&Path> {
+        self.target.as_deref().map(Path::new)
+    }
+}
+
+impl Mark {
+    /// Whether this can be changed through another name, which no mount protects.
+    fn has_other_names(&self) -> bool {
+        self.0.iter().any(|status| status.names > 1)
+    }
+}
 
 impl Repositories {
     /// The folders of repositories, outer ones before inner ones.
@@ -104,7 +182,7 @@ impl Repositories {
     /// The `.git` that lead elsewhere, and where to.
     pub(super) fn links(&self) -> impl Iterator<Item = (&Path, Option<&Path>)> {
         let links = self.links.iter();
-        links.map(|(path, link)| (path.as_path(), link.target.as_deref()))
+        links.map(|(path, link)| (path.as_path(), link.target()))
     }
 
     /// Settings that are missing and whose place an empty file or folder can take: git reads it as none.

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::judge::is_harmless;
+use super::judge::{is_harmless, is_trustworthy};
 use super::search::MAX_FOLDERS;
 use super::{GitFolder, GitLink, Mark, Repositories, Unread};
 use crate::process::access::Access;
@@ -73,7 +73,7 @@ pub(in crate::process) fn review(
 }
 
 /// What is wrong with what is set aside.
-const HARMFUL: &str = "git settings that can run programs";
+const HARMFUL: &str = "git settings that can run programs or lead out of the project";
 const UNREAD: &str = "a git repository that cannot be looked at";
 
 /// The file in which a worktree names the repository that it belongs to.
@@ -129,7 +129,7 @@ impl Review<'_> {
     }
 
     fn link(&mut self, path: &Path, link: &GitLink) {
-        let target = link.target.as_deref();
+        let target = link.target();
         let is_judged = target.is_some_and(|target| self.is_judged(target));
         let was_there = self.before.links.get(path) == Some(link);
         // It may lead to what was there before, also outside of what a command can change.
@@ -146,26 +146,43 @@ impl Review<'_> {
         }
     }
 
-    /// The settings in a folder that a command has made or changed and that can do harm. Without `commondir`.
+    /// What a command has made or changed in a folder and can do harm. Without `commondir`.
     fn harmful<'f>(&self, path: &Path, folder: &'f GitFolder) -> Vec<&'f OsStr> {
         let known = self.known(folder);
         let is_allowed = |name: &OsString, mark: &Mark| {
             let known = known.and_then(|known| known.settings.get(name));
-            known.is_some_and(|known| self.is_protected || known == mark)
+            self.is_users_own(known, mark)
                 || self.access.writable.contains(&path.join(name))
-                || is_harmless(path, name, &self.access.project)
+                || !mark.has_other_names() && is_harmless(path, name, &self.access.project)
         };
         let settings = folder.settings.iter();
-        let settings = settings.filter(|(name, _)| *name != COMMON);
-        settings
-            .filter(|(name, mark)| !is_allowed(name, mark))
-            .map(|(name, _)| name.as_os_str())
-            .collect()
+        let settings = settings.filter(|(name, mark)| *name != COMMON && !is_allowed(name, mark));
+        let was_there = |name: &OsString, mark: &Mark| {
+            known.is_some_and(|known| known.verified.get(name) == Some(mark))
+        };
+        let verified = folder.verified.iter().filter(|(name, mark)| {
+            !was_there(name, mark) && (mark.has_other_names() || !is_trustworthy(path, name))
+        });
+        let harmful = settings.chain(verified);
+        harmful.map(|(name, _)| name.as_os_str()).collect()
+    }
+
+    /// Whether a setting is as it was, or could be changed by nobody but the user.
+    fn is_users_own(&self, known: Option<&Mark>, mark: &Mark) -> bool {
+        known.is_some_and(|known| known == mark || self.is_protected && !known.has_other_names())
+    }
+
+    /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
+    fn leads_elsewhere(&self, folder: &GitFolder) -> bool {
+        let known = self.known(folder).and_then(GitFolder::worktree);
+        let worktree = folder.worktree();
+        worktree != known && worktree.is_some_and(|it| !it.starts_with(&self.access.project))
     }
 
     /// Whether a command has made a repository with harmful settings here.
     fn is_condemned(&self, path: &Path, folder: &GitFolder) -> bool {
-        self.known(folder).is_none() && !self.harmful(path, folder).is_empty()
+        let is_new = self.known(folder).is_none();
+        self.leads_elsewhere(folder) || is_new && !self.harmful(path, folder).is_empty()
     }
 
     /// Whether the repository that this one shares settings with is none that a command could have made or changed.
@@ -177,8 +194,8 @@ impl Review<'_> {
         let known = self.known(folder);
         let known = known.and_then(|known| known.settings.get(OsStr::new(COMMON)));
         let mark = folder.settings.get(OsStr::new(COMMON));
-        let is_known = mark.is_some() && (known == mark || known.is_some() && self.is_protected);
-        match &folder.common {
+        let is_known = mark.is_some_and(|mark| self.is_users_own(known, mark));
+        match folder.common() {
             None => !folder.has_common,
             Some(common) if !is_within(common) => is_known,
             Some(common) => {
@@ -210,7 +227,7 @@ impl Review<'_> {
             harmful.push(OsStr::new(COMMON));
         }
         let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
-        if looks_like_one || is_new && !harmful.is_empty() {
+        if looks_like_one || self.leads_elsewhere(folder) || is_new && !harmful.is_empty() {
             // The rest of it may be the user's own files. Without this one it is no repository.
             return self.set_aside(HARMFUL, path, OsStr::new(HEAD));
         }
@@ -224,15 +241,15 @@ impl Review<'_> {
     }
 
     /// Removes a link that a command has put where git would follow it and write.
-    fn planted_link(&mut self, folder: &GitFolder, link: &Path) {
+    fn planted_link(&mut self, folder: &GitFolder, link: &OsStr) {
         let known = self.known(folder);
         if known.is_some_and(|known| known.links.contains(link)) {
             return;
         }
         let target = std::fs::read_link(link).unwrap_or_default();
-        let (link, target) = (link.to_owned(), self.short(Some(&target)));
-        let shown = self.short(Some(&link));
-        let sentence = match std::fs::remove_file(&link) {
+        let target = self.short(Some(&target));
+        let shown = self.short(Some(Path::new(link)));
+        let sentence = match std::fs::remove_file(link) {
             Ok(()) => format!(
                 "The command put a link to {target} where git would write to it: {shown}. This was removed."
             ),
@@ -247,6 +264,8 @@ impl Review<'_> {
     fn set_aside(&mut self, what: &str, folder: &Path, name: &OsStr) {
         let from = self.short(Some(&folder.join(name)));
         let sentence = match rename_aside(folder, name) {
+            // What is not there need not be set aside.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Ok(aside) => format!(
                 "The command made {what}: {from}. This was set aside as {}; rename it back to use it.",
                 self.short(Some(&folder.join(aside)))

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, RawDir};
 
-use super::judge::is_plain;
+use super::judge::{is_plain, is_verified};
 use super::read::{
     is_no_folder, list, make_readable, open_folder, read_short, read_start, without_line_end,
 };
-use super::{GitFolder, GitLink, Mark, Repositories, Unread};
+use super::{GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
 
 /// Folders that are looked at, at most: a project of 100,000 files has about 10,000, which take a tenth of a second.
 pub(super) const MAX_FOLDERS: usize = 300_000;
@@ -41,7 +41,7 @@ const MAX_LINK_BYTES: usize = 8 * 1024;
 const HEAD_BYTES: usize = 255;
 
 /// Folders of a repository in which git opens files by their names, following links, and writes to them.
-const WRITTEN: &[&str] = &["logs", "refs", "rr-cache"];
+const WRITTEN: &[&str] = &["logs", "refs", "reftable", "rr-cache"];
 
 /// Digits of the shortest hash.
 const HASH_DIGITS: usize = 40;
@@ -100,8 +100,8 @@ impl Search<'_> {
                     }
                 };
             self.entries += listing.entries;
-            if let Some(is_folder) = listing.git {
-                let path = folder.join(".git");
+            for (git, is_folder) in &listing.git {
+                let path = folder.join(git);
                 match is_folder {
                     true => self.add_folder(&path, false),
                     false => self.add_link(&path),
@@ -200,7 +200,9 @@ impl Search<'_> {
             id: id_of(&meta),
             settings: Default::default(),
             has_head: false,
+            verified: Default::default(),
             links: Default::default(),
+            worktree: settings::worktree(path).map(PathBuf::into_os_string),
             has_common: false,
             common: None,
             is_reference,
@@ -210,9 +212,9 @@ impl Search<'_> {
             let entry = path.join(&name);
             if name == "commondir" {
                 folder.has_common = true;
-                folder.common = common_of(path);
+                folder.common = common_of(path).map(PathBuf::into_os_string);
             }
-            folder.has_head |= name == "HEAD";
+            folder.has_head |= name.eq_ignore_ascii_case("HEAD");
             if !is_plain(&name, kind) {
                 if folder.settings.len() >= MAX_SETTINGS {
                     let error = io::Error::other("it has too many settings");
@@ -221,11 +223,15 @@ impl Search<'_> {
                 folder.settings.insert(name, Mark::of(&entry));
             } else if name == "modules" || name == "worktrees" {
                 more.push(entry);
+            } else if is_verified(&name) {
+                folder.verified.insert(name, Mark::of(&entry));
+            } else if name == "objects" {
+                self.find_links_of_objects(&entry, &mut folder.links);
             } else if WRITTEN.iter().any(|written| name == *written) {
                 self.find_links(&entry, &mut folder.links);
             }
         }
-        let common = folder.common.clone();
+        let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         if let Some(common) = common.filter(|common| self.is_within(common)) {
             self.add_folder(&common, true);
@@ -236,7 +242,7 @@ impl Search<'_> {
     }
 
     /// Looks for symbolic links in a folder of a repository that git writes to.
-    fn find_links(&mut self, folder: &Path, links: &mut BTreeSet<PathBuf>) {
+    fn find_links(&mut self, folder: &Path, links: &mut BTreeSet<OsString>) {
         if !self.may_go_on() {
             return;
         }
@@ -248,11 +254,28 @@ impl Search<'_> {
         for (name, kind) in entries {
             match kind {
                 FileType::Symlink => {
-                    links.insert(folder.join(name));
+                    links.insert(folder.join(name).into_os_string());
                 }
                 FileType::Directory => self.find_links(&folder.join(name), links),
                 _ => {}
             }
+        }
+    }
+
+    /// The same of the folder of objects. Git writes an object under a name that is not there yet: only its folders can
+    /// lead elsewhere.
+    fn find_links_of_objects(&mut self, objects: &Path, links: &mut BTreeSet<OsString>) {
+        let entries = match self.opened(objects, list) {
+            Ok(entries) => entries,
+            Err(error) => return self.cannot_look(objects, false, &error),
+        };
+        self.entries += entries.len();
+        let found = entries
+            .iter()
+            .filter(|(_, kind)| *kind == FileType::Symlink);
+        links.extend(found.map(|(name, _)| objects.join(name).into_os_string()));
+        for folder in ["info", "pack"] {
+            self.find_links(&objects.join(folder), links);
         }
     }
 
@@ -287,7 +310,7 @@ impl Search<'_> {
         let target = target_of(path);
         let link = GitLink {
             mark: Mark::of(path),
-            target: target.clone(),
+            target: target.clone().map(PathBuf::into_os_string),
         };
         self.found.links.insert(path.to_owned(), link);
         if let Some(target) = target.filter(|target| self.is_within(target)) {
@@ -301,8 +324,8 @@ impl Search<'_> {
 struct Listing {
     folders: Vec<PathBuf>,
     names: GitNames,
-    /// Whether there is a `.git`, and whether it is a folder.
-    git: Option<bool>,
+    /// What is called `.git`, and whether it is a folder. Some file systems do not tell upper case from lower case.
+    git: Vec<(OsString, bool)>,
     entries: usize,
 }
 
@@ -332,8 +355,8 @@ impl Listing {
                     .is_ok_and(|meta| meta.is_dir()),
                 _ => false,
             };
-            if name == ".git" {
-                listing.git = Some(is_folder);
+            if name.eq_ignore_ascii_case(".git") {
+                listing.git.push((name.to_owned(), is_folder));
             } else if is_folder {
                 listing.folders.push(folder.join(name));
             }
@@ -398,14 +421,12 @@ struct GitNames {
 
 impl GitNames {
     fn see(&mut self, name: &OsStr) {
-        match name.as_bytes() {
-            b"HEAD" => self.head = true,
-            b"objects" => self.objects = true,
-            b"refs" => self.refs = true,
-            b"commondir" => self.common = true,
-            b"config" => self.config = true,
-            _ => {}
-        }
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        self.head |= is("HEAD");
+        self.objects |= is("objects");
+        self.refs |= is("refs");
+        self.common |= is("commondir");
+        self.config |= is("config");
     }
 
     fn are_a_repository(&self) -> bool {
@@ -424,28 +445,32 @@ impl Mark {
             time.wrapping_add(meta.ctime_nsec())
         };
         let one = |name: &OsStr, meta: &Metadata| {
-            let time = time_of(meta);
             // Whoever reads a folder or makes a placeholder in it does not change it.
-            let time = if meta.is_dir() { 0 } else { time };
-            (
-                name.to_owned(),
-                meta.ino(),
-                time,
-                meta.len() * u64::from(!meta.is_dir()),
-            )
+            let of_file = u64::from(!meta.is_dir());
+            Status {
+                name: name.to_owned(),
+                number: meta.ino(),
+                changed: if meta.is_dir() { 0 } else { time_of(meta) },
+                bytes: meta.len() * of_file,
+                names: meta.nlink() * of_file,
+            }
         };
         let mut parts = vec![one(OsStr::new(""), &meta)];
         if meta.is_dir() {
-            match list(path) {
-                Ok(entries) => {
-                    for (name, _) in entries.into_iter().take(MAX_ENTRIES) {
+            let entries = list(path).ok().filter(|it| it.len() <= MAX_ENTRIES);
+            match entries {
+                Some(entries) => {
+                    for (name, _) in entries {
                         if let Ok(meta) = path.join(&name).symlink_metadata() {
                             parts.push(one(&name, &meta));
                         }
                     }
                 }
                 // Then any change counts.
-                Err(_) => parts.push((OsString::new(), 0, time_of(&meta), 0)),
+                None => parts.push(Status {
+                    changed: time_of(&meta),
+                    ..one(OsStr::new(""), &meta)
+                }),
             }
             parts.sort();
         }

@@ -2,7 +2,7 @@
 //!
 //! This is no reader of git's format: whatever is not written in the plainest way is not harmless.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::read::read_short;
 
@@ -67,6 +67,31 @@ pub(super) fn uses_worktree_settings(file: &Path) -> bool {
         let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
         text.contains("worktreeconfig")
     })
+}
+
+/// Whether the settings in a file say that names of objects are SHA-256.
+pub(super) fn uses_sha256(file: &Path) -> bool {
+    values(file, "objectformat").any(|value| value.eq_ignore_ascii_case("sha256"))
+}
+
+/// Where the settings in these files say that the worktree is, if that is somewhere.
+pub(super) fn worktree(folder: &Path) -> Option<PathBuf> {
+    let files = ["config.worktree", "config"].map(|name| folder.join(name));
+    let mut named = files.iter().flat_map(|file| values(file, "worktree"));
+    named.find_map(|value| folder.join(value).canonicalize().ok())
+}
+
+/// The values that a file gives to a key, in whatever section, where each stands on a line of its own.
+fn values(file: &Path, key: &str) -> impl Iterator<Item = String> {
+    let bytes = read_short(file, MAX_SETTINGS_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    let values = lines.into_iter().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let is_it = name.trim().eq_ignore_ascii_case(key);
+        is_it.then(|| value.trim().trim_matches('"').to_owned())
+    });
+    values.collect::<Vec<_>>().into_iter()
 }
 
 fn text_is_harmless(text: &str, folder: &Path, project: &Path) -> bool {

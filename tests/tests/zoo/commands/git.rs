@@ -224,7 +224,7 @@ async fn what_a_command_adds_is_set_aside() {
             let ran = yard.run(line).await;
             assert!(ran.text.contains(aside), "{own_world} {line}: {}", ran.text);
             let note = ran.note.unwrap_or_default();
-            let why = ["can run programs", "cannot be looked at"];
+            let why = ["can run programs", "cannot be looked at", "put a link to"];
             assert!(why.iter().any(|why| note.contains(why)), "{line}: {note}");
             assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
             assert!(!project.join("ran").exists(), "{line}");
@@ -278,6 +278,11 @@ async fn git_does_not_write_through_links_of_a_command() {
                 "mkdir -p .git/logs/refs/remotes; ln -s / .git/logs/refs/remotes/y",
                 ".git/logs/refs/remotes/y",
             ),
+            (
+                "rmdir .git/objects/pack; ln -s / .git/objects/pack",
+                ".git/objects/pack",
+            ),
+            ("ln -s ../.. .git/objects/00", ".git/objects/00"),
         ] {
             let note = yard.run(line).await.note.unwrap_or_default();
             assert!(
@@ -291,6 +296,111 @@ async fn git_does_not_write_through_links_of_a_command() {
         git(&project, "commit -q --allow-empty -m two");
         assert_eq!(fs::read_to_string(project.join("profile")).unwrap(), "");
     }
+}
+
+/// An index with one entry, as `git update-index` would refuse it.
+const INDEX: &str = r#"import hashlib, struct, sys
+def index(path):
+    path = path.encode()
+    entry = struct.pack(">10I", *[0] * 6, 0o100755, 0, 0, 0) + bytes.fromhex(BLOB) + struct.pack(">H", len(path)) + path
+    body = b"DIRC" + struct.pack(">II", 2, 1) + entry + b"\0" * (8 - len(entry) % 8)
+    return body + hashlib.sha1(body).digest()
+BLOB = sys.argv[1]
+open(sys.argv[2], "wb").write(index(sys.argv[3]))
+"#;
+
+#[tokio::test]
+async fn an_index_names_only_files_of_the_worktree() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q -b main .");
+        fs::write(project.join("make.py"), INDEX).unwrap();
+        let make = |path: &str| {
+            format!(
+                "blob=$(echo evil | git hash-object -w --stdin) && python3 make.py $blob .git/index {path}"
+            )
+        };
+        let note = yard.run(&make("src/fine")).await.note;
+        assert_eq!(note, None);
+        for path in ["../outside/planted", ".git/hooks/post-checkout"] {
+            let note = yard.run(&make(path)).await.note.unwrap_or_default();
+            assert!(note.contains("set aside as .git/index.set-aside"), "{note}");
+            let mut checkout = Command::new("git");
+            let checkout = checkout.args(["checkout", "-q", "."]).current_dir(&project);
+            // There is nothing to check out.
+            let _ = checkout.output().unwrap();
+            assert!(!project.join(path).exists(), "{path}");
+            fs::remove_file(project.join(".git/index.set-aside")).unwrap();
+        }
+        let line = "printf '0123456789012345678901234567890123456789\\t../outside/secret.txt\\0' > .git/MERGE_RR";
+        let note = yard.run(line).await.note.unwrap_or_default();
+        assert!(note.contains(".git/MERGE_RR.set-aside"), "{note}");
+    }
+}
+
+#[tokio::test]
+async fn another_name_for_a_setting_does_not_change_it() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q .");
+        // Of the user's own doing: what was done through it shows nevertheless.
+        fs::hard_link(project.join(".git/config"), project.join("notes")).unwrap();
+        let evil = "printf '[core]\\n\\tfsmonitor = x\\n' >> notes";
+        let note = yard.run(evil).await.note.unwrap_or_default();
+        assert!(note.contains(".git/config.set-aside"), "{note}");
+        let line = "git init -q nested && ln nested/.git/config other";
+        let note = yard.run(line).await.note.unwrap_or_default();
+        assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
+    }
+}
+
+#[tokio::test]
+async fn a_worktree_that_is_led_elsewhere_is_found() {
+    let yard = Yard::new();
+    let line = "mkdir tree && git init -q sub && git -C sub config core.worktree ../../tree";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains("New git repository"), "{note}");
+    let line = "rmdir tree && ln -s ../outside tree";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains("sub/.git/HEAD.set-aside"), "{note}");
+}
+
+#[tokio::test]
+async fn what_one_command_prepares_is_not_known_to_another() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    fs::write(project.join("evil"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+    for fifo in ["made", "go", "began", "undo"] {
+        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
+        assert!(made.unwrap().success());
+    }
+    let say = |fifo: &str| {
+        let fifo = project.join(fifo);
+        tokio::task::spawn_blocking(move || fs::write(fifo, "").unwrap())
+    };
+    let hear = |fifo: &str| {
+        let fifo = project.join(fifo);
+        tokio::task::spawn_blocking(move || fs::read(fifo).unwrap())
+    };
+    let first = yard.start(
+        "git init -q nested && cp evil nested/.git/config && echo > made && cat go > /dev/null",
+    );
+    let first = tokio::spawn(first);
+    hear("made").await.unwrap();
+    let second = yard.start(
+        "echo > began && cat undo > /dev/null && mv nested/.git/HEAD.set-aside nested/.git/HEAD",
+    );
+    let second = tokio::spawn(second);
+    hear("began").await.unwrap();
+    say("go").await.unwrap();
+    let note = first.await.unwrap().note.unwrap_or_default();
+    assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
+    say("undo").await.unwrap();
+    let note = second.await.unwrap().note.unwrap_or_default();
+    assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
+    assert!(!project.join("nested/.git/HEAD").exists());
 }
 
 #[tokio::test]

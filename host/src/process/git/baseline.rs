@@ -1,0 +1,181 @@
+//! What the repositories of a project were like before the commands that run in it.
+//!
+//! Commands overlap: what one of them has made and Dunlin has not looked at yet must not count as the user's own for
+//! another one that starts meanwhile. So each command writes down what it compares with at its end, and the others take
+//! that over. A command whose end nobody could look at leaves its file behind: the next one compares with that.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, flock};
+use sha2::{Digest, Sha256};
+
+use super::Repositories;
+
+/// What is locked while a command looks at the repositories, so that none starts in between.
+const LOCK: &str = "lock";
+
+/// The end of the names of files that are not written yet.
+const UNFINISHED: &str = ".new";
+
+/// What a command compares the repositories with when it has ended.
+#[derive(Debug)]
+pub(in crate::process) struct Baseline {
+    /// The folder of all baselines of the project.
+    folder: PathBuf,
+    file: PathBuf,
+    /// Locked as long as the command runs.
+    _held: File,
+    /// Those of the oldest command that runs or was not looked at; `None`: this is the oldest.
+    earlier: Option<Repositories>,
+}
+
+impl Baseline {
+    /// Looks at the repositories below `roots` before a command starts, and returns them as they are now.
+    ///
+    /// # Errors
+    /// `folder`, that of all projects, cannot be written, or what another command has written cannot be read.
+    pub(in crate::process) fn take(
+        folder: &Path,
+        project: &Path,
+        roots: &[&Path],
+    ) -> io::Result<(Baseline, Repositories)> {
+        let digest = Sha256::digest(project.as_os_str().as_bytes());
+        let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let folder = folder.join(name);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)?;
+        let lock = private()
+            .create(true)
+            .truncate(false)
+            .open(folder.join(LOCK))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        let earlier = match baselines(&folder)?.first() {
+            Some(oldest) => Some(read(oldest)?),
+            None => None,
+        };
+        let found = Repositories::find(roots);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        // As wide as the numbers of centuries: the names sort as the commands started.
+        let name = format!("{:039}", now.unwrap_or_default().as_nanos());
+        let file = folder.join(&name);
+        let unfinished = folder.join(name + UNFINISHED);
+        let mut held = private().create_new(true).open(&unfinished)?;
+        flock(&held, FlockOperation::LockExclusive)?;
+        let text = serde_json::to_vec(earlier.as_ref().unwrap_or(&found))?;
+        held.write_all(&text)?;
+        fs::rename(&unfinished, &file)?;
+        let baseline = Baseline {
+            folder,
+            file,
+            _held: held,
+            earlier,
+        };
+        Ok((baseline, found))
+    }
+
+    /// What the repositories are compared with at the end, where the command itself found these.
+    pub(in crate::process) fn before<'a>(&'a self, found: &'a Repositories) -> &'a Repositories {
+        self.earlier.as_ref().unwrap_or(found)
+    }
+
+    /// Everything was looked at: nobody has to compare with this any more, nor with what commands left that were killed.
+    pub(in crate::process) fn is_reviewed(&self) {
+        let _ = fs::remove_file(&self.file);
+        for other in baselines(&self.folder).unwrap_or_default() {
+            let is_over = File::open(&other)
+                .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok());
+            if is_over {
+                let _ = fs::remove_file(other);
+            }
+        }
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+/// The files of all commands of a project, the oldest first.
+fn baselines(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name: OsString = entry?.file_name();
+        if name.as_bytes().iter().all(u8::is_ascii_digit) {
+            files.push(folder.join(name));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read(path: &Path) -> io::Result<Repositories> {
+    let parsed = serde_json::from_slice(&fs::read(path)?);
+    parsed.map_err(|e| {
+        io::Error::other(format!(
+            "{} is not what this version of Dunlin writes ({e}); look for new .git folders in the project, then remove it",
+            path.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make_repository(path: &Path) {
+        fs::create_dir_all(path.join(".git/refs")).unwrap();
+        fs::write(path.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(path.join(".git/config"), "[core]\n").unwrap();
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_no_part_of_the_next_baseline() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, project) = (folder.path().join("state"), folder.path().join("project"));
+        // A name that is no text.
+        let odd = project.join(std::ffi::OsStr::from_bytes(b"\xff"));
+        make_repository(&odd);
+        let take = || Baseline::take(&state, &project, &[&project]).unwrap();
+        let count = |repositories: &Repositories| repositories.folders().count();
+
+        let (first, found) = take();
+        assert_eq!((count(&found), count(first.before(&found))), (1, 1));
+        make_repository(&project.join("new"));
+        let (second, found) = take();
+        assert_eq!((count(&found), count(second.before(&found))), (2, 1));
+        assert!(second.before(&found).folders().eq([odd.join(".git")]));
+        // It was killed.
+        drop(second);
+        first.is_reviewed();
+        let (third, found) = take();
+        assert_eq!(count(third.before(&found)), 2, "everything was looked at");
+        drop(third);
+        make_repository(&project.join("newer"));
+        let (fourth, found) = take();
+        assert_eq!(count(fourth.before(&found)), 2, "nothing was looked at");
+        fourth.is_reviewed();
+        let (fifth, found) = take();
+        assert_eq!(count(fifth.before(&found)), 3);
+    }
+
+    #[test]
+    fn a_baseline_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let project = folder.path();
+        let (taken, _) = Baseline::take(&state, project, &[project]).unwrap();
+        fs::write(&taken.file, "{}").unwrap();
+        let error = Baseline::take(&state, project, &[project]).unwrap_err();
+        assert!(error.to_string().contains("then remove it"), "{error}");
+    }
+}
