@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod fuzz;
+mod mounts;
 mod url;
 
 use std::collections::VecDeque;
@@ -15,6 +16,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+pub(crate) use self::mounts::Mounts;
 pub(crate) use self::url::{UrlKey, loosely_read, url, url_key};
 use crate::target::ProgramFile;
 

@@ -192,6 +192,9 @@ impl CallState {
 pub(crate) fn notices(rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
+        Rule::WritingGit => {
+            vec!["Git reads this file, and may run programs that it names.".into()]
+        }
         Rule::OutsideProject => vec!["Outside the project.".into()],
         Rule::NoProject => {
             vec!["There is no project: Dunlin was started in a home folder or above one.".into()]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
 use crate::process::{Access, CommandOptions, Held};
-use crate::resolve;
+use crate::resolve::{self, Mounts};
 use crate::target::Operation;
 
 /// What was decided about a key: for which operation, and whether it is allowed.
@@ -41,10 +41,7 @@ impl Permissions {
             }
             let (path, is_folder) = (path.clone(), matches!(key, Key::Below(_)));
             if !allowed && operation != Operation::Execute {
-                access.held.push(Held {
-                    path: path.clone(),
-                    is_folder,
-                });
+                access.held.push(Held::new(path.clone(), is_folder));
             }
             match (operation, allowed) {
                 (Operation::Write, true) => access.writable.push(path),
@@ -62,12 +59,13 @@ impl Permissions {
         let own = self.own.now();
         for path in &own.places {
             // One that is not there yet would be a folder of a project.
-            access.held.push(Held {
-                path: path.clone(),
-                is_folder: true,
-            });
+            access.held.push(Held::new(path.clone(), true));
             access.hidden.push(path.clone());
         }
+        let mounts = Mounts::now();
+        let hidden = access.hidden.iter();
+        let names: Vec<PathBuf> = hidden.flat_map(|it| mounts.other_names(it)).collect();
+        access.hidden.extend(names);
         // Who replaces a link to a file replaces the file, and a link is kept by its folder alone.
         let folders = own.links.iter().filter_map(|link| link.parent());
         access.read_only.extend(folders.map(PathBuf::from));

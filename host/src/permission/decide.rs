@@ -27,7 +27,9 @@ impl Permissions {
 
     /// Whether the target is one of Dunlin's own files, or lies in one of its folders.
     pub(crate) fn is_protected(&self, target: &Target) -> bool {
-        let is_own = |path: &Path| self.own.now().holds(path) || is_own_thread(path);
+        let own = self.own.now();
+        let is_own =
+            |path: &Path| own.holds(path) || own.has_other_name(path) || is_own_thread(path);
         target.path().is_some_and(is_own)
     }
 
@@ -139,6 +141,7 @@ impl Permissions {
                 if command.is_none_or(|command| !command.is_incomplete)
                     && caller.declared
                     && !self.looks_secret(&need.target)
+                    && git_folder(need).is_none()
                     && !is_near(&need.target) =>
             {
                 Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
@@ -182,10 +185,10 @@ impl Permissions {
                 }
             }
             (Target::Path(path) | Target::Program(path), Operation::Write) => {
-                Decision::ask(if inside(path) {
-                    Rule::Writing
-                } else {
-                    outside()
+                Decision::ask(match (git_folder(need), inside(path)) {
+                    (Some(_), _) => Rule::WritingGit,
+                    (None, true) => Rule::Writing,
+                    (None, false) => outside(),
                 })
             }
         }
@@ -282,6 +285,7 @@ fn answered_for_session(
     if state.session.is_empty() {
         return None;
     }
+    let git = git_folder(need);
     keys.iter().find_map(|key| {
         let answers = state.session.get(&(key.clone(), need.operation))?;
         let holds = |answer: &&SessionAnswer| match (&answer.plugin, caller) {
@@ -289,6 +293,9 @@ fn answered_for_session(
             (Some(granted), Some(caller)) => granted == caller.plugin,
         };
         let answer = answers.iter().rev().find(holds)?;
+        if answer.allow && !names_git(key, git) {
+            return None;
+        }
         Some(Decision::answered(
             answer.allow,
             Rule::Session(key.to_string()),
@@ -307,7 +314,11 @@ enum FromFile {
 
 fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key]) -> FromFile {
     let mut changed = None;
-    for entry in keys.iter().filter_map(|key| state.stored.get(key)) {
+    let git = git_folder(need);
+    let entries = keys
+        .iter()
+        .filter_map(|key| Some((key, state.stored.get(key)?)));
+    for (key, entry) in entries {
         let rule = |plugins| Rule::Stored {
             key: entry.key.clone(),
             plugins,
@@ -315,6 +326,7 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
         match entry.bits.get(need.operation) {
             Decided::Open => {}
             Decided::Deny => return FromFile::Decided(Decision::deny(rule(Vec::new()))),
+            Decided::Allow if !names_git(key, git) => {}
             Decided::Allow => {
                 let grantees = entry.grants.get(&need.operation.into());
                 let holds = match (grantees, caller) {
@@ -333,6 +345,31 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
         }
     }
     FromFile::Open { changed }
+}
+
+/// The `.git` that a file lies in which is to be written, or is.
+///
+/// What git keeps there can name programs, which the user's own git runs outside of the sandbox. Who grants a folder of
+/// sources does not mean that, so only a key that names the `.git` itself covers it.
+fn git_folder(need: &Need) -> Option<&Path> {
+    let path = need
+        .target
+        .path()
+        .filter(|_| need.operation == Operation::Write)?;
+    let mut around = path.ancestors();
+    around.find(|folder| {
+        let name = folder.file_name();
+        // Some file systems do not tell upper case from lower case.
+        name.is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+    })
+}
+
+/// Whether a key names what lies in a `.git`, if there is one.
+fn names_git(key: &Key, git: Option<&Path>) -> bool {
+    git.is_none_or(|git| match key {
+        Key::Exact(path) | Key::Below(path) => path.starts_with(git),
+        Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => false,
+    })
 }
 
 /// Whether the target is an address that says itself that it does not lead onto the internet.

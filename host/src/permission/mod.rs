@@ -52,7 +52,7 @@ pub use self::report::{Explained, ExplainedCommand, Stored, WayOut};
 pub use self::rule::{Change, Decision, Rule, Verdict};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;
-use crate::resolve::{self, Places, ResolveError};
+use crate::resolve::{self, Mounts, Places, ResolveError};
 use crate::secrets;
 use crate::target::{Need, Operation, Target};
 
@@ -117,6 +117,11 @@ impl Permissions {
         // One that cannot be looked at cannot be read either.
         let secrets = options.commands.secrets.iter();
         let secrets = secrets.filter_map(|path| resolve::real_path(path).ok());
+        let mounts = Mounts::now();
+        let secrets = secrets.flat_map(|path| {
+            let names = mounts.other_names(&path);
+            std::iter::once(path).chain(names)
+        });
         let search = &options.web.search;
         let address = search.address().filter(|_| search.is_chosen);
         Ok(Permissions {

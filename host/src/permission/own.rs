@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::resolve::{self, ResolveError};
+use crate::resolve::{self, Mounts, ResolveError};
 
 /// How many entries of each of Dunlin's folders are examined. A folder has some dozens at most; files of sessions lie
 /// deeper.
@@ -75,6 +75,26 @@ impl Found {
         places.any(|own| path.starts_with(own)) || self.links.iter().any(|link| link == path)
     }
 
+    /// Whether a path is another name (a hard link) of a file of Dunlin's. Those of sessions, which lie deeper, are left out.
+    pub(super) fn has_other_name(&self, path: &Path) -> bool {
+        let Ok(meta) = path.symlink_metadata() else {
+            return false;
+        };
+        if !meta.is_file() || meta.nlink() < 2 {
+            return false;
+        }
+        let is_same = |own: &Path| {
+            let own = own.symlink_metadata();
+            own.is_ok_and(|own| (own.dev(), own.ino()) == (meta.dev(), meta.ino()))
+        };
+        let places = self.places.iter().filter(|it| !it.starts_with("/proc"));
+        places.into_iter().any(|place| {
+            let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+            let mut entries = entries.take(MAX_ENTRIES);
+            is_same(place) || entries.any(|entry| is_same(&entry.path()))
+        })
+    }
+
     fn look(written: &[PathBuf]) -> Result<Found, ResolveError> {
         let mut found = Found {
             is_settled: true,
@@ -101,6 +121,10 @@ impl Found {
                 found.places.extend(leads_to.filter(is_own));
             }
         }
+        let mounts = Mounts::now();
+        let places = found.places.iter();
+        let names: Vec<PathBuf> = places.flat_map(|it| mounts.other_names(it)).collect();
+        found.places.extend(names);
         for paths in [&mut found.places, &mut found.links] {
             paths.sort();
             paths.dedup();

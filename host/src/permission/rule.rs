@@ -41,6 +41,8 @@ pub enum Rule {
     NoProject,
     /// The default for writing.
     Writing,
+    /// The default for writing what git keeps of a repository.
+    WritingGit,
     /// The default for programs.
     Executing,
     /// The default for the web.
@@ -126,6 +128,9 @@ impl fmt::Display for Rule {
                 "default: a home folder, what lies above one, and / are not projects, so everything asks",
             ),
             Rule::Writing => f.write_str("default: writing is asked"),
+            Rule::WritingGit => f.write_str(
+                "default: files of a git repository itself are asked, also in a folder that may be written",
+            ),
             Rule::Executing => f.write_str("default: commands are asked"),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),

@@ -30,8 +30,21 @@ pub(crate) struct Access {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) path: PathBuf,
-    /// What takes the place meanwhile: an empty folder, or else an empty file.
+    /// What takes the place meanwhile: an empty folder, or else a file.
     pub(crate) is_folder: bool,
+    /// What that file holds.
+    pub(crate) text: String,
+}
+
+impl Held {
+    /// An empty folder or an empty file takes the place.
+    pub(crate) fn new(path: PathBuf, is_folder: bool) -> Held {
+        Held {
+            path,
+            is_folder,
+            text: String::new(),
+        }
+    }
 }
 
 impl Access {

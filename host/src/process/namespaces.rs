@@ -205,7 +205,8 @@ fn hide(path: &Path) -> io::Result<()> {
 /// whatever it leads to is judged where it is, and a command must not put something else in its place.
 fn hold(path: &Path) -> io::Result<()> {
     if super::placeholder::is_at(path)? {
-        return hide(path);
+        // It holds nothing of anybody's.
+        return freeze(path);
     }
     match mounts::first_link(path)? {
         Some(link) => put_empty(EMPTY_FILE, link),

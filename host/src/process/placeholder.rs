@@ -7,18 +7,20 @@
 //! Several commands may need the same placeholder at once. Each holds a shared lock on it, and the last one removes it:
 //! removing what others have mounted something on would take the mount away from them.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, mkdirat, openat, statat,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, mkdirat,
+    openat, renameat_with, statat, unlinkat,
 };
-use rustix::io::Errno;
+use rustix::io::{Errno, pread};
 
 use super::access::Held;
+use super::git::ITSELF;
 use super::mounts::{self, Entry};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o404);
@@ -80,13 +82,8 @@ impl Placeholders {
         for _ in 0..MAX_TRIES {
             let made = match held.is_folder {
                 true => mkdirat(&parent, name, FOLDER_MODE),
-                false => openat(
-                    &parent,
-                    name,
-                    OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
-                    FILE_MODE,
-                )
-                .map(drop),
+                false if held.text.is_empty() => make_file(&parent, name).map(drop),
+                false => make_whole(&parent, name, &held.text),
             };
             match made {
                 Ok(()) | Err(Errno::EXIST) => {}
@@ -107,7 +104,7 @@ impl Placeholders {
                     FILE_MODE
                 };
                 rustix::fs::fchmod(&opened, mode)?;
-            } else if !is_placeholder(&fstat(&opened)?) {
+            } else if !is_placeholder(&opened)? {
                 return Ok(());
             }
             // Never waits: a hostile command may hold the lock as long as it likes.
@@ -185,8 +182,7 @@ impl Made {
         };
         if let Some(placeholder) = &self.placeholder {
             flock(placeholder, FlockOperation::NonBlockingLockExclusive)?;
-            let is_unused =
-                is_still(&parent, name, placeholder)? && is_placeholder(&fstat(placeholder)?);
+            let is_unused = is_still(&parent, name, placeholder)? && is_placeholder(placeholder)?;
             if !is_unused {
                 return Ok(());
             }
@@ -202,18 +198,63 @@ impl Made {
 /// Whether there is a placeholder at a path.
 pub(super) fn is_at(path: &Path) -> io::Result<bool> {
     match mounts::look(path)? {
-        Entry::Folder(opened) | Entry::File(opened) => Ok(is_placeholder(&fstat(opened)?)),
+        Entry::Folder(_) | Entry::File(_) => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            match openat(CWD, path, flags, Mode::empty()) {
+                Ok(opened) => is_placeholder(&opened),
+                // Whoever made it can read it.
+                Err(_) => Ok(false),
+            }
+        }
         Entry::Nothing | Entry::Link(_) => Ok(false),
     }
 }
 
-fn is_placeholder(status: &Stat) -> bool {
-    let mode = Mode::from_raw_mode(status.st_mode);
-    match FileType::from_raw_mode(status.st_mode) {
-        FileType::Directory => mode == FOLDER_MODE,
-        FileType::RegularFile => mode == FILE_MODE && status.st_size == 0,
-        _ => false,
+/// Makes an empty file that is not there yet.
+fn make_file(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    openat(parent, name, flags, FILE_MODE)
+}
+
+/// Makes a file with a text that is not there yet, so that nobody reads it before the text is in it.
+fn make_whole(parent: &OwnedFd, name: &OsStr, text: &str) -> rustix::io::Result<()> {
+    let mut unfinished = name.to_owned();
+    unfinished.push(format!(".{}", std::process::id()));
+    let written = make_file(parent, &unfinished)?;
+    rustix::fs::fchmod(&written, FILE_MODE)?;
+    let made = rustix::io::write(&written, text.as_bytes())
+        .and_then(|_| renameat_with(parent, &unfinished, parent, name, RenameFlags::NOREPLACE));
+    if made.is_err() {
+        let _ = unlinkat(parent, &unfinished, AtFlags::empty());
     }
+    made
+}
+
+/// Whether a file or folder has the mode of a placeholder and holds nothing that anybody could have put into it.
+fn is_placeholder(opened: &OwnedFd) -> io::Result<bool> {
+    let status = fstat(opened)?;
+    let mode = Mode::from_raw_mode(status.st_mode);
+    Ok(match FileType::from_raw_mode(status.st_mode) {
+        FileType::Directory => mode == FOLDER_MODE && is_empty(opened)?,
+        FileType::RegularFile if mode == FILE_MODE => {
+            // One byte more than there may be.
+            let mut text = [0; ITSELF.len() + 1];
+            let read = pread(opened, &mut text, 0)?;
+            read == 0 || &text[..read] == ITSELF.as_bytes()
+        }
+        _ => false,
+    })
+}
+
+fn is_empty(folder: &OwnedFd) -> io::Result<bool> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether a name in a folder still stands for what was opened.
@@ -235,10 +276,7 @@ mod tests {
     fn a_locked_placeholder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join("held");
-        let held = [Held {
-            path: path.clone(),
-            is_folder: true,
-        }];
+        let held = [Held::new(path.clone(), true)];
         let mut first = Placeholders::default();
         first.make(held.iter()).unwrap();
         assert!(is_at(&path).unwrap());

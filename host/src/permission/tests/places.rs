@@ -76,6 +76,45 @@ fn a_link_that_comes_later_counts() {
 }
 
 #[test]
+fn another_name_of_a_file_of_dunlins_counts() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    let permissions = fixture.open();
+    let need = fixture.need("project/src/main.rs", Operation::Read);
+    fs::hard_link(at("project/src/main.rs"), at("other")).unwrap();
+    assert_eq!(verdict(&permissions, &need), Verdict::Allow);
+    fs::hard_link(at("project/src/main.rs"), at("config/web_fetch.json")).unwrap();
+    assert_eq!(verdict(&permissions, &need), Verdict::Deny);
+}
+
+#[test]
+fn a_granted_folder_does_not_open_its_repository() {
+    let fixture = Fixture::new();
+    let write = |file: &str| fixture.need(file, Operation::Write);
+    let check = |permissions: &Permissions, file: &str, expected: Verdict| {
+        assert_eq!(verdict(permissions, &write(file)), expected, "{file}");
+    };
+    let key = |path: &str| format!("{}/{path}", fixture.root.display());
+    let permissions = fixture.open();
+    permissions.set(&key("project/"), "rw?").unwrap();
+    check(&permissions, "project/src/new.rs", Verdict::Allow);
+    check(&permissions, "project/.gitignore", Verdict::Allow);
+    for file in [
+        "project/.git",
+        "project/.git/config",
+        "project/sub/.GIT/hooks/x",
+    ] {
+        check(&permissions, file, Verdict::Ask);
+    }
+    permissions.set(&key("project/.git/"), "?w?").unwrap();
+    check(&permissions, "project/.git/config", Verdict::Allow);
+    permissions.set(&key("project/.git/"), "?-?").unwrap();
+    permissions.set(&key("project/.git/info/"), "?w?").unwrap();
+    check(&permissions, "project/.git/config", Verdict::Deny);
+    check(&permissions, "project/.git/info/exclude", Verdict::Allow);
+}
+
+#[test]
 fn nothing_is_inside_of_what_is_no_project() {
     let fixture = Fixture::new();
     let permissions = Permissions::open(&HostOptions {

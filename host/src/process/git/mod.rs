@@ -25,6 +25,12 @@ use super::access::Held;
 pub(super) use baseline::Baseline;
 pub(super) use review::review;
 
+/// The file in which a worktree names the repository that it shares settings with.
+const COMMON: &str = "commondir";
+
+/// What such a file says in the repository itself: the folder that it is in. Git cannot read an empty one.
+pub(super) const ITSELF: &str = ".\n";
+
 /// Repositories below some folders, as they were at one moment.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repositories {
@@ -159,6 +165,12 @@ impl Repositories {
         self.folders.keys().map(PathBuf::as_path)
     }
 
+    /// Whether a repository shares the settings of this folder.
+    fn is_shared(&self, folder: &Path) -> bool {
+        let mut all = self.folders.values();
+        all.any(|other| other.has_head && other.common() == Some(folder))
+    }
+
     /// The settings in them, and the files that those lead to which are links.
     pub(super) fn settings(&self) -> impl Iterator<Item = PathBuf> {
         let settings = self.folders.iter().flat_map(|(path, folder)| {
@@ -185,30 +197,27 @@ impl Repositories {
         links.map(|(path, link)| (path.as_path(), link.target()))
     }
 
-    /// Settings that are missing and whose place an empty file or folder can take: git reads it as none.
-    ///
-    /// `commondir` is not among them, since git cannot read an empty one; a new one is found afterwards.
+    /// Settings that are missing and whose place a file or folder can take that says nothing.
     pub(super) fn held(&self) -> Vec<Held> {
         let mut held = Vec::new();
         for (path, folder) in &self.folders {
             let missing = |name: &str| !folder.settings.contains_key(OsStr::new(name));
-            let mut hold = |name: &str, is_folder| {
-                held.push(Held {
-                    path: path.join(name),
-                    is_folder,
-                });
-            };
+            let hold = |name: &str, is_folder| Held::new(path.join(name), is_folder);
             if !folder.has_common {
-                for (name, is_folder) in [("config", false), ("hooks", true), ("info", true)] {
-                    if missing(name) {
-                        hold(name, is_folder);
-                    }
+                let names = [("config", false), ("hooks", true), ("info", true)];
+                let names = names.into_iter().filter(|(name, _)| missing(name));
+                held.extend(names.map(|(name, is_folder)| hold(name, is_folder)));
+                if missing(COMMON) {
+                    held.push(Held {
+                        text: ITSELF.to_owned(),
+                        ..hold(COMMON, false)
+                    });
                 }
             }
             // It counts only where the settings say so.
             if missing("config.worktree") && settings::uses_worktree_settings(&path.join("config"))
             {
-                hold("config.worktree", false);
+                held.push(hold("config.worktree", false));
             }
         }
         held
@@ -260,8 +269,9 @@ mod tests {
             ..Access::default()
         };
         // What was so before, and was protected, is the user's own.
-        assert!(review(&access, &found, &found, true).is_empty());
-        let said = review(&access, &Repositories::default(), &found, true).join(" ");
+        assert!(review(&access, &found, &found, true).sentences.is_empty());
+        let said = review(&access, &Repositories::default(), &found, true);
+        let said = said.sentences.join(" ");
         assert!(
             said.contains("could not look for git settings in plain"),
             "{said}"

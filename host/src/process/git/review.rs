@@ -9,8 +9,9 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::judge::{is_harmless, is_trustworthy};
+use super::read::make_readable;
 use super::search::MAX_FOLDERS;
-use super::{GitFolder, GitLink, Mark, Repositories, Unread};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Unread};
 use crate::process::access::Access;
 use crate::process::mounts::{self, Entry};
 
@@ -26,8 +27,17 @@ const MAX_SENTENCES: usize = 20;
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
 
+/// What a review has come to.
+#[derive(Debug)]
+pub(in crate::process) struct Reviewed {
+    /// A sentence for the user about each thing that was found.
+    pub(in crate::process) sentences: Vec<String>,
+    /// Whether everything that a command may have made was looked at, and set aside where it can do harm.
+    pub(in crate::process) is_complete: bool,
+}
+
 /// Compares the repositories before and after a command, and sets aside the settings that it made and that can do
-/// harm. Returns a sentence for the user about each.
+/// harm.
 ///
 /// `is_protected`: the settings that were there could not be changed, so that a change is the user's own.
 pub(in crate::process) fn review(
@@ -35,17 +45,18 @@ pub(in crate::process) fn review(
     before: &Repositories,
     after: &Repositories,
     is_protected: bool,
-) -> Vec<String> {
+) -> Reviewed {
     let mut review = Review {
         access,
         before,
         after,
         is_protected,
         sentences: Vec::new(),
+        is_complete: before.is_incomplete || !after.is_incomplete,
     };
     if before.is_incomplete || after.is_incomplete {
         review.say(format!(
-            "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected."
+            "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected. Look for new .git folders before you run git here."
         ));
     }
     for path in &after.opened {
@@ -69,15 +80,15 @@ pub(in crate::process) fn review(
         review.sentences.truncate(MAX_SENTENCES);
         review.sentences.push(format!("And {more} more."));
     }
-    review.sentences
+    Reviewed {
+        sentences: review.sentences,
+        is_complete: review.is_complete,
+    }
 }
 
 /// What is wrong with what is set aside.
 const HARMFUL: &str = "git settings that can run programs or lead out of the project";
 const UNREAD: &str = "a git repository that cannot be looked at";
-
-/// The file in which a worktree names the repository that it belongs to.
-const COMMON: &str = "commondir";
 
 /// The file without which git takes a folder for no repository.
 const HEAD: &str = "HEAD";
@@ -88,6 +99,7 @@ struct Review<'a> {
     after: &'a Repositories,
     is_protected: bool,
     sentences: Vec<String>,
+    is_complete: bool,
 }
 
 impl Review<'_> {
@@ -97,9 +109,12 @@ impl Review<'_> {
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
     fn known(&self, folder: &GitFolder) -> Option<&'_ GitFolder> {
-        let mut known = self.before.folders.values();
-        // What was no repository can hold what was set aside before, or what another command has prepared.
-        known.find(|known| known.id == folder.id && (known.has_head || !folder.has_head))
+        let mut known = self.before.folders.iter();
+        let known = known.find(|(path, known)| {
+            // What was no repository can hold what was set aside before, or what another command has prepared.
+            known.id == folder.id && (known.has_head || self.before.is_shared(path))
+        });
+        known.map(|(_, known)| known)
     }
 
     /// Whether the settings in a folder were protected, or are judged by themselves.
@@ -216,8 +231,8 @@ impl Review<'_> {
         }
         let known = self.known(folder);
         let is_new = known.is_none();
-        if is_new && folder.is_reference {
-            // No repository; what leads there is set aside.
+        if is_new && folder.is_reference || !folder.has_head && !self.after.is_shared(path) {
+            // No repository. What leads there is set aside.
             return;
         }
         let is_root = self.access.roots().contains(&path);
@@ -249,7 +264,13 @@ impl Review<'_> {
         let target = std::fs::read_link(link).unwrap_or_default();
         let target = self.short(Some(&target));
         let shown = self.short(Some(Path::new(link)));
-        let sentence = match std::fs::remove_file(link) {
+        let removed = std::fs::remove_file(link).or_else(|error| {
+            let folder = Path::new(link).parent().ok_or(error)?;
+            make_readable(folder)?;
+            std::fs::remove_file(link)
+        });
+        self.is_complete &= removed.is_ok();
+        let sentence = match removed {
             Ok(()) => format!(
                 "The command put a link to {target} where git would write to it: {shown}. This was removed."
             ),
@@ -263,16 +284,26 @@ impl Review<'_> {
     /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
     fn set_aside(&mut self, what: &str, folder: &Path, name: &OsStr) {
         let from = self.short(Some(&folder.join(name)));
-        let sentence = match rename_aside(folder, name) {
+        let renamed = rename_aside(folder, name).or_else(|error| {
+            if error.kind() != io::ErrorKind::PermissionDenied {
+                return Err(error);
+            }
+            make_readable(folder)?;
+            rename_aside(folder, name)
+        });
+        let sentence = match renamed {
             // What is not there need not be set aside.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Ok(aside) => format!(
                 "The command made {what}: {from}. This was set aside as {}; rename it back to use it.",
                 self.short(Some(&folder.join(aside)))
             ),
-            Err(error) => format!(
-                "The command made {what}, which could not be set aside ({error}): remove {from} before you run git there."
-            ),
+            Err(error) => {
+                self.is_complete = false;
+                format!(
+                    "The command made {what}, which could not be set aside ({error}): remove {from} before you run git there."
+                )
+            }
         };
         self.say(sentence);
     }

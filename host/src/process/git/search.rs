@@ -7,17 +7,22 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, RawDir};
 
+use super::super::placeholder;
 use super::judge::{is_plain, is_verified};
 use super::read::{
     is_no_folder, list, make_readable, open_folder, read_short, read_start, without_line_end,
 };
-use super::{GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
 
 /// Folders that are looked at, at most: a project of 100,000 files has about 10,000, which take a tenth of a second.
 pub(super) const MAX_FOLDERS: usize = 300_000;
+
+/// How long a search may take: a supervisor has twice as long before it is killed.
+const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// Files and folders in these, at most: one folder may hold millions.
 const MAX_ENTRIES_SEEN: usize = 5_000_000;
@@ -39,9 +44,6 @@ const MAX_LINK_BYTES: usize = 8 * 1024;
 
 /// How much of a `HEAD` git looks at to tell a repository.
 const HEAD_BYTES: usize = 255;
-
-/// Folders of a repository in which git opens files by their names, following links, and writes to them.
-const WRITTEN: &[&str] = &["logs", "refs", "reftable", "rr-cache"];
 
 /// Digits of the shortest hash.
 const HASH_DIGITS: usize = 40;
@@ -69,6 +71,7 @@ impl Repositories {
             found: Repositories::default(),
             seen: 0,
             entries: 0,
+            deadline: Instant::now() + MAX_TIME,
         };
         search.walk();
         search.found
@@ -81,6 +84,7 @@ struct Search<'a> {
     found: Repositories,
     seen: usize,
     entries: usize,
+    deadline: Instant,
 }
 
 impl Search<'_> {
@@ -91,14 +95,13 @@ impl Search<'_> {
             if !self.may_go_on() {
                 return;
             }
-            let mut listing =
-                match self.opened(&folder, |folder| Listing::read(folder, &mut buffer)) {
-                    Ok(listing) => listing,
-                    Err(error) => {
-                        self.cannot_look(&folder, false, &error);
-                        continue;
-                    }
-                };
+            let listing = match self.opened(&folder, |folder| Listing::read(folder, &mut buffer)) {
+                Ok(listing) => listing,
+                Err(error) => {
+                    self.cannot_look(&folder, false, &error);
+                    continue;
+                }
+            };
             self.entries += listing.entries;
             for (git, is_folder) in &listing.git {
                 let path = folder.join(git);
@@ -117,12 +120,6 @@ impl Search<'_> {
                     found.settings.clear();
                 }
             }
-            if folder.file_name() == Some(OsStr::new("objects"))
-                && let Some(parent) = folder.parent()
-                && self.found.folders.contains_key(parent)
-            {
-                listing.folders.retain(|path| !is_of_objects(path));
-            }
             todo.extend(listing.folders);
         }
     }
@@ -132,7 +129,8 @@ impl Search<'_> {
         let may = self.seen <= MAX_FOLDERS
             && self.found.folders.len() < MAX_REPOSITORIES
             && self.found.unread.len() < MAX_REPOSITORIES
-            && self.entries <= MAX_ENTRIES_SEEN;
+            && self.entries <= MAX_ENTRIES_SEEN
+            && Instant::now() < self.deadline;
         self.found.is_incomplete |= !may;
         may
     }
@@ -210,25 +208,31 @@ impl Search<'_> {
         let mut more = Vec::new();
         for (name, kind) in entries {
             let entry = path.join(&name);
-            if name == "commondir" {
+            // Of another command that runs.
+            if placeholder::is_at(&entry).unwrap_or_default() {
+                continue;
+            }
+            if name == COMMON {
                 folder.has_common = true;
                 folder.common = common_of(path).map(PathBuf::into_os_string);
             }
             folder.has_head |= name.eq_ignore_ascii_case("HEAD");
-            if !is_plain(&name, kind) {
+            let is_plain = is_plain(&name, kind);
+            if kind == FileType::Directory {
+                match name.as_bytes() {
+                    b"modules" | b"worktrees" => more.push(entry.clone()),
+                    b"objects" => self.find_links_of_objects(&entry, &mut folder.links),
+                    _ => self.find_links(&entry, &mut folder.links),
+                }
+            }
+            if !is_plain {
                 if folder.settings.len() >= MAX_SETTINGS {
                     let error = io::Error::other("it has too many settings");
                     return self.cannot_look(path, !is_reference, &error);
                 }
                 folder.settings.insert(name, Mark::of(&entry));
-            } else if name == "modules" || name == "worktrees" {
-                more.push(entry);
             } else if is_verified(&name) {
                 folder.verified.insert(name, Mark::of(&entry));
-            } else if name == "objects" {
-                self.find_links_of_objects(&entry, &mut folder.links);
-            } else if WRITTEN.iter().any(|written| name == *written) {
-                self.find_links(&entry, &mut folder.links);
             }
         }
         let common = folder.common().map(Path::to_owned);
@@ -241,7 +245,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks for symbolic links in a folder of a repository that git writes to.
+    /// Looks for symbolic links in a folder of a repository: git opens files in it by their names, and writes to them.
     fn find_links(&mut self, folder: &Path, links: &mut BTreeSet<OsString>) {
         if !self.may_go_on() {
             return;
@@ -307,6 +311,10 @@ impl Search<'_> {
 
     /// Adds a `.git` that is no folder, and the repository that it leads to.
     fn add_link(&mut self, path: &Path) {
+        // Each may lead through many other links.
+        if !self.may_go_on() {
+            return;
+        }
         let target = target_of(path);
         let link = GitLink {
             mark: Mark::of(path),
@@ -357,7 +365,8 @@ impl Listing {
             };
             if name.eq_ignore_ascii_case(".git") {
                 listing.git.push((name.to_owned(), is_folder));
-            } else if is_folder {
+            }
+            if is_folder {
                 listing.folders.push(folder.join(name));
             }
         }
@@ -401,12 +410,6 @@ fn has_head(folder: &Path) -> bool {
         // Git used to make a link of it.
         Err(_) => path.is_symlink(),
     }
-}
-
-/// Whether a folder in `objects` is one where git keeps objects: nobody works in it.
-fn is_of_objects(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_bytes();
-    name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// What git takes a folder without `.git` for a repository by.

@@ -153,8 +153,32 @@ async fn what_a_command_adds_is_set_aside() {
         fs::write(project.join("evil"), &monitor).unwrap();
         for (line, aside) in [
             (
-                "mkdir e && cp -r .git e/common && cp evil e/common/config && echo ../e/common > .git/commondir",
-                ".git/commondir.set-aside",
+                "mkdir e && cp -r .git e/common && cp evil e/common/config; echo ../e/common > .git/commondir",
+                match own_world {
+                    // Here it cannot be made.
+                    true => "e/common/HEAD.set-aside",
+                    false => ".git/commondir.set-aside",
+                },
+            ),
+            (
+                "git init -q revived && cp evil revived/.git/config",
+                "revived/.git/HEAD.set-aside",
+            ),
+            (
+                "mkdir -p revived/.git/worktrees/w again && cd revived/.git/worktrees/w && echo 'ref: refs/heads/main' > HEAD && echo ../.. > commondir && echo ../../../../again/.git > gitdir && cd - && echo 'gitdir: ../revived/.git/worktrees/w' > again/.git",
+                "revived/.git/worktrees/w/HEAD.set-aside",
+            ),
+            (
+                "mkdir -p r/refs r/objects && cp .git/HEAD r && git init -q r/objects/ab && cp evil r/objects/ab/.git/config",
+                "r/objects/ab/.git/HEAD.set-aside",
+            ),
+            (
+                "git init -q .git/objects/zz && cp evil .git/objects/zz/.git/config",
+                ".git/objects/zz/.git/HEAD.set-aside",
+            ),
+            (
+                "git init -q closed && cp evil closed/.git/config && chmod 555 closed/.git",
+                "closed/.git/HEAD.set-aside",
             ),
             (
                 "git init -q nested && cp evil nested/.git/config",
@@ -233,7 +257,7 @@ async fn what_a_command_adds_is_set_aside() {
             git(&project.join(folder), "status");
         }
         // What led to a repository leads to none any more.
-        for folder in ["src", "linked", "tree"] {
+        for folder in ["src", "linked", "tree", "again"] {
             let mut status = Command::new("git");
             let status = status.arg("status").current_dir(project.join(folder));
             assert!(!status.output().unwrap().status.success(), "{folder}");
@@ -283,6 +307,14 @@ async fn git_does_not_write_through_links_of_a_command() {
                 ".git/objects/pack",
             ),
             ("ln -s ../.. .git/objects/00", ".git/objects/00"),
+            (
+                "mkdir .git/rebase-merge; echo 'pick 0 ; x' > .git/rebase-merge/git-rebase-todo; ln -s ../../profile .git/rebase-merge/done",
+                ".git/rebase-merge/done",
+            ),
+            (
+                "mkdir .git/sequencer; ln -s ../../profile .git/sequencer/abort-safety",
+                ".git/sequencer/abort-safety",
+            ),
         ] {
             let note = yard.run(line).await.note.unwrap_or_default();
             assert!(
