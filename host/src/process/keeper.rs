@@ -114,7 +114,12 @@ impl Keeper {
             return run.map_err(|e| e.to_string());
         };
         let access = &self.order.access;
-        let baseline = Baseline::take(&self.order.baselines, &access.project, &access.roots());
+        let baseline = Baseline::take(
+            &self.order.baselines,
+            &access.project,
+            &access.roots(),
+            self.order.has_input,
+        );
         let (baseline, found) = baseline.map_err(|e| {
             format!("cannot write down what git repositories there are before the command: {e}")
         })?;

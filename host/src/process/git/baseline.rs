@@ -3,6 +3,9 @@
 //! Commands overlap: what one of them has made and Dunlin has not looked at yet must not count as the user's own for
 //! another one that starts meanwhile. So each command writes down what it compares with at its end, and the others take
 //! that over. A command whose end nobody could look at leaves its file behind: the next one compares with that.
+//!
+//! A server in the sandbox runs as long as the session. What the user makes meanwhile would never become the user's own
+//! if commands took its baseline over, so they do that only once it was killed.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -20,6 +23,9 @@ use super::Repositories;
 /// What is locked while a command looks at the repositories, so that none starts in between.
 const LOCK: &str = "lock";
 
+/// The end of the names of the files of servers.
+const SERVER: &str = ".server";
+
 /// The end of the names of files that are not written yet.
 const UNFINISHED: &str = ".new";
 
@@ -33,6 +39,8 @@ pub(in crate::process) struct Baseline {
     _held: File,
     /// Those of the oldest command that runs or was not looked at; `None`: this is the oldest.
     earlier: Option<Repositories>,
+    /// The files of those that ran or were killed when this one started.
+    others: Vec<PathBuf>,
 }
 
 impl Baseline {
@@ -44,6 +52,7 @@ impl Baseline {
         folder: &Path,
         project: &Path,
         roots: &[&Path],
+        is_server: bool,
     ) -> io::Result<(Baseline, Repositories)> {
         let digest = Sha256::digest(project.as_os_str().as_bytes());
         let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -57,14 +66,16 @@ impl Baseline {
             .truncate(false)
             .open(folder.join(LOCK))?;
         flock(&lock, FlockOperation::LockExclusive)?;
-        let earlier = match baselines(&folder)?.first() {
+        let others = baselines(&folder)?;
+        let earlier = match others.first() {
             Some(oldest) => Some(read(oldest)?),
             None => None,
         };
         let found = Repositories::find(roots);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         // As wide as the numbers of centuries: the names sort as the commands started.
-        let name = format!("{:039}", now.unwrap_or_default().as_nanos());
+        let kind = if is_server { SERVER } else { "" };
+        let name = format!("{:039}{kind}", now.unwrap_or_default().as_nanos());
         let file = folder.join(&name);
         let unfinished = folder.join(name + UNFINISHED);
         let mut held = private().create_new(true).open(&unfinished)?;
@@ -77,6 +88,7 @@ impl Baseline {
             file,
             _held: held,
             earlier,
+            others,
         };
         Ok((baseline, found))
     }
@@ -90,9 +102,9 @@ impl Baseline {
     pub(in crate::process) fn is_reviewed(&self) {
         let _ = fs::remove_file(&self.file);
         for other in baselines(&self.folder).unwrap_or_default() {
-            let is_over = File::open(&other)
-                .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok());
-            if is_over {
+            // A command that started later has taken this over; a server that was killed meanwhile has not.
+            let is_covered = !is_of_server(&other) || self.others.contains(&other);
+            if is_covered && !is_held(&other) {
                 let _ = fs::remove_file(other);
             }
         }
@@ -105,13 +117,28 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The files of all commands of a project, the oldest first.
+fn is_of_server(file: &Path) -> bool {
+    file.as_os_str().as_bytes().ends_with(SERVER.as_bytes())
+}
+
+/// Whether the command still runs that wrote this.
+fn is_held(file: &Path) -> bool {
+    let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockShared);
+    File::open(file).is_ok_and(|file| lock(file).is_err())
+}
+
+/// What a new command compares with, unless it is the only one: the files of those that run or were killed, the oldest
+/// first.
 fn baselines(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name: OsString = entry?.file_name();
-        if name.as_bytes().iter().all(u8::is_ascii_digit) {
-            files.push(folder.join(name));
+        let file = folder.join(&name);
+        let name = name.as_bytes();
+        let number = name.strip_suffix(SERVER.as_bytes()).unwrap_or(name);
+        let counts = !is_of_server(&file) || !is_held(&file);
+        if number.iter().all(u8::is_ascii_digit) && counts {
+            files.push(file);
         }
     }
     files.sort();
@@ -145,7 +172,7 @@ mod tests {
         // A name that is no text.
         let odd = project.join(std::ffi::OsStr::from_bytes(b"\xff"));
         make_repository(&odd);
-        let take = || Baseline::take(&state, &project, &[&project]).unwrap();
+        let take = || Baseline::take(&state, &project, &[&project], false).unwrap();
         let count = |repositories: &Repositories| repositories.folders().count();
 
         let (first, found) = take();
@@ -166,6 +193,16 @@ mod tests {
         fourth.is_reviewed();
         let (fifth, found) = take();
         assert_eq!(count(fifth.before(&found)), 3);
+        fifth.is_reviewed();
+
+        let (server, _) = Baseline::take(&state, &project, &[&project], true).unwrap();
+        make_repository(&project.join("newest"));
+        let (sixth, found) = take();
+        assert_eq!(count(sixth.before(&found)), 4, "the server runs");
+        sixth.is_reviewed();
+        drop(server);
+        let (seventh, found) = take();
+        assert_eq!(count(seventh.before(&found)), 3, "the server was killed");
     }
 
     #[test]
@@ -173,9 +210,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let project = folder.path();
-        let (taken, _) = Baseline::take(&state, project, &[project]).unwrap();
+        let (taken, _) = Baseline::take(&state, project, &[project], false).unwrap();
         fs::write(&taken.file, "{}").unwrap();
-        let error = Baseline::take(&state, project, &[project]).unwrap_err();
+        let error = Baseline::take(&state, project, &[project], false).unwrap_err();
         assert!(error.to_string().contains("then remove it"), "{error}");
     }
 }
