@@ -97,7 +97,7 @@ struct SessionAnswer {
 }
 
 impl Permissions {
-    /// Opens the store. Reads no file before the first decision.
+    /// Opens the store. The permission file is not read before the first decision.
     pub fn open(options: &HostOptions) -> Result<Permissions, PermissionError> {
         let project = resolve::real_path(&options.project)?;
         let write = options.commands.write.iter();
