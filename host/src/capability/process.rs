@@ -69,7 +69,8 @@ impl process::Host for CallState {
         let under = self.authorise_command(&command).await?;
         let options = &self.shared.commands;
         let access = self.shared.permissions.access_of_commands(options);
-        let access = access.map_err(|e| Error::Failed(chain(&e)))?;
+        let mut access = access.map_err(|e| Error::Failed(chain(&e)))?;
+        access.may_change_repository = command.may_change_repository();
         let announced = self
             .shared
             .announced_sandbox()

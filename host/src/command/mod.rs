@@ -213,6 +213,15 @@ impl CommandLine {
         std::iter::once(command).chain(guarded).collect()
     }
 
+    /// Whether it runs git to do more than look: only such a command may change the project's repository. So what the
+    /// user reads tells it, and a script or a test cannot do it unseen.
+    pub fn may_change_repository(&self) -> bool {
+        let runs_git = |program: &ProgramFile| program.called.file_name() == Some("git".as_ref());
+        let only_looks = matches!(&self.target.key, CommandKey::Words(words)
+            if words.get(1).is_none_or(|word| known::only_looks(word)));
+        self.target.programs.iter().any(runs_git) && !only_looks
+    }
+
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
     pub fn longest(&self, has_network: bool) -> Scope {
         if self.is_sensitive(has_network) {
@@ -249,6 +258,9 @@ impl CommandLine {
         }
         if self.network && !has_network {
             notices.push("Needs network access.".to_owned());
+        }
+        if self.may_change_repository() {
+            notices.push("It may change the git repository.".to_owned());
         }
         if self.is_overlong {
             notices.push("It names too many files to look for secrets among them.".to_owned());

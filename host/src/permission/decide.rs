@@ -347,10 +347,11 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
     FromFile::Open { changed }
 }
 
-/// The `.git` that a file lies in which is to be written, or is.
+/// The folder of a git repository that a file lies in which is to be written, or the file itself that makes one.
 ///
 /// What git keeps there can name programs, which the user's own git runs outside of the sandbox. Who grants a folder of
-/// sources does not mean that, so only a key that names the `.git` itself covers it.
+/// sources does not mean that, so only a key that names this folder, or something in it, covers it. Git takes a folder
+/// of any name for a repository if there is a `HEAD` and some more in it.
 fn git_folder(need: &Need) -> Option<&Path> {
     let path = need
         .target
@@ -360,7 +361,8 @@ fn git_folder(need: &Need) -> Option<&Path> {
     around.find(|folder| {
         let name = folder.file_name();
         // Some file systems do not tell upper case from lower case.
-        name.is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+        let is = |known: &str| name.is_some_and(|name| name.eq_ignore_ascii_case(known));
+        is(".git") || *folder == path && is("HEAD") || folder.join("HEAD").is_file()
     })
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Access {
     pub(crate) hidden: Vec<PathBuf>,
     /// Which of these must not come into being either.
     pub(crate) held: Vec<Held>,
+    /// Whether the command may change the project's own git repository.
+    pub(crate) may_change_repository: bool,
 }
 
 /// A path at which a command must not make anything, even if there is nothing now.
@@ -146,6 +148,7 @@ mod tests {
             read_only: paths(&["/r"]),
             hidden: paths(&["/h"]),
             held: Vec::new(),
+            may_change_repository: false,
         };
         let written: Vec<&Path> = access.written().collect();
         assert_eq!(written, ["/p", "/w"].map(Path::new));

@@ -149,7 +149,7 @@ impl Keeper {
     }
 
     fn run_in_namespaces(&self, placeholders: &mut Placeholders) -> Result<(), String> {
-        let of_git = self.repositories.held();
+        let of_git = self.repositories.held(&self.order.access);
         let missing = self.order.access.held().chain(&of_git);
         let first = placeholders
             .make(missing)

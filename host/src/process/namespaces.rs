@@ -158,6 +158,9 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(&path))?;
         }
     }
+    for path in repositories.read_only(access) {
+        step(format!("protect {}", path.display()), freeze(path))?;
+    }
     // A repository in it could not be protected otherwise.
     for path in repositories.unread() {
         if !access.writable.iter().any(|granted| granted == path) {
@@ -172,7 +175,7 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     for path in &access.read_only {
         step(format!("protect {}", path.display()), freeze(path))?;
     }
-    let of_git = repositories.held();
+    let of_git = repositories.held(access);
     for held in access.held().chain(&of_git) {
         step(format!("hold {}", held.path.display()), hold(&held.path))?;
     }

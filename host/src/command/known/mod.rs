@@ -42,6 +42,11 @@ pub(super) fn known(name: &str, arguments: &[String]) -> Known {
     found.map_or(Known::Nothing, Known::Words)
 }
 
+/// Whether a known subcommand of git changes nothing in a repository.
+pub(super) fn only_looks(subcommand: &str) -> bool {
+    !["add", "commit"].contains(&subcommand)
+}
+
 fn program_of(known: &Subcommand) -> &str {
     known.line.split(' ').next().unwrap_or(known.line)
 }

@@ -66,7 +66,10 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         (
             "git -C.aws log",
             Scope::Once,
-            &["It names /.aws, which usually holds secrets."],
+            &[
+                "It may change the git repository.",
+                "It names /.aws, which usually holds secrets.",
+            ],
         ),
         (
             "sort < sub/../.env",

@@ -103,9 +103,15 @@ fn a_granted_folder_does_not_open_its_repository() {
         "project/.git",
         "project/.git/config",
         "project/sub/.GIT/hooks/x",
+        "project/src/HEAD",
     ] {
         check(&permissions, file, Verdict::Ask);
     }
+    check(&permissions, "project/bare/config", Verdict::Allow);
+    fs::create_dir_all(fixture.root.join("project/bare")).unwrap();
+    fs::write(fixture.root.join("project/bare/HEAD"), "").unwrap();
+    check(&permissions, "project/bare/config", Verdict::Ask);
+    check(&permissions, "project/bare/hooks/x", Verdict::Ask);
     permissions.set(&key("project/.git/"), "?w?").unwrap();
     check(&permissions, "project/.git/config", Verdict::Allow);
     permissions.set(&key("project/.git/"), "?-?").unwrap();

@@ -11,11 +11,11 @@ use std::path::Path;
 use super::read::read_short;
 use super::settings;
 
-/// Bytes of an index that is read: some millions of files.
-const MAX_INDEX_BYTES: usize = 512 * 1024 * 1024;
+/// Bytes of an index that is read: a million files.
+const MAX_INDEX_BYTES: usize = 128 * 1024 * 1024;
 
-/// Bytes of a `MERGE_RR`: one line for each file in conflict.
-const MAX_CONFLICTS_BYTES: usize = 1024 * 1024;
+/// Bytes of a path: the kernel takes no longer ones.
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Bytes of SHA-1 and of SHA-256.
 const HASH_BYTES: (usize, usize) = (20, 32);
@@ -30,10 +30,23 @@ const FOLDER_MODE: u32 = 0o040_000;
 /// Entries begin at multiples of this before version 4.
 const ENTRY_ALIGNMENT: usize = 8;
 
+/// What git writes for files, programs, links, submodules and folders.
+const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, 0o160_000, FOLDER_MODE];
+
 /// The flag of an entry with a second half of flags.
 const EXTENDED: u16 = 0x4000;
 
-/// Whether the index at this path, of a repository kept in `folder`, names nothing but files of its worktree.
+/// The flags of that half: a file that is to be added, and one that is not in the worktree.
+const MORE_FLAGS: u16 = 0x6000;
+
+/// Where the flags have the number of the side of a conflict, and the length of the name.
+const STAGE: u16 = 0x3000;
+const MAX_NAME_LENGTH: u16 = 0x0fff;
+
+/// The version of the table of blocks.
+const BLOCKS_VERSION: u32 = 1;
+
+/// Whether the index at this path names nothing but files of its worktree. `folder` has the settings of its repository.
 pub(super) fn is_trustworthy(path: &Path, folder: &Path) -> bool {
     let Ok(bytes) = read_short(path, MAX_INDEX_BYTES) else {
         return false;
@@ -45,23 +58,7 @@ pub(super) fn is_trustworthy(path: &Path, folder: &Path) -> bool {
     read(&bytes, hash_bytes).is_some()
 }
 
-/// Whether a `MERGE_RR` (`HASH[.NUMBER] TAB PATH NUL`, repeated) names nothing but files of the worktree. Git writes to them.
-pub(super) fn conflicts_are_trustworthy(path: &Path) -> bool {
-    let bytes = read_short(path, MAX_CONFLICTS_BYTES).unwrap_or_else(|_| vec![0]);
-    let mut rest = bytes.as_slice();
-    while !rest.is_empty() {
-        let Some(named) = split_at_nul(&mut rest) else {
-            return false;
-        };
-        let tab = named.iter().position(|byte| *byte == b'\t');
-        if !tab.is_some_and(|tab| is_of_worktree(&named[tab + 1..])) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Reads a whole index. `None`: it is broken, or holds a path that git would not add.
+/// Reads a whole index exactly as git does. `None`: it is broken or unusual, or holds a path that git would not add.
 fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
     let (content, _checksum) = bytes.split_at_checked(bytes.len().checked_sub(hash_bytes)?)?;
     let mut rest = content;
@@ -72,57 +69,126 @@ fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut name = Vec::new();
-    let mut has_empty_name = false;
+    let mut entries = Entries::default();
     for _ in 0..number(&mut rest)? {
-        let start = rest.len();
-        let status = take(&mut rest, STATUS_BYTES)?;
-        let mode = u32::from_be_bytes(status.get(MODE_AT..MODE_AT + 4)?.try_into().ok()?);
-        take(&mut rest, hash_bytes)?;
-        if short_number(&mut rest)? & EXTENDED != 0 {
-            if version == 2 {
-                return None;
-            }
-            short_number(&mut rest)?;
-        }
-        if version == 4 {
-            let kept = name.len().checked_sub(offset(&mut rest)?)?;
-            name.truncate(kept);
-            name.extend_from_slice(split_at_nul(&mut rest)?);
-        } else {
-            name.clear();
-            name.extend_from_slice(split_at_nul(&mut rest)?);
-            // At least one NUL was taken.
-            let over = (start - rest.len()) % ENTRY_ALIGNMENT;
-            let padding = (ENTRY_ALIGNMENT - over) % ENTRY_ALIGNMENT;
-            if take(&mut rest, padding)?.iter().any(|byte| *byte != 0) {
-                return None;
-            }
-        }
-        has_empty_name |= name.is_empty();
-        let path = match (mode == FOLDER_MODE, name.strip_suffix(b"/")) {
-            (true, Some(path)) => path,
-            _ => &name,
-        };
-        if !path.is_empty() && !is_of_worktree(path) {
-            return None;
-        }
+        let start = content.len() - rest.len();
+        entries.read(&mut rest, start, version, hash_bytes)?;
     }
+    let end = content.len() - rest.len();
     let mut is_split = false;
     while !rest.is_empty() {
-        is_split |= take(&mut rest, 4)? == b"link";
-        let length = number(&mut rest)?;
-        take(&mut rest, usize::try_from(length).ok()?)?;
+        let name = take(&mut rest, 4)?;
+        let length = usize::try_from(number(&mut rest)?).ok()?;
+        let mut extension = take(&mut rest, length)?;
+        match name {
+            b"FSMN" | b"REUC" | b"TREE" | b"UNTR" | b"sdir" => {}
+            b"link" => is_split = true,
+            // Git reads with several threads, from where these two say that entries begin and end.
+            b"EOIE" if usize::try_from(number(&mut extension)?).ok()? == end => {}
+            b"IEOT" if entries.are_split_by(extension)? => {}
+            _ => return None,
+        }
     }
     // Only a split index has entries without a name: those of the shared one that they replace.
-    (is_split || !has_empty_name).then_some(())
+    (is_split || !entries.has_empty_name).then_some(())
+}
+
+/// The entries that were read so far.
+#[derive(Default)]
+struct Entries {
+    name: Vec<u8>,
+    stage: u16,
+    has_empty_name: bool,
+    /// Where each begins, and whether its name is written without regard to the one before.
+    starts: Vec<(usize, bool)>,
+}
+
+impl Entries {
+    fn read(
+        &mut self,
+        rest: &mut &[u8],
+        start: usize,
+        version: u32,
+        hash_bytes: usize,
+    ) -> Option<()> {
+        let before = rest.len();
+        let status = take(rest, STATUS_BYTES)?;
+        let mode = u32::from_be_bytes(status.get(MODE_AT..MODE_AT + 4)?.try_into().ok()?);
+        take(rest, hash_bytes)?;
+        let flags = short_number(rest)?;
+        if flags & EXTENDED != 0 && (version == 2 || short_number(rest)? & !MORE_FLAGS != 0) {
+            return None;
+        }
+        let last = self.name.clone();
+        let kept = match version {
+            4 => self.name.len().checked_sub(offset(rest)?)?,
+            _ => 0,
+        };
+        self.name.truncate(kept);
+        self.name.extend_from_slice(split_at_nul(rest)?);
+        if self.name.len() > MAX_PATH_BYTES {
+            return None;
+        }
+        if version < 4 {
+            // At least one NUL was taken.
+            let over = (before - rest.len()) % ENTRY_ALIGNMENT;
+            let padding = (ENTRY_ALIGNMENT - over) % ENTRY_ALIGNMENT;
+            if take(rest, padding)?.iter().any(|byte| *byte != 0) {
+                return None;
+            }
+        }
+        // Git goes by this length and not by the NUL, unless the name is longer than it can say.
+        if usize::from(flags & MAX_NAME_LENGTH) != self.name.len().min(MAX_NAME_LENGTH.into()) {
+            return None;
+        }
+        let stage = flags & STAGE;
+        let is_after = (last.as_slice(), self.stage) < (self.name.as_slice(), stage);
+        let is_first = self.starts.is_empty();
+        let path = match (mode, self.name.strip_suffix(b"/")) {
+            (FOLDER_MODE, Some(path)) => path,
+            (FOLDER_MODE, None) => return None,
+            _ => &self.name,
+        };
+        let is_path = path.is_empty() || is_of_worktree(path);
+        if !MODES.contains(&mode) || !is_path || !(is_first || is_after || path.is_empty()) {
+            return None;
+        }
+        self.has_empty_name |= path.is_empty();
+        self.stage = stage;
+        self.starts.push((start, kept == 0));
+        Some(())
+    }
+
+    /// Whether a table of blocks (where one begins, how many entries it has) divides the entries as they are.
+    fn are_split_by(&self, mut table: &[u8]) -> Option<bool> {
+        if number(&mut table)? != BLOCKS_VERSION {
+            return None;
+        }
+        let mut next = 0_usize;
+        while !table.is_empty() {
+            let begin = usize::try_from(number(&mut table)?).ok()?;
+            let (start, is_whole) = *self.starts.get(next)?;
+            if begin != start || !is_whole {
+                return None;
+            }
+            next = next.checked_add(usize::try_from(number(&mut table)?).ok()?)?;
+        }
+        Some(next == self.starts.len())
+    }
 }
 
 /// Whether git would add this path: relative, without `.` and `..`, and not in a `.git`.
 fn is_of_worktree(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     parts.all(|part| {
-        !part.is_empty() && part != b"." && part != b".." && !part.eq_ignore_ascii_case(b".git")
+        // Windows, and its file systems elsewhere, take `.git. ` and `git~1` for `.git`.
+        let trimmed = part.trim_ascii_end().strip_suffix(b".");
+        let plain = std::iter::successors(trimmed, |it| it.trim_ascii_end().strip_suffix(b"."));
+        let plain = plain.last().unwrap_or(part).trim_ascii_end();
+        let is_git = [&b".git"[..], b"git~1"]
+            .iter()
+            .any(|git| plain.eq_ignore_ascii_case(git));
+        !part.is_empty() && part != b"." && part != b".." && !is_git
     })
 }
 
@@ -181,7 +247,9 @@ mod tests {
         bytes.extend((paths.len() as u32).to_be_bytes());
         for path in paths {
             let start = bytes.len();
-            bytes.extend([0; STATUS_BYTES + HASH_BYTES.0]);
+            bytes.extend([0; MODE_AT]);
+            bytes.extend(MODES[0].to_be_bytes());
+            bytes.extend([0; STATUS_BYTES - MODE_AT - 4 + HASH_BYTES.0]);
             bytes.extend((path.len() as u16).to_be_bytes());
             bytes.extend(path.as_bytes());
             bytes.push(0);
@@ -195,7 +263,7 @@ mod tests {
 
     #[test]
     fn paths_are_verified_as_git_does() {
-        let is_trusted = |path: &str| read(&index(2, &["a", path]), HASH_BYTES.0).is_some();
+        let is_trusted = |path: &str| read(&index(2, &[path]), HASH_BYTES.0).is_some();
         for path in ["b", "a/b", ".gitignore", "a/.github", "ä", "...", "a/..b"] {
             assert!(is_trusted(path), "{path}");
         }
@@ -211,6 +279,8 @@ mod tests {
             ".GIT/config",
             "sub/.Git/config",
             ".git",
+            ".git. .",
+            "GIT~1/config",
         ] {
             assert!(!is_trusted(path), "{path}");
         }
@@ -226,6 +296,53 @@ mod tests {
             assert_eq!(read(&index(version, &["a"]), HASH_BYTES.0), None);
         }
         assert_eq!(read(&whole, HASH_BYTES.1), None);
+    }
+
+    #[test]
+    fn what_git_could_read_otherwise_is_not_trusted() {
+        let whole = index(2, &["a", "b/c"]);
+        assert!(read(&whole, HASH_BYTES.0).is_some());
+        // The length in the flags says that the name ends before its NUL.
+        let mut hidden = whole.clone();
+        let flags = 12 + STATUS_BYTES + HASH_BYTES.0;
+        hidden[flags + 1] = 0;
+        let mut odd_mode = whole.clone();
+        odd_mode[12 + MODE_AT + 3] ^= 1;
+        let with_extension = |name: &[u8; 4], text: &[u8]| {
+            let mut bytes = whole[..whole.len() - HASH_BYTES.0].to_vec();
+            bytes.extend(name);
+            bytes.extend((text.len() as u32).to_be_bytes());
+            bytes.extend(text);
+            bytes.extend([0; HASH_BYTES.0]);
+            bytes
+        };
+        let end = (whole.len() - HASH_BYTES.0) as u32;
+        let blocks = |begin: u32, count: u32| {
+            let numbers = [BLOCKS_VERSION, begin, count];
+            numbers
+                .iter()
+                .flat_map(|n| n.to_be_bytes())
+                .collect::<Vec<u8>>()
+        };
+        for bytes in [
+            with_extension(b"TREE", b""),
+            with_extension(b"EOIE", &end.to_be_bytes()),
+            with_extension(b"IEOT", &blocks(12, 2)),
+        ] {
+            assert!(read(&bytes, HASH_BYTES.0).is_some());
+        }
+        for bytes in [
+            hidden,
+            odd_mode,
+            with_extension(b"ZZZZ", b"x"),
+            with_extension(b"EOIE", &12_u32.to_be_bytes()),
+            with_extension(b"IEOT", &blocks(13, 2)),
+            with_extension(b"IEOT", &blocks(12, 1)),
+            index(2, &["b", "a"]),
+            index(2, &["a", "a"]),
+        ] {
+            assert_eq!(read(&bytes, HASH_BYTES.0), None);
+        }
     }
 
     #[test]
@@ -269,21 +386,6 @@ mod tests {
             git("sparse-checkout set --cone --sparse-index src/deep");
             assert!(is_trusted(), "sparse, {format}");
         }
-    }
-
-    #[test]
-    fn conflicts_name_files_of_the_worktree() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("MERGE_RR");
-        let check = |content: &str, expected: bool| {
-            fs::write(&path, content).unwrap();
-            assert_eq!(conflicts_are_trustworthy(&path), expected, "{content:?}");
-        };
-        check("", true);
-        check("0123abcd\ta\x000123abcd.1\tsrc/b\0", true);
-        check("0123abcd\t../a\0", false);
-        check("0123abcd\ta", false);
-        check("0123abcd a\0", false);
     }
 
     proptest! {

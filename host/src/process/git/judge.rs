@@ -7,7 +7,8 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::read::{list, read_short, without_line_end};
-use super::{index, settings};
+use super::search::common_of;
+use super::{SUFFIX, index, settings};
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or
 /// lead to other settings; `modules` and `worktrees` hold folders of repositories, which are judged by themselves, and
@@ -55,7 +56,7 @@ const PLAIN: &[&str] = &[
     "worktrees",
 ];
 
-/// The files in which `git rerere` looks for conflicts.
+/// The file that names the files in which `git rerere` has found conflicts.
 const CONFLICTS: &[u8] = b"MERGE_RR";
 
 /// Bytes of a `commondir` as git writes it.
@@ -101,6 +102,9 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
     if kind == FileType::Symlink {
         return false;
     }
+    if text.contains(SUFFIX) {
+        return true;
+    }
     // `index.lock` becomes `index`. A lock of a setting is none: nothing but its holder ever reads it.
     let text = text.strip_suffix(".lock").unwrap_or(text);
     if text == "modules" || text == "worktrees" {
@@ -120,12 +124,13 @@ pub(super) fn is_verified(name: &OsStr) -> bool {
     name == b"index" || name == CONFLICTS || name.starts_with(b"sharedindex.")
 }
 
-/// Whether what [`is_verified`] names leads to nothing but files of the worktree.
+/// Whether what [`is_verified`] names, as a command has written it, leads to nothing but files of the worktree.
 pub(super) fn is_trustworthy(folder: &Path, name: &OsStr) -> bool {
     let path = folder.join(name);
     match name.as_bytes() == CONFLICTS {
-        true => index::conflicts_are_trustworthy(&path),
-        false => index::is_trustworthy(&path, folder),
+        // `git rerere` reads and writes the files that are named in it, also through links. Git does without it.
+        true => path.symlink_metadata().is_ok_and(|meta| meta.len() == 0),
+        false => index::is_trustworthy(&path, &common_of(folder).unwrap_or_else(|| folder.into())),
     }
 }
 
@@ -148,8 +153,10 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
             let text = read_short(&path, MAX_COMMON_BYTES);
             is_worktree && text.is_ok_and(|text| without_line_end(&text) == b"../..")
         }
-        // Where the worktree of this folder lies.
-        b"gitdir" => folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref()),
+        // Where the worktree of this folder lies, and why it is not to be removed.
+        b"gitdir" | b"locked" => {
+            folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
+        }
         b"rebase-merge" => is_plain_rebase(&path),
         b"sequencer" => {
             let known: [&[u8]; 5] = [b"abort-safety", b"done", b"head", b"opts", b"todo"];
@@ -228,7 +235,6 @@ mod tests {
             "COMMONDIR",
             "CONFIG",
             "BISECT_RUN",
-            "config.set-aside",
         ] {
             assert!(!is_plain(OsStr::new(name), FileType::RegularFile), "{name}");
         }

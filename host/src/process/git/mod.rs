@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::access::Held;
+use super::access::{Access, Held};
 pub(super) use baseline::Baseline;
 pub(super) use review::review;
 
@@ -30,6 +30,9 @@ const COMMON: &str = "commondir";
 
 /// What such a file says in the repository itself: the folder that it is in. Git cannot read an empty one.
 pub(super) const ITSELF: &str = ".\n";
+
+/// What is added to the name of a setting that is set aside. Git reads nothing of such a name.
+const SUFFIX: &str = ".set-aside";
 
 /// Repositories below some folders, as they were at one moment.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -66,7 +69,7 @@ struct GitFolder {
     /// Symbolic links among what git writes to when it commits or fetches. It would write to whatever they lead to.
     links: BTreeSet<OsString>,
     /// Where its settings say that the worktree is.
-    worktree: Option<OsString>,
+    worktrees: Vec<OsString>,
     /// Whether it shares the settings of another one, as that of a worktree does.
     has_common: bool,
     /// The folder of that one, if it is there.
@@ -141,8 +144,8 @@ impl GitFolder {
         self.common.as_deref().map(Path::new)
     }
 
-    fn worktree(&self) -> Option<&Path> {
-        self.worktree.as_deref().map(Path::new)
+    fn worktrees(&self) -> impl Iterator<Item = &Path> {
+        self.worktrees.iter().map(Path::new)
     }
 }
 
@@ -163,6 +166,30 @@ impl Repositories {
     /// The folders of repositories, outer ones before inner ones.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folders.keys().map(PathBuf::as_path)
+    }
+
+    /// The folders of the project's own repository, where this command must not change them: `.git`, or what that leads
+    /// to. Unless a part of it was granted.
+    pub(super) fn read_only(&self, access: &Access) -> Vec<&Path> {
+        if access.may_change_repository {
+            return Vec::new();
+        }
+        let own = access.roots().into_iter().flat_map(|root| {
+            let git = root.join(".git");
+            let linked = self.links.get(&git).and_then(GitLink::target);
+            let folder = match linked {
+                Some(folder) => self.folders.get_key_value(folder),
+                None => self.folders.get_key_value(git.as_path()),
+            };
+            let common = folder.and_then(|(_, folder)| folder.common());
+            let common = common.and_then(|common| self.folders.get_key_value(common));
+            folder
+                .into_iter()
+                .chain(common)
+                .map(|(path, _)| path.as_path())
+        });
+        let is_granted = |folder: &Path| access.writable.iter().any(|it| it.starts_with(folder));
+        own.filter(|folder| !is_granted(folder)).collect()
     }
 
     /// Whether a repository shares the settings of this folder.
@@ -198,9 +225,13 @@ impl Repositories {
     }
 
     /// Settings that are missing and whose place a file or folder can take that says nothing.
-    pub(super) fn held(&self) -> Vec<Held> {
+    pub(super) fn held(&self, access: &Access) -> Vec<Held> {
         let mut held = Vec::new();
+        let read_only = self.read_only(access);
         for (path, folder) in &self.folders {
+            if read_only.iter().any(|folder| path.starts_with(folder)) {
+                continue;
+            }
             let missing = |name: &str| !folder.settings.contains_key(OsStr::new(name));
             let hold = |name: &str, is_folder| Held::new(path.join(name), is_folder);
             if !folder.has_common {
@@ -229,7 +260,6 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::access::Access;
     use super::*;
 
     #[test]

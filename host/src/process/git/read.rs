@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fstat, openat, statat};
 
 /// Entries of a folder that are listed, at most.
-const MAX_LISTED: usize = 10_000;
+const MAX_LISTED: usize = 200_000;
 
 /// The content of a regular file of at most `most` bytes.
 pub(super) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {

@@ -11,12 +11,9 @@ use rustix::io::Errno;
 use super::judge::{is_harmless, is_trustworthy};
 use super::read::make_readable;
 use super::search::MAX_FOLDERS;
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Unread};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
 use crate::process::access::Access;
 use crate::process::mounts::{self, Entry};
-
-/// What is added to the name of a setting that is set aside. Git reads nothing of such a name.
-const SUFFIX: &str = ".set-aside";
 
 /// How many settings of one name can be set aside in one folder.
 const MAX_ASIDE: usize = 1_000;
@@ -117,6 +114,12 @@ impl Review<'_> {
         known.map(|(_, known)| known)
     }
 
+    /// Whether a folder was there before the command, with the same settings.
+    fn was_there(&self, folder: &GitFolder) -> bool {
+        let mut before = self.before.folders.values();
+        before.any(|known| known.id == folder.id && known.settings == folder.settings)
+    }
+
     /// Whether the settings in a folder were protected, or are judged by themselves.
     fn is_judged(&self, path: &Path) -> bool {
         let folder = self.after.folders.get(path);
@@ -189,9 +192,12 @@ impl Review<'_> {
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
     fn leads_elsewhere(&self, folder: &GitFolder) -> bool {
-        let known = self.known(folder).and_then(GitFolder::worktree);
-        let worktree = folder.worktree();
-        worktree != known && worktree.is_some_and(|it| !it.starts_with(&self.access.project))
+        let known = self.known(folder);
+        let was_there = |worktree: &Path| {
+            known.is_some_and(|known| known.worktrees().any(|known| known == worktree))
+        };
+        let mut worktrees = folder.worktrees();
+        worktrees.any(|it| !was_there(it) && !settings::is_inside(it, &self.access.project))
     }
 
     /// Whether a command has made a repository with harmful settings here.
@@ -231,7 +237,12 @@ impl Review<'_> {
         }
         let known = self.known(folder);
         let is_new = known.is_none();
-        if is_new && folder.is_reference || !folder.has_head && !self.after.is_shared(path) {
+        let name = path.file_name().unwrap_or_default();
+        let is_git = name.eq_ignore_ascii_case(".git");
+        let is_one = folder.has_head || self.after.is_shared(path);
+        // What is called `.git` becomes a repository with the user's next `git init`, which keeps its settings.
+        let may_become_one = is_git && !self.was_there(folder);
+        if is_new && folder.is_reference || !is_one && !may_become_one {
             // No repository. What leads there is set aside.
             return;
         }
@@ -242,15 +253,19 @@ impl Review<'_> {
             harmful.push(OsStr::new(COMMON));
         }
         let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
-        if looks_like_one || self.leads_elsewhere(folder) || is_new && !harmful.is_empty() {
+        let is_bad = self.leads_elsewhere(folder) || is_new && !harmful.is_empty();
+        if looks_like_one || is_bad && folder.has_head {
             // The rest of it may be the user's own files. Without this one it is no repository.
-            return self.set_aside(HARMFUL, path, OsStr::new(HEAD));
+            self.set_aside(HARMFUL, path, OsStr::new(HEAD));
+            if !is_git {
+                return;
+            }
         }
         for name in &harmful {
             self.set_aside(HARMFUL, path, name);
         }
         // A worktree is told of by the `.git` that leads there.
-        if is_new && harmful.is_empty() && !folder.has_common {
+        if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
         }
     }

@@ -200,7 +200,10 @@ impl Search<'_> {
             has_head: false,
             verified: Default::default(),
             links: Default::default(),
-            worktree: settings::worktree(path).map(PathBuf::into_os_string),
+            worktrees: settings::worktrees(path)
+                .into_iter()
+                .map(PathBuf::into_os_string)
+                .collect(),
             has_common: false,
             common: None,
             is_reference,
@@ -392,7 +395,7 @@ fn target_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// The folder that a repository shares settings with, by its `commondir`.
-fn common_of(folder: &Path) -> Option<PathBuf> {
+pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
     let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
     let named = OsStr::from_bytes(without_line_end(&text));
     folder.join(named).canonicalize().ok()

@@ -2,6 +2,7 @@
 //!
 //! This is no reader of git's format: whatever is not written in the plainest way is not harmless.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::read::read_short;
@@ -74,11 +75,13 @@ pub(super) fn uses_sha256(file: &Path) -> bool {
     values(file, "objectformat").any(|value| value.eq_ignore_ascii_case("sha256"))
 }
 
-/// Where the settings in these files say that the worktree is, if that is somewhere.
-pub(super) fn worktree(folder: &Path) -> Option<PathBuf> {
+/// Where the settings in a folder say that the worktree is, wherever that leads. Several, if they say it more than once.
+pub(super) fn worktrees(folder: &Path) -> Vec<PathBuf> {
     let files = ["config.worktree", "config"].map(|name| folder.join(name));
-    let mut named = files.iter().flat_map(|file| values(file, "worktree"));
-    named.find_map(|value| folder.join(value).canonicalize().ok())
+    let named = files.iter().flat_map(|file| values(file, "worktree"));
+    named
+        .filter_map(|value| folder.join(value).canonicalize().ok())
+        .collect()
 }
 
 /// The values that a file gives to a key, in whatever section, where each stands on a line of its own.
@@ -101,8 +104,8 @@ fn text_is_harmless(text: &str, folder: &Path, project: &Path) -> bool {
         if line.is_empty() || line.starts_with(['#', ';']) && !line.contains('\r') {
             continue;
         }
-        // A backslash may continue a line, or hide a quotation mark.
-        if line.contains(|c: char| c.is_control() || c == '\\') {
+        // A backslash may continue a line, or hide a quotation mark, and git takes other marks out of a value.
+        if line.contains(|c: char| c.is_control() || "\\;#".contains(c)) {
             return false;
         }
         if let Some(header) = line.strip_prefix('[') {
@@ -142,7 +145,11 @@ fn section_name(header: &str) -> Option<String> {
 
 fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &Path) -> bool {
     match (section, key) {
-        ("core", "worktree") => is_inside(&folder.join(value), project),
+        // What `git submodule add` writes. Elsewhere git needs none.
+        ("core", "worktree") => {
+            let is_module = folder.strip_prefix(project.join(".git/modules")).is_ok();
+            is_module && !value.contains('"') && is_inside(&folder.join(value), project)
+        }
         ("remote" | "submodule", "url") | ("branch", "remote") => is_plain_address(value),
         _ => HARMLESS
             .iter()
@@ -155,10 +162,15 @@ fn is_plain_address(value: &str) -> bool {
     !value.contains("::") && !value.starts_with('-') && !value.contains('"')
 }
 
-/// Whether a path leads to a folder in the project, through whatever links.
-fn is_inside(path: &Path, project: &Path) -> bool {
-    let real = path.canonicalize();
-    real.is_ok_and(|real| real.starts_with(project) && real.is_dir())
+/// Whether a path leads to a folder in the project, through whatever links, and to none in which git keeps something.
+pub(super) fn is_inside(path: &Path, project: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| {
+        let Ok(below) = real.strip_prefix(project) else {
+            return false;
+        };
+        let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
+        real.is_dir() && !below.iter().any(is_git)
+    })
 }
 
 #[cfg(test)]

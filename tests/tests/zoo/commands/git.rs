@@ -115,7 +115,7 @@ async fn settings_that_are_there_cannot_be_changed() {
         "git config core.fsmonitor x",
         "mv .git other",
         "mv .git/config .git/other",
-        "rm -r .git/hooks",
+        "git --version; rm -r .git/hooks",
         "echo x > .git/hooks/post-commit",
         "echo x > .git/info/attributes",
         "echo 'exec x' > .git/rebase-merge/git-rebase-todo",
@@ -161,12 +161,12 @@ async fn what_a_command_adds_is_set_aside() {
                 },
             ),
             (
-                "git init -q revived && cp evil revived/.git/config",
-                "revived/.git/HEAD.set-aside",
+                "git init -q --bare revived && cp evil revived/config",
+                "revived/HEAD.set-aside",
             ),
             (
-                "mkdir -p revived/.git/worktrees/w again && cd revived/.git/worktrees/w && echo 'ref: refs/heads/main' > HEAD && echo ../.. > commondir && echo ../../../../again/.git > gitdir && cd - && echo 'gitdir: ../revived/.git/worktrees/w' > again/.git",
-                "revived/.git/worktrees/w/HEAD.set-aside",
+                "mkdir -p revived/worktrees/w again && cd revived/worktrees/w && echo 'ref: refs/heads/main' > HEAD && echo ../.. > commondir && echo ../../../again/.git > gitdir && cd - && echo 'gitdir: ../revived/worktrees/w' > again/.git",
+                "revived/worktrees/w/HEAD.set-aside",
             ),
             (
                 "mkdir -p r/refs r/objects && cp .git/HEAD r && git init -q r/objects/ab && cp evil r/objects/ab/.git/config",
@@ -201,7 +201,7 @@ async fn what_a_command_adds_is_set_aside() {
                 "hooked/.git/HEAD.set-aside",
             ),
             (
-                "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo",
+                "git --version; mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo",
                 ".git/rebase-merge.set-aside",
             ),
             (
@@ -213,11 +213,11 @@ async fn what_a_command_adds_is_set_aside() {
                 "P/SUB/.git/HEAD.set-aside",
             ),
             (
-                "mkdir .git/sequencer && printf '[options]\\n\\tstrategy = ../../x\\n' > .git/sequencer/opts",
+                "git --version; mkdir .git/sequencer && printf '[options]\\n\\tstrategy = ../../x\\n' > .git/sequencer/opts",
                 ".git/sequencer.set-aside",
             ),
             (
-                "mkdir .git/sequencer && echo 'exec x' > .git/sequencer/todo",
+                "git --version; mkdir .git/sequencer && echo 'exec x' > .git/sequencer/todo",
                 ".git/sequencer.set-aside-2",
             ),
             (
@@ -227,10 +227,6 @@ async fn what_a_command_adds_is_set_aside() {
             (
                 "git init -q piped && rm piped/.git/config && mkfifo piped/.git/config",
                 "piped/.git/HEAD.set-aside",
-            ),
-            (
-                "printf 'ref: x' > nested/.git/HEAD",
-                "nested/.git/HEAD.set-aside-2",
             ),
             (
                 "git init -q --bare shared && git --git-dir=shared worktree add -q --orphan tree && cp evil shared/config",
@@ -291,28 +287,31 @@ async fn git_does_not_write_through_links_of_a_command() {
         fs::write(project.join("profile"), "").unwrap();
         for (line, link) in [
             (
-                "rm .git/logs/HEAD; ln -s ../../profile .git/logs/HEAD",
+                "git --version; rm .git/logs/HEAD; ln -s ../../profile .git/logs/HEAD",
                 ".git/logs/HEAD",
             ),
             (
-                "ln -s ../../../../profile .git/refs/heads/x",
+                "git --version; ln -s ../../../../profile .git/refs/heads/x",
                 ".git/refs/heads/x",
             ),
             (
-                "mkdir -p .git/logs/refs/remotes; ln -s / .git/logs/refs/remotes/y",
+                "git --version; mkdir -p .git/logs/refs/remotes; ln -s / .git/logs/refs/remotes/y",
                 ".git/logs/refs/remotes/y",
             ),
             (
-                "rmdir .git/objects/pack; ln -s / .git/objects/pack",
+                "git --version; rm -r .git/objects/pack; ln -s / .git/objects/pack",
                 ".git/objects/pack",
             ),
-            ("ln -s ../.. .git/objects/00", ".git/objects/00"),
             (
-                "mkdir .git/rebase-merge; echo 'pick 0 ; x' > .git/rebase-merge/git-rebase-todo; ln -s ../../profile .git/rebase-merge/done",
+                "git --version; ln -s ../.. .git/objects/00",
+                ".git/objects/00",
+            ),
+            (
+                "git --version; mkdir .git/rebase-merge; echo 'pick 0 ; x' > .git/rebase-merge/git-rebase-todo; ln -s ../../profile .git/rebase-merge/done",
                 ".git/rebase-merge/done",
             ),
             (
-                "mkdir .git/sequencer; ln -s ../../profile .git/sequencer/abort-safety",
+                "git --version; mkdir .git/sequencer; ln -s ../../profile .git/sequencer/abort-safety",
                 ".git/sequencer/abort-safety",
             ),
         ] {
@@ -365,7 +364,7 @@ async fn an_index_names_only_files_of_the_worktree() {
             assert!(!project.join(path).exists(), "{path}");
             fs::remove_file(project.join(".git/index.set-aside")).unwrap();
         }
-        let line = "printf '0123456789012345678901234567890123456789\\t../outside/secret.txt\\0' > .git/MERGE_RR";
+        let line = "git --version; printf '0123456789012345678901234567890123456789\\t../outside/secret.txt\\0' > .git/MERGE_RR";
         let note = yard.run(line).await.note.unwrap_or_default();
         assert!(note.contains(".git/MERGE_RR.set-aside"), "{note}");
     }
@@ -379,7 +378,7 @@ async fn another_name_for_a_setting_does_not_change_it() {
         git(&project, "init -q .");
         // Of the user's own doing: what was done through it shows nevertheless.
         fs::hard_link(project.join(".git/config"), project.join("notes")).unwrap();
-        let evil = "printf '[core]\\n\\tfsmonitor = x\\n' >> notes";
+        let evil = "git --version; printf '[core]\\n\\tfsmonitor = x\\n' >> notes";
         let note = yard.run(evil).await.note.unwrap_or_default();
         assert!(note.contains(".git/config.set-aside"), "{note}");
         let line = "git init -q nested && ln nested/.git/config other";
@@ -391,12 +390,47 @@ async fn another_name_for_a_setting_does_not_change_it() {
 #[tokio::test]
 async fn a_worktree_that_is_led_elsewhere_is_found() {
     let yard = Yard::new();
+    let project = yard.sandbox.project();
     let line = "mkdir tree && git init -q sub && git -C sub config core.worktree ../../tree";
     let note = yard.run(line).await.note.unwrap_or_default();
-    assert!(note.contains("New git repository"), "{note}");
+    assert!(note.contains("sub/.git/HEAD.set-aside"), "{note}");
+    git(&project, "init -q mine");
+    git(&project, "-C mine config core.worktree ../../tree");
+    assert_eq!(yard.run("true").await.note, None);
     let line = "rmdir tree && ln -s ../outside tree";
     let note = yard.run(line).await.note.unwrap_or_default();
-    assert!(note.contains("sub/.git/HEAD.set-aside"), "{note}");
+    assert!(note.contains("mine/.git/HEAD.set-aside"), "{note}");
+}
+
+#[tokio::test]
+async fn only_a_command_that_runs_git_changes_the_repository() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q -b main .");
+    git(&project, "commit -q --allow-empty -m one");
+    for line in [
+        "echo x > .git/index",
+        "rm .git/HEAD",
+        "mv .git other",
+        "echo x > .git/new",
+        "ln -s / .git/logs/x",
+        "echo git; echo x > .git/index",
+        "sh -c 'git commit -q --allow-empty -m two'",
+    ] {
+        yard.refused(line).await;
+    }
+    let looked = yard.run("git status && git log --oneline").await;
+    assert!(looked.text.ends_with("exit status 0"), "{}", looked.text);
+    // The user's git replaces files in it meanwhile: what a mount covered would be open then.
+    git(&project, "config user.signature x");
+    let line = format!("echo x > new && git add new && {COMMIT}");
+    let committed = yard.run(&line).await;
+    assert!(
+        committed.text.ends_with("exit status 0"),
+        "{}",
+        committed.text
+    );
+    assert_eq!(git(&project, "rev-list --count HEAD"), "2\n");
 }
 
 #[tokio::test]
@@ -422,7 +456,7 @@ async fn what_one_command_prepares_is_not_known_to_another() {
     let first = tokio::spawn(first);
     hear("made").await.unwrap();
     let second = yard.start(
-        "echo > began && cat undo > /dev/null && mv nested/.git/HEAD.set-aside nested/.git/HEAD",
+        "echo > began && cat undo > /dev/null && cd nested/.git && mv HEAD.set-aside HEAD; mv config.set-aside config",
     );
     let second = tokio::spawn(second);
     hear("began").await.unwrap();
@@ -431,8 +465,9 @@ async fn what_one_command_prepares_is_not_known_to_another() {
     assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
     say("undo").await.unwrap();
     let note = second.await.unwrap().note.unwrap_or_default();
-    assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
-    assert!(!project.join("nested/.git/HEAD").exists());
+    assert!(note.contains("nested/.git"), "{note}");
+    let monitor = fs::read_to_string(project.join("nested/.git/config")).unwrap_or_default();
+    assert!(!monitor.contains("fsmonitor"), "{monitor}");
 }
 
 #[tokio::test]
