@@ -114,6 +114,10 @@ impl process::HostCommand for CallState {
             }
         };
         let Some((stream, bytes)) = read else {
+            let rest = std::mem::take(&mut entry.shown.waiting);
+            if let Some(progress) = progress.as_ref().filter(|_| !rest.is_empty()) {
+                progress.output(&self.call, &rest);
+            }
             let end = entry.running.wait().await;
             let notices = entry.running.notices().to_vec();
             let is_told = std::mem::replace(&mut entry.is_told, true);
@@ -220,6 +224,7 @@ impl CallState {
                 Some(format!("stopped after {seconds} s"))
             }
         };
+        self.has_failed = how.is_some();
         self.note = note_of(&how, notices);
     }
 }
