@@ -45,6 +45,8 @@ pub struct Agent {
     pub system_prompt: Option<String>,
     /// The names of the tools it may use; `None`: all.
     pub tools: Option<Vec<String>>,
+    /// Whether `@` attaches files to a message.
+    pub files: bool,
     /// What its endpoint wants otherwise than most.
     pub endpoint: EndpointEntry,
 }
@@ -98,6 +100,7 @@ impl Agent {
             top_p: None,
             system_prompt: None,
             tools: None,
+            files: true,
             endpoint: EndpointEntry::default(),
         }
     }

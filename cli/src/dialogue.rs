@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::display::{escape, shorten};
+use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,6 +21,7 @@ use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::message::{Conversation, Message};
 use crate::provider::Provider;
+use crate::provider::error::ProviderError;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
@@ -27,6 +29,7 @@ use crate::request::Ledger;
 use crate::request::report::Spent;
 use crate::session::record::Speaker;
 use crate::session::{Entry, Loaded, Session, Store, StoreError};
+use crate::tokens::counted;
 use crate::turn::approve::DenyAll;
 use crate::turn::log::CallLog;
 use crate::turn::{
@@ -34,6 +37,7 @@ use crate::turn::{
     TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use crate::ui::Ui;
+use crate::ui::diff;
 use crate::ui::output::Tail;
 use crate::ui::style::Label;
 use crate::ui::suspicion::Suspicion;
@@ -228,6 +232,7 @@ impl Dialogue {
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
         presenter.number_calls(&workshop.calls);
+        presenter.accepts_edits = Arc::clone(&workshop.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
         let approver = approver(workshop, &known, recall);
         let journal: &dyn Journal = match &self.session {
@@ -272,6 +277,7 @@ impl Dialogue {
                 biased;
                 report = turn => report,
                 never = workshop.ui.animate() => match never {},
+                never = workshop.ui.survive_stops() => match never {},
             }
         });
         workshop.ui.end_reply();
@@ -463,6 +469,19 @@ pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliE
 /// Says how a turn ended, where that is not plain from what was shown. A provider's failure comes back
 /// as the error it is.
 pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, CliError> {
+    conclude_with(workshop, report, ProviderError::hint)
+}
+
+/// The same for a turn that is the only one: its way out names no commands of the chat.
+pub fn conclude_one(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, CliError> {
+    conclude_with(workshop, report, ProviderError::hint_of_one)
+}
+
+fn conclude_with(
+    workshop: &Workshop,
+    report: TurnReport,
+    hint: impl FnOnce(&ProviderError) -> Option<String>,
+) -> Result<TurnReport, CliError> {
     let ui = &workshop.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     if ui.is_verbose() {
@@ -493,7 +512,7 @@ pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, C
             return Err(CliError::new(Exit::Failed, why).with_hint(hint));
         }
         TurnEnd::Failed(error) => {
-            let hint = error.hint();
+            let hint = hint(&error);
             return Err(CliError::new(Exit::Provider, error).with_hint(hint));
         }
     }
@@ -514,10 +533,16 @@ pub struct Presenter {
     number: Mutex<Option<usize>>,
     /// The call whose line is being shown: progress is added to it.
     current: Mutex<Option<CallView>>,
+    /// What the call that is shown next has changed in files, and whether the user saw that before.
+    edits: Mutex<(Arc<[FileEdit]>, bool)>,
+    /// Whether edits in the project are accepted without a question.
+    accepts_edits: Arc<AtomicBool>,
     /// The newest output of that call.
     output: Mutex<Tail>,
     /// Whether a wait before another request is being shown.
     waits: AtomicBool,
+    /// A reply that is held while steps are hidden: whether it is one, its calls tell in the end.
+    held: Mutex<String>,
     /// What of a reply waits, where it goes into a pipe.
     suspicion: Option<Mutex<Suspicion>>,
 }
@@ -535,8 +560,11 @@ impl Presenter {
             calls: None,
             number: Mutex::default(),
             current: Mutex::default(),
+            edits: Mutex::default(),
+            accepts_edits: Arc::default(),
             output: Mutex::default(),
             waits: AtomicBool::new(false),
+            held: Mutex::default(),
         }
     }
 
@@ -549,7 +577,45 @@ impl Presenter {
 
     /// Keeps the calls of the turn here, and shows their numbers in the chat, where they can be looked at.
     pub fn number_calls(&mut self, calls: &Arc<CallLog>) {
+        calls.begin_turn();
         self.calls = Some((Arc::clone(calls), calls.count()));
+    }
+
+    /// Shows what a call has changed in files, folded to a few rows.
+    fn show_edits(&self, number: usize, edits: &[FileEdit]) {
+        /// Rows of a difference that nobody asked for.
+        const ROWS: usize = 6;
+        if edits.is_empty() || !self.ui.shows_steps() {
+            return;
+        }
+        let (rows, more) = diff::rows(edits, ROWS, self.ui.window());
+        rows.iter().for_each(|row| self.ui.status(row));
+        if more > 0 {
+            let more = counted(more, "more row", "more rows");
+            let note = format!("  … {more}: /diff {number}");
+            self.ui
+                .status(&self.ui.status_styles().paint(Label::Quiet, &note));
+        }
+    }
+
+    /// Shows what was held.
+    fn let_go(&self) {
+        let held = std::mem::take(&mut *locked(&self.held));
+        if !held.is_empty() {
+            self.show_text(&held);
+        }
+    }
+
+    fn show_text(&self, piece: &str) {
+        match &self.suspicion {
+            Some(suspicion) => {
+                let piece = locked(suspicion).piece(piece);
+                if !piece.is_empty() {
+                    self.ui.reply_piece(&piece);
+                }
+            }
+            None => self.ui.reply_piece(piece),
+        }
     }
 
     fn wait(&self) {
@@ -599,7 +665,11 @@ impl Frontend for Presenter {
             return;
         };
         let number = before + number + 1;
-        calls.keep(number, call.record());
+        let record = call.record();
+        let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
+        let was_seen = call.is_approved_by_hand() && !is_accepted;
+        *locked(&self.edits) = (Arc::clone(&record.edits), was_seen);
+        calls.keep(number, record);
         let shown = self.ui.is_chat().then_some(number);
         *self.number.lock().unwrap_or_else(PoisonError::into_inner) = shown;
     }
@@ -608,20 +678,18 @@ impl Frontend for Presenter {
         if !self.shows_reply {
             return;
         }
-        match &self.suspicion {
-            Some(suspicion) => {
-                let piece = locked(suspicion).piece(piece);
-                if !piece.is_empty() {
-                    self.ui.reply_piece(&piece);
-                }
-            }
-            None => self.ui.reply_piece(piece),
+        if !self.ui.shows_steps() {
+            locked(&self.held).push_str(piece);
+            return self.ui.wait_for("writing");
         }
+        self.let_go();
+        self.show_text(piece);
     }
 
     fn was_reasoning(&self) {
         match &self.suspicion {
             Some(suspicion) => locked(suspicion).confirm(),
+            None if !locked(&self.held).is_empty() => locked(&self.held).clear(),
             None if self.shows_reply => {
                 self.ui.end_reply();
                 self.notice("(so far the model was thinking)");
@@ -634,7 +702,11 @@ impl Frontend for Presenter {
         self.ui.reasoning_piece(piece);
     }
 
-    fn reply_ended(&self) {
+    fn reply_ended(&self, has_calls: bool) {
+        match has_calls && !self.ui.shows_steps() {
+            true => locked(&self.held).clear(),
+            false => self.let_go(),
+        }
         if let Some(suspicion) = &self.suspicion {
             let rest = std::mem::take(&mut *locked(suspicion)).rest();
             if self.shows_reply && !rest.is_empty() {
@@ -642,6 +714,10 @@ impl Frontend for Presenter {
             }
         }
         self.ui.end_reply();
+    }
+
+    fn output_so_far(&self) -> Option<String> {
+        locked(&self.output).text()
     }
 
     fn call(&self, call: &CallView) {
@@ -653,15 +729,21 @@ impl Frontend for Presenter {
         if !self.says_why && matches!(call.state, CallState::Failed | CallState::Denied) {
             call.note = None;
         }
-        let call = &call;
         // What waits is shown by whoever asks about it.
         if call.state == CallState::Asking {
             return;
         }
-        self.ui.call(call);
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        *current = (!call.state.is_settled()).then(|| call.clone());
-        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Tail::default();
+        let (edits, was_seen) = std::mem::take(&mut *locked(&self.edits));
+        if !edits.is_empty() && call.note.is_none() {
+            call.note = Some(diff::count(edits.iter()));
+        }
+        let call = &call;
+        let output = std::mem::take(&mut *locked(&self.output));
+        self.ui.call_with_output(call, &output);
+        if let (Some(number), false) = (call.number, was_seen) {
+            self.show_edits(number, &edits);
+        }
+        *locked(&self.current) = (!call.state.is_settled()).then(|| call.clone());
     }
 
     fn notice(&self, text: &str) {

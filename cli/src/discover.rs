@@ -148,8 +148,11 @@ pub struct Found {
 }
 
 /// Looks everywhere at once, for 300 ms at most.
-pub async fn discover(environment: &Environment) -> Found {
-    let servers = candidates(environment);
+///
+/// # Errors
+/// An address that the environment names is none.
+pub async fn discover(environment: &Environment) -> Result<Found, NoAddress> {
+    let servers = candidates(environment)?;
     let probes = servers.iter().map(|(name, base_url)| async move {
         let root = ollama::root(base_url);
         let (models, is_ollama) = futures::join!(
@@ -173,15 +176,22 @@ pub async fn discover(environment: &Environment) -> Found {
             }
         })
     });
-    Found {
+    Ok(Found {
         servers: join_all(probes).await.into_iter().flatten().collect(),
         services: SERVICES
             .iter()
             .copied()
             .filter(|service| environment.get(service.variable).is_some())
             .collect(),
-    }
+    })
 }
+
+/// An entry of `DUNLIN_DISCOVER` that is no address of a server.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "DUNLIN_DISCOVER names {0:?}, which is not the address of a server: use 127.0.0.1:8080 or http://host:8080/v1"
+)]
+pub struct NoAddress(String);
 
 /// Why a server did not say which models it has.
 #[derive(Debug, thiserror::Error)]
@@ -293,8 +303,8 @@ fn parse_models(body: &[u8]) -> Option<Vec<String>> {
     )
 }
 
-fn candidates(environment: &Environment) -> Vec<(String, Url)> {
-    let usual = || {
+fn candidates(environment: &Environment) -> Result<Vec<(String, Url)>, NoAddress> {
+    let usual = || -> Vec<(String, String)> {
         USUAL_SERVERS
             .iter()
             .map(|(name, url)| ((*name).to_owned(), (*url).to_owned()))
@@ -311,14 +321,24 @@ fn candidates(environment: &Environment) -> Vec<(String, Url)> {
     };
     named
         .into_iter()
-        .filter_map(|(name, url)| Some((name, Url::parse(&url).ok()?)))
-        .map(|(name, mut url)| {
-            if url.path() == "/" {
-                url.set_path("/v1");
-            }
-            (name, url)
-        })
+        .map(|(name, typed)| Ok((name, address(&typed).ok_or(NoAddress(typed))?)))
         .collect()
+}
+
+/// The address of a server as people type it: the scheme and the path may be missing.
+fn address(typed: &str) -> Option<Url> {
+    let with_scheme = match typed.contains("://") {
+        true => typed.to_owned(),
+        false => format!("http://{typed}"),
+    };
+    let mut url = Url::parse(&with_scheme).ok()?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return None;
+    }
+    if url.path() == "/" {
+        url.set_path("/v1");
+    }
+    Some(url)
 }
 
 /// Where a model is that answers there, to stand behind its name.
@@ -374,6 +394,7 @@ mod tests {
         let check = |variables: &[(&str, &str)], expected: &[&str]| {
             let environment = variables.iter().copied().collect();
             let urls: Vec<String> = candidates(&environment)
+                .unwrap()
                 .into_iter()
                 .map(|(_, url)| url.to_string())
                 .collect();
@@ -392,10 +413,20 @@ mod tests {
         check(
             &[(
                 "DUNLIN_DISCOVER",
-                "http://127.0.0.1:1, http://127.0.0.1:2/api,nonsense",
+                "http://127.0.0.1:1, 127.0.0.1:2/api,localhost:3,https://h",
             )],
-            &["http://127.0.0.1:1/v1", "http://127.0.0.1:2/api"],
+            &[
+                "http://127.0.0.1:1/v1",
+                "http://127.0.0.1:2/api",
+                "http://localhost:3/v1",
+                "https://h/v1",
+            ],
         );
+        for wrong in ["ftp://127.0.0.1", "http://", "a b", "127.0.0.1:99999", "::"] {
+            let list = format!("127.0.0.1:1,{wrong}");
+            let environment = [("DUNLIN_DISCOVER", list.as_str())].into_iter().collect();
+            assert_eq!(candidates(&environment), Err(NoAddress(wrong.to_owned())));
+        }
     }
 
     #[test]

@@ -67,6 +67,10 @@ pub struct Settings {
     pub on_denial: Sourced<OnDenial>,
     /// Whether calls, reasoning and notices are shown.
     pub show_intermediate_steps: Sourced<bool>,
+    /// What stands dimmed where a message is typed as long as nothing is.
+    pub placeholder: Sourced<String>,
+    /// What a chat says in which nothing was said yet.
+    pub empty_state: Sourced<String>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,
     /// Tokens of the conversation that a request carries.
@@ -144,6 +148,8 @@ impl Settings {
             model: None,
             on_denial: Sourced::default(OnDenial::Stop),
             show_intermediate_steps: Sourced::default(true),
+            placeholder: Sourced::default(PLACEHOLDER.to_owned()),
+            empty_state: Sourced::default(EMPTY_STATE.to_owned()),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),
@@ -276,6 +282,7 @@ impl Settings {
             top_p: entry.top_p,
             system_prompt: entry.system_prompt.clone(),
             tools: entry.tools.clone(),
+            files: entry.files.unwrap_or(true),
             endpoint: entry.endpoint.unwrap_or_default(),
         };
         Ok((agent, warning))
@@ -333,6 +340,12 @@ impl Settings {
         }
     }
 }
+
+/// What stands where a message is typed, unless the configuration says otherwise.
+const PLACEHOLDER: &str = "Type a message, @ to attach a file";
+
+/// What an empty chat says, unless the configuration says otherwise.
+const EMPTY_STATE: &str = "/help shows the commands, Ctrl-D leaves";
 
 /// What follows from being started where there is no project, and the way to one.
 fn no_project(folders: &Folders, folder: &Path) -> String {

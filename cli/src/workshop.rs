@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use dunlin_host::ask::{Ask, DenyAll};
@@ -39,6 +40,8 @@ pub struct Workshop {
     pub settings: Settings,
     /// The calls of this session, under the numbers that are shown.
     pub calls: Arc<CallLog>,
+    /// Whether edits in the project need no answer until the session ends.
+    pub accepts_edits: Arc<AtomicBool>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// What joins the built-in plugins.
@@ -59,6 +62,7 @@ impl Workshop {
             ui,
             settings,
             calls: Arc::default(),
+            accepts_edits: Arc::default(),
             asks,
             plugins,
             session: RefCell::new(Store::new_id()),
@@ -159,6 +163,7 @@ impl Workshop {
         }
         id.clone_into(&mut self.session.borrow_mut());
         self.take_leave();
+        self.accepts_edits.store(false, Ordering::Relaxed);
         if let Some(host) = self.host.get() {
             host.begin_session(id);
         }

@@ -109,14 +109,14 @@ fn look_at_edit(
         // Only refusals count here; whether the file may be read is not what the tool declares.
         declared: false,
     };
-    match shared.look_at_edit(&caller, path, &edits) {
+    match shared.look_at_edit(&caller, path, &edits, true) {
         Ok(prepared) => {
             looked.needs.extend(prepared.edit.needs());
             looked.actions.push(Action::Edit(prepared.edit));
             Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))
         }
-        // A rule refuses it: so will the plan.
-        Err(LookError::Denied(need)) => {
+        // A rule refuses it: so will the plan. Or the user is asked first.
+        Err(LookError::Denied(need) | LookError::Unseen(need)) => {
             looked.needs.push(need);
             Ok(0)
         }

@@ -110,6 +110,9 @@ pub struct Success {
     pub blobs: Vec<(String, Vec<u8>)>,
     /// What the user should see beside the call although it completed: `exit status 1`. The host's own words.
     pub note: Option<String>,
+    /// Whether what the call did has failed although the call itself completed: its command ended with an exit status
+    /// other than 0, by a signal or at the time limit.
+    pub has_failed: bool,
 }
 
 /// Who failed. The three kinds stay distinct: the tool said so, the tool broke, the host refused.

@@ -133,6 +133,10 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     let wording = display::escape(&entry.question.wording);
     page.foreign(&display::shorten(&wording, MAX_VIEW_CHARS), None);
     page.needs(entry);
+    let counts = diff::counts(&entry.question.actions);
+    for row in &counts {
+        page.foreign(row, None);
+    }
     let mut changes = page.difference(entry);
     let more = changes.len().saturating_sub(MAX_VIEW_DIFF_ROWS);
     changes.truncate(MAX_VIEW_DIFF_ROWS);
@@ -140,7 +144,10 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     if more > 0 {
         page.own(&format!("… {more} more rows, too many to show"));
     }
-    page.arguments(entry);
+    // The difference says all that the arguments of an edit say.
+    if counts.is_empty() {
+        page.arguments(entry);
+    }
     if let Some(mode) = entry.mode {
         page.own(&format!(
             "tool      {mode} (/tools NAME prompt|always|never)"

@@ -6,7 +6,7 @@ use dunlin_host::json;
 use serde::Serialize;
 
 use crate::args::{AskArgs, Global};
-use crate::dialogue::{Dialogue, conclude, say_unasked};
+use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::provider::Usage;
 use crate::repl::line::Recall;
@@ -66,7 +66,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
     if args.json {
         print_document(workshop, &report)?;
     }
-    let report = conclude(workshop, report)?;
+    let report = conclude_one(workshop, report)?;
     if !workshop.asks() {
         say_unasked(workshop, &report.denials);
     }

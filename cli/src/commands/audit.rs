@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 use dunlin_host::json;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, Zoned};
 use serde::Deserialize;
 
 use crate::args::AuditArgs;
@@ -32,6 +35,36 @@ struct CannotRead {
     source: io::Error,
 }
 
+/// A word behind `--since` that is no time.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{0:?} is not a time; use a span such as 1h or 2d, today, yesterday, 2026-01-31 or 2026-01-31T12:00"
+)]
+struct NotATime(String);
+
+/// A time as the log writes it, to the second: earlier times are smaller texts. `now` also says where the user is.
+fn since(text: &str, now: &Zoned) -> Result<String, NotATime> {
+    let wrong = || NotATime(text.to_owned());
+    let time = if let Some(text) = text.strip_suffix('Z') {
+        let time: DateTime = text.parse().map_err(|_| wrong())?;
+        time.to_zoned(TimeZone::UTC)
+    } else if let Ok(time) = text.parse::<DateTime>() {
+        time.to_zoned(now.time_zone().clone())
+    } else if text == "today" {
+        now.start_of_day()
+    } else if text == "yesterday" {
+        now.yesterday().and_then(|day| day.start_of_day())
+    } else {
+        let span: Span = text.parse().map_err(|_| wrong())?;
+        if span.is_negative() {
+            return Err(wrong());
+        }
+        now.checked_sub(span)
+    };
+    let time = time.map_err(|_| wrong())?.timestamp();
+    Ok(time.strftime("%Y-%m-%dT%H:%M:%S").to_string())
+}
+
 /// One line of the log, as far as it is shown.
 #[derive(Debug, Deserialize)]
 struct Entry {
@@ -40,6 +73,7 @@ struct Entry {
     tool: String,
     event: String,
     target: Option<String>,
+    line: Option<String>,
     operation: Option<String>,
     rule: Option<String>,
     times: Option<u64>,
@@ -51,6 +85,11 @@ struct Entry {
 /// Prints the newest lines that fit, and with `--follow` those that come.
 pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
+    let since = args.since.as_deref().map(|text| since(text, &Zoned::now()));
+    let args = &AuditArgs {
+        since: since.transpose().map_err(CliError::usage)?,
+        ..args.clone()
+    };
     let path = workshop.settings.folders.audit_file();
     let failed = |source| {
         CliError::failed(CannotRead {
@@ -63,10 +102,11 @@ pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),
     };
+    let zone = TimeZone::system();
     let mut newest = VecDeque::new();
     if let Some(log) = &mut log {
         while let Some(line) = log.next().map_err(failed)? {
-            if let Some(text) = shown(&line, args, ui.styles()) {
+            if let Some(text) = shown(&line, args, ui.styles(), &zone) {
                 newest.push_back(text);
                 if args.lines > 0 && newest.len() > args.lines {
                     newest.pop_front();
@@ -75,7 +115,7 @@ pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
         }
     }
     if newest.is_empty() && !args.follow {
-        ui.status("Nothing fits; dunlin audit --help shows the filters.");
+        ui.status("No matching entries.");
     }
     for text in newest {
         ui.data(&text);
@@ -88,11 +128,12 @@ pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
 
 /// Prints what comes until nobody reads it any more; Ctrl-C ends the program.
 fn follow(ui: &Ui, path: &Path, mut log: Option<Log>, args: &AuditArgs) -> io::Result<()> {
+    let zone = TimeZone::system();
     loop {
         match &mut log {
             Some(log) => {
                 while let Some(line) = log.next()? {
-                    if let Some(text) = shown(&line, args, ui.styles()) {
+                    if let Some(text) = shown(&line, args, ui.styles(), &zone) {
                         ui.data(&text);
                     }
                 }
@@ -144,7 +185,7 @@ impl Log {
 }
 
 /// The text for a line of the log; `None` when it does not fit, or is none of ours.
-fn shown(line: &[u8], args: &AuditArgs, styles: Styles) -> Option<String> {
+fn shown(line: &[u8], args: &AuditArgs, styles: Styles, zone: &TimeZone) -> Option<String> {
     let entry: Entry = serde_json::from_slice(line).ok()?;
     let fits = args.tool.as_ref().is_none_or(|tool| *tool == entry.tool)
         && args
@@ -152,8 +193,8 @@ fn shown(line: &[u8], args: &AuditArgs, styles: Styles) -> Option<String> {
             .as_ref()
             .is_none_or(|session| entry.session.starts_with(session.as_str()))
         && args.target.as_ref().is_none_or(|part| {
-            let target = entry.target.as_deref().unwrap_or_default();
-            target.contains(part.as_str())
+            let texts = [&entry.target, &entry.line];
+            texts.into_iter().flatten().any(|text| text.contains(part.as_str()))
         })
         && (!args.denied || entry.event == "denied")
         // The same form and zone, so that earlier times are smaller texts.
@@ -166,21 +207,31 @@ fn shown(line: &[u8], args: &AuditArgs, styles: Styles) -> Option<String> {
         // Earlier versions, or somebody else, may have written it.
         return Some(json::harmless(line.trim_end()).into_owned());
     }
-    Some(entry.render(styles))
+    Some(entry.render(styles, zone))
+}
+
+/// A time of the log where the user is, to the second, with its zone. What is no time stays as it is.
+fn local(time: &str, zone: &TimeZone) -> String {
+    time.parse::<Timestamp>().map_or_else(
+        |_| time.to_owned(),
+        |time| {
+            let time = time.to_zoned(zone.clone());
+            time.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+        },
+    )
 }
 
 impl Entry {
-    fn render(&self, styles: Styles) -> String {
+    fn render(&self, styles: Styles, zone: &TimeZone) -> String {
         let failed = self.event == "denied" || self.error.is_some();
         let label = match self.event.as_str() {
             _ if failed => Label::Bad,
             "allowed" => Label::Good,
             _ => Label::Quiet,
         };
-        // To the second.
-        let time = self.time.get(..19).unwrap_or(&self.time);
+        let time = local(&self.time, zone);
         let mut parts = vec![
-            styles.paint(Label::Quiet, &escape(&time.replace('T', " "))),
+            styles.paint(Label::Quiet, &escape(&time)),
             styles.paint(Label::Name, &escape(&self.tool)),
             styles.paint(label, &escape(&self.event)),
         ];
@@ -190,10 +241,21 @@ impl Entry {
         if let Some(target) = &self.target {
             parts.push(styles.paint(Label::Target, &escape(target)));
         }
+        // Where the line itself was decided about, it is the target.
+        let target = self.target.as_deref().unwrap_or_default();
+        if let Some(line) = self.line.as_ref().filter(|line| !target.contains(*line)) {
+            parts.push(format!("`{}`", escape(line)));
+        }
         let mut facts = Vec::new();
         facts.extend(self.rule.as_ref().map(|rule| escape(rule).into_owned()));
-        facts.extend(self.times.map(|times| format!("{times} times")));
-        facts.extend(self.bytes.map(|bytes| format!("{bytes} bytes")));
+        facts.extend(self.times.map(|times| match times {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        }));
+        facts.extend(self.bytes.map(|bytes| match bytes {
+            1 => "1 byte".to_owned(),
+            bytes => format!("{bytes} bytes"),
+        }));
         facts.extend(
             self.duration_us
                 .map(|us| elapsed(Duration::from_micros(us))),
@@ -220,12 +282,13 @@ mod tests {
         let check = |line: &str, change: fn(&mut AuditArgs), expected: Option<&str>| {
             let mut args = AuditArgs::default();
             change(&mut args);
-            let found = shown(line.as_bytes(), &args, Styles::plain());
+            let zone = TimeZone::posix("CET-1").unwrap();
+            let found = shown(line.as_bytes(), &args, Styles::plain(), &zone);
             assert_eq!(found.as_deref(), expected, "{args:?}");
         };
-        let denied = "2026-01-02 03:04:05  read_file  denied  read  /etc/pass\\u{1b}[2Jwd  \
+        let denied = "2026-01-02 04:04:05 CET  read_file  denied  read  /etc/pass\\u{1b}[2Jwd  \
                       (answered: no, for this call)";
-        let ended = "2026-01-02 03:04:06  edit_file  ended  (1 ms)";
+        let ended = "2026-01-02 04:04:06 CET  edit_file  ended  (1 ms)";
         check(DENIED, |_| {}, Some(denied));
         check(ENDED, |_| {}, Some(ended));
         check(ENDED, |args| args.denied = true, None);
@@ -255,8 +318,52 @@ mod tests {
             Some(ended),
         );
         check(ENDED, |args| args.json = true, Some(ENDED));
+        let command = r#"{"time":"2026-01-02T03:04:06Z","session":"s2","tool":"run_terminal_command","event":"used","target":"/usr/bin/cargo","line":"cargo test --lib","operation":"execute"}"#;
+        let shown = "2026-01-02 04:04:06 CET  run_terminal_command  used  execute  /usr/bin/cargo  `cargo test --lib`";
+        check(command, |_| {}, Some(shown));
+        check(
+            command,
+            |args| args.target = Some("test --l".into()),
+            Some(shown),
+        );
+        check(command, |args| args.target = Some("clippy".into()), None);
+        let exact = command.replace("/usr/bin/cargo", "= cargo test --lib");
+        let shown =
+            "2026-01-02 04:04:06 CET  run_terminal_command  used  execute  = cargo test --lib";
+        check(&exact, |_| {}, Some(shown));
         check("no JSON", |_| {}, None);
         check("{}", |_| {}, None);
+    }
+
+    #[test]
+    fn times_are_times() {
+        let zone = TimeZone::posix("CET-1").unwrap();
+        let now: DateTime = "2026-02-01T00:30:15".parse().unwrap();
+        let now = now.to_zoned(zone).unwrap();
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(since(text, &now).ok().as_deref(), expected, "{text:?}");
+        };
+        check("2026-01-31", Some("2026-01-30T23:00:00"));
+        check("2026-01-31T12:00", Some("2026-01-31T11:00:00"));
+        check("2026-01-31T12:00:05Z", Some("2026-01-31T12:00:05"));
+        check("today", Some("2026-01-31T23:00:00"));
+        check("yesterday", Some("2026-01-30T23:00:00"));
+        check("1h", Some("2026-01-31T22:30:15"));
+        check("90m", Some("2026-01-31T22:00:15"));
+        check("2d", Some("2026-01-29T23:30:15"));
+        check("1h 30m", Some("2026-01-31T22:00:15"));
+        for text in [
+            "-1h",
+            "9999999999y",
+            "1",
+            "",
+            "tomorrow",
+            "2026-1-2",
+            "2026-02-30",
+            "Z",
+        ] {
+            check(text, None);
+        }
     }
 
     #[test]

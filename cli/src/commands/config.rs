@@ -121,6 +121,12 @@ fn show(ui: &Ui, settings: &Settings) {
         steps.value.to_string(),
         &steps.origin,
     );
+    for (name, text) in [
+        ("placeholder", &settings.placeholder),
+        ("empty_state", &settings.empty_state),
+    ] {
+        row(name, quoted(&text.value), &text.origin);
+    }
     let rounds = &settings.max_tool_rounds;
     row(
         "limits.max_tool_rounds",
@@ -212,6 +218,7 @@ fn show(ui: &Ui, settings: &Settings) {
             field(&format!("endpoint.{name}"), Some(value));
         }
         field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
+        field("files", entry.files.map(|it| it.to_string()));
     }
     if let Some(search) = &settings.web_search {
         let entry = &search.value;

@@ -25,7 +25,7 @@ use crate::provider::http::Timeouts;
 use crate::provider::window::WindowSource;
 use crate::provider::{ollama, provider};
 use crate::settings::{Settings, SettingsError};
-use crate::tokens::grouped;
+use crate::tokens::{counted, grouped};
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
@@ -112,6 +112,7 @@ pub fn run(
             permissions(&mut report, &workshop);
             keys(&mut report, &workshop.settings);
             runtime.block_on(endpoint(&mut report, &workshop.settings));
+            runtime.block_on(other_agents(&mut report, &workshop.settings));
             #[cfg(feature = "local-model")]
             {
                 local_model::installed(&mut report, &workshop.settings.folders);
@@ -124,10 +125,10 @@ pub fn run(
         }
         Err(error) => broken(&mut report, &error),
     }
-    found(
-        &mut report,
-        &runtime.block_on(setup::findings(&environment)),
-    );
+    match runtime.block_on(setup::findings(&environment)) {
+        Ok(findings) => found(&mut report, &findings),
+        Err(error) => report.line(Verdict::Bad, "found", &error.to_string()),
+    }
     Ok(if report.bad { Exit::Failed } else { Exit::Done })
 }
 
@@ -150,7 +151,7 @@ fn terminal_facts(report: &mut Report<'_>, environment: &Environment) {
         report.line(
             Verdict::Note,
             "terminal",
-            "none: nobody can be asked, so what is undecided is denied",
+            "no terminal: undecided requests are denied",
         );
     }
 }
@@ -250,7 +251,10 @@ fn permissions(report: &mut Report<'_>, workshop: &Workshop) {
             report.line(
                 Verdict::Good,
                 "permissions",
-                &format!("{} stored in {short}", stored.len()),
+                &format!(
+                    "{} stored in {short}",
+                    counted(stored.len(), "decision", "decisions")
+                ),
             );
         }
         (Err(error), _) => {
@@ -343,6 +347,43 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     }
 }
 
+/// The agents that are not in use: whether somebody answers where they are. Those of this process are listed with their
+/// models.
+async fn other_agents(report: &mut Report<'_>, settings: &Settings) {
+    let Ok((in_use, _)) = settings.agent_entry() else {
+        return;
+    };
+    let names = settings.agents.keys().filter(|name| *name != in_use);
+    let agents = names.filter_map(|name| settings.agent_named(name).ok());
+    let agents = agents.map(|(agent, _)| agent);
+    let probes = agents
+        .filter(|agent| agent.api != Api::Local)
+        .map(|agent| async move {
+            let key = agent.api_key.as_ref();
+            let listed = models_of(agent.api, &agent.base_url, key, ENDPOINT_TIMEOUT).await;
+            (agent, listed)
+        });
+    for (agent, listed) in futures::future::join_all(probes).await {
+        let what = format!("{} · {} at {}", agent.name, agent.model, agent.base_url);
+        match listed {
+            Ok(models) if has(&models, agent.api, &agent.model) => {
+                report.line(Verdict::Good, "other agent", &what);
+            }
+            Ok(_) => {
+                let text = format!("{what}: there is no such model");
+                report.line(Verdict::Note, "other agent", &text);
+            }
+            Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. }) => {
+                let text = format!("{what}: answers, but does not list its models");
+                report.line(Verdict::Note, "other agent", &text);
+            }
+            Err(error) => {
+                report.line(Verdict::Note, "other agent", &format!("{what}: {error}"));
+            }
+        }
+    }
+}
+
 /// What the server says of the model.
 async fn abilities(report: &mut Report<'_>, agent: &Agent) {
     /// What tools and a few files take. Less serves for a talk.
@@ -367,7 +408,7 @@ async fn abilities(report: &mut Report<'_>, agent: &Agent) {
         report.line(
             Verdict::Note,
             "model",
-            "it takes no tools, so none will be offered",
+            "it takes no tools, so they are described to it in words",
         );
     }
 }

@@ -66,7 +66,8 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
     let found = workshop
         .runtime()?
-        .block_on(discover::discover(&settings.environment));
+        .block_on(discover::discover(&settings.environment))
+        .map_err(CliError::usage)?;
     let path = settings.folders.config_file();
     let short = settings.folders.short(&path);
     let mut choices = choices(&found, &settings.folders);
@@ -418,15 +419,17 @@ fn indent(text: &str) -> String {
 }
 
 /// What was found, in lines for `dunlin doctor`.
-pub async fn findings(environment: &Environment) -> Vec<String> {
+///
+/// # Errors
+/// An address that the environment names is none.
+pub async fn findings(environment: &Environment) -> Result<Vec<String>, discover::NoAddress> {
     let Ok(folders) = Folders::find(environment) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    choices(&discover::discover(environment).await, &folders)
-        .iter()
-        .filter(|choice| choice.is_here())
-        .map(Choice::describe)
-        .collect()
+    let found = discover::discover(environment).await?;
+    let here = choices(&found, &folders);
+    let here = here.iter().filter(|choice| choice.is_here());
+    Ok(here.map(Choice::describe).collect())
 }
 
 #[cfg(test)]

@@ -183,7 +183,8 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
     };
     let text = record.result.unwrap_or_default();
     match (record.state, record.failure) {
-        (CallState::Completed, _) => Ok(Some(text)),
+        // A command that failed has a result all the same.
+        (CallState::Completed, _) | (CallState::Failed, None) => Ok(Some(text)),
         (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => {
             let denial = report.denials.first().filter(|_| !workshop.asks());

@@ -17,6 +17,7 @@ use crate::config::project::ProjectFile;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
+use crate::tokens::counted;
 use crate::ui::style::Label;
 use crate::ui::{Typed, Ui, answer};
 
@@ -160,7 +161,10 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         ui.data(row);
     }
     if !is_seen {
-        let more = format!("  … {} more rows: v shows the file", rows.len() - shown);
+        let more = format!(
+            "  … {}: v shows the file",
+            counted(rows.len() - shown, "more row", "more rows")
+        );
         ui.data(&ui.styles().paint(Label::Quiet, &more));
     }
     loop {

@@ -28,6 +28,10 @@ pub const TERM: &str = "TERM";
 pub const VISUAL: &str = "VISUAL";
 /// What edits messages and the arguments of calls; `vi` without either.
 pub const EDITOR: &str = "EDITOR";
+/// What shows long texts; `less -R` without it.
+pub const PAGER: &str = "PAGER";
+/// The options of `less`; colours are let through where nothing is set.
+pub const LESS: &str = "LESS";
 /// The agent, as `--agent` would say it.
 pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
 /// The model, as `--model` would say it.

@@ -35,6 +35,10 @@ pub struct File {
     pub on_denial: Option<Spanned<OnDenial>>,
     /// Whether calls, reasoning and notices are shown.
     pub show_intermediate_steps: Option<Spanned<bool>>,
+    /// What stands dimmed where a message is typed as long as nothing is; empty: nothing.
+    pub placeholder: Option<Spanned<String>>,
+    /// What a chat says in which nothing was said yet; empty: nothing.
+    pub empty_state: Option<Spanned<String>>,
     /// Limits of a turn.
     #[serde(default)]
     pub limits: Limits,
@@ -150,6 +154,8 @@ pub struct AgentPatch {
     pub system_prompt: Option<String>,
     /// The tools it may use; all without it.
     pub tools: Option<Vec<String>>,
+    /// Whether `@` attaches files to a message.
+    pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
     pub endpoint: Option<EndpointEntry>,
 }
@@ -179,6 +185,8 @@ pub struct AgentEntry {
     pub system_prompt: Option<String>,
     /// The tools it may use; all without it.
     pub tools: Option<Vec<String>>,
+    /// Whether `@` attaches files to a message; it does without it.
+    pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
     pub endpoint: Option<EndpointEntry>,
 }
@@ -195,6 +203,8 @@ pub struct EndpointEntry {
     pub reasoning: Option<ReasoningName>,
     /// Whether the count of tokens is asked for.
     pub stream_usage: Option<bool>,
+    /// Whether the model takes tools; else they are described to it in words.
+    pub native_tools: Option<bool>,
 }
 
 /// Forms of a `content` that says nothing.
@@ -251,6 +261,7 @@ impl EndpointEntry {
             ("max_tokens_field", field.map(quoted)),
             ("reasoning", reasoning.map(quoted)),
             ("stream_usage", self.stream_usage.map(|it| it.to_string())),
+            ("native_tools", self.native_tools.map(|it| it.to_string())),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
@@ -291,11 +302,28 @@ impl ApiName {
     }
 }
 
+impl ApiName {
+    /// Where an endpoint of this protocol is unless a file says otherwise.
+    fn usual_address(self) -> &'static str {
+        match self {
+            ApiName::OpenAi => "https://api.openai.com/v1",
+            ApiName::Ollama => "http://127.0.0.1:11434",
+            ApiName::Local => THIS_PROCESS,
+        }
+    }
+}
+
 /// What stands for the endpoint of models that run in this process; only the settings know where their
 /// files are.
 const THIS_PROCESS: &str = "file:///";
 
 impl AgentPatch {
+    /// Where the endpoint is: the address that was given, or the usual one of the protocol.
+    pub fn address_or_default(&self) -> Option<Url> {
+        let usual = || self.api.unwrap_or_default().usual_address();
+        self.address().or_else(|| Url::parse(usual()).ok())
+    }
+
     /// Where the endpoint is, if that was said or need not be.
     pub fn address(&self) -> Option<Url> {
         match self.api {
@@ -476,13 +504,9 @@ impl Loaded {
             if let Some(problem) = problem {
                 return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
             }
-            let missing = match (patch.address(), &patch.model) {
-                _ if author == Author::Project => continue,
-                (None, _) => "base_url",
-                (_, None) => "model",
-                (Some(_), Some(_)) => continue,
-            };
-            return Err(self.error_of(agent, format!("missing field `{missing}`")));
+            if author == Author::User && patch.model.is_none() {
+                return Err(self.error_of(agent, "missing field `model`"));
+            }
         }
         for (name, server) in &self.file.mcp.servers {
             let entry = server.get_ref();

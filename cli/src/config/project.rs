@@ -141,6 +141,16 @@ impl Layer<'_> {
                 self.settings.show_intermediate_steps = self.loaded.source(steps);
             }
         }
+        if let Some(text) = &file.placeholder
+            && self.wish("placeholder", text, &quoted(text.get_ref()))
+        {
+            self.settings.placeholder = self.loaded.source(text);
+        }
+        if let Some(text) = &file.empty_state
+            && self.wish("empty_state", text, &quoted(text.get_ref()))
+        {
+            self.settings.empty_state = self.loaded.source(text);
+        }
         if let Some(rounds) = &file.limits.max_tool_rounds {
             let narrows = *rounds.get_ref() <= self.settings.max_tool_rounds.value;
             let value = rounds.get_ref().to_string();
@@ -323,7 +333,7 @@ impl Layer<'_> {
             None => keyless.complete(),
         };
         let Some(mut entry) = entry else {
-            let why = "it has no base_url or no model, and you have no agent of that name";
+            let why = "it names no model, and you have no agent of that name";
             return self.refuse(&format!("agents.{name}"), why);
         };
         // A key goes where the user sent it, and nowhere else.
@@ -483,6 +493,7 @@ impl AgentPatch {
                 "tools",
                 self.tools.as_ref().map(|tools| format!("{tools:?}")),
             ),
+            ("files", self.files.map(|files| files.to_string())),
             (
                 "endpoint",
                 self.endpoint.map(|endpoint| {
@@ -502,7 +513,7 @@ impl AgentPatch {
         Some(AgentEntry {
             kind: self.kind.unwrap_or_default(),
             api: self.api.unwrap_or_default(),
-            base_url: self.address()?,
+            base_url: self.address_or_default()?,
             model: self.model?,
             api_key: self.api_key,
             temperature: self.temperature,
@@ -511,6 +522,7 @@ impl AgentPatch {
             top_p: self.top_p,
             system_prompt: self.system_prompt,
             tools: self.tools,
+            files: self.files,
             endpoint: self.endpoint,
         })
     }
@@ -536,6 +548,7 @@ impl AgentPatch {
             top_p: self.top_p.or(mine.top_p),
             system_prompt: self.system_prompt.or(mine.system_prompt),
             tools: self.tools.or(mine.tools),
+            files: self.files.or(mine.files),
             endpoint: self.endpoint.or(mine.endpoint),
         })
     }

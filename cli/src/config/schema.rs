@@ -38,6 +38,8 @@ const FILE: &[Key] = &[
     key("default_agent", Shape::Value),
     key("on_denial", Shape::Value),
     key("show_intermediate_steps", Shape::Value),
+    key("placeholder", Shape::Value),
+    key("empty_state", Shape::Value),
     key("limits", Shape::Table(LIMITS)),
     key("commands", Shape::Table(COMMANDS)),
     key("keys", Shape::Named(KEY)),
@@ -82,6 +84,7 @@ const AGENT: &[Key] = &[
     key("top_p", Shape::Value),
     key("system_prompt", Shape::Value),
     key("tools", Shape::Value),
+    key("files", Shape::Value),
     key("endpoint", Shape::Table(ENDPOINT)),
 ];
 
@@ -90,6 +93,7 @@ const ENDPOINT: &[Key] = &[
     key("max_tokens_field", Shape::Value),
     key("reasoning", Shape::Value),
     key("stream_usage", Shape::Value),
+    key("native_tools", Shape::Value),
 ];
 
 const WEB_SEARCH: &[Key] = &[

@@ -13,7 +13,7 @@ use crate::request::cuts::Condensed;
 use crate::request::report::{Report, Spent};
 use crate::request::{HistoryLimits, Ledger, Occasion};
 use crate::session::Loaded;
-use crate::tokens::grouped;
+use crate::tokens::counted;
 use crate::turn::condense::{NoSummary, summarise};
 use crate::turn::with_joined;
 use crate::ui::style::Label;
@@ -47,8 +47,8 @@ impl Dialogue {
             ui.status("There is nothing to condense, or it is too long to be read at once.");
             return Ok(());
         };
-        let count = grouped(condensing.count as u64);
-        quiet(&format!("· condensing {count} messages …"));
+        let count = counted(condensing.count, "message", "messages");
+        quiet(&format!("· condensing {count} …"));
         let interrupt = interrupted(workshop)?;
         let _hands_off = HandsOff::begin(workshop);
         let summary = workshop.runtime()?.block_on(async {

@@ -216,6 +216,20 @@ pub struct Refusal {
     pub learned: Option<Learned>,
 }
 
+impl Refusal {
+    /// Whether the account has no money or no quota left, which does not come back within minutes.
+    pub fn is_out_of_funds(&self) -> bool {
+        matches!(
+            self.code.as_deref(),
+            Some(
+                "insufficient_quota"
+                    | "billing_hard_limit_reached"
+                    | "exceeded_current_quota_error"
+            )
+        )
+    }
+}
+
 /// What was learned from a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learned {
@@ -270,7 +284,20 @@ impl ProviderError {
         }
     }
 
-    /// The way out, in one sentence, where there is one to name.
+    /// The way out where there is one message and no chat.
+    pub fn hint_of_one(&self) -> Option<String> {
+        if self.context_overflow().is_some() && !self.names_way_out() {
+            return Some("send less, or use a model with a larger context window".to_owned());
+        }
+        match self {
+            ProviderError::Reported { .. } | ProviderError::Incomplete { .. } => {
+                Some("run it again".to_owned())
+            }
+            _ => self.hint(),
+        }
+    }
+
+    /// The way out in the chat, in one sentence, where there is one to name.
     pub fn hint(&self) -> Option<String> {
         match self {
             ProviderError::Setup { .. } => {
@@ -295,7 +322,7 @@ impl ProviderError {
                 Some(TOO_LONG.to_owned())
             }
             ProviderError::Reported { .. } | ProviderError::Incomplete { .. } => {
-                Some("what came so far is kept; ask again to go on".to_owned())
+                Some("the partial reply is kept; ask again to continue".to_owned())
             }
             ProviderError::Model { hint, .. } => hint.clone(),
             ProviderError::NotAReply { .. } => {
@@ -334,6 +361,9 @@ fn status_hint(refusal: &Refusal) -> Option<String> {
             format!(
                 "check that the model {model:?} exists there, and the agent's base_url: it usually ends with /v1"
             )
+        }
+        (429, _) if refusal.is_out_of_funds() => {
+            "check the plan and the balance of the account: waiting does not help".to_owned()
         }
         (429 | 500..=599, _) if rest.is_some() => {
             let rest = in_words(rest.unwrap_or_default());

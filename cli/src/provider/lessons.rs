@@ -122,7 +122,10 @@ fn lesson(
         notice = Some(format!("{option} is not sent from here on"));
     } else if sent.get("tools").is_some() && takes_no_tools(&text) {
         changed.offers_tools = false;
-        notice = Some("the model takes no tools: none are offered from here on".to_owned());
+        notice = Some(
+            "the model takes no tools: from here on they are described in the system prompt"
+                .to_owned(),
+        );
     } else if about_request && has_reasoning(sent) && says(REASONING) && says(REFUSED) {
         changed.reasoning = ReasoningEcho::Never;
     } else if about_request

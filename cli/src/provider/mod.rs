@@ -93,6 +93,11 @@ pub trait Dialect: Send + Sync {
         true
     }
 
+    /// Whether tools that are not offered are described in the system prompt instead.
+    fn describes_tools(&self) -> bool {
+        false
+    }
+
     /// The body that says what the draft says.
     fn body(&self, draft: &Draft<'_>) -> Value;
 

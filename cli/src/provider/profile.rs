@@ -22,6 +22,8 @@ pub struct Profile {
     pub contents_refused: u8,
     /// Whether tools are offered: some models take none, and refuse every request that has any.
     pub offers_tools: bool,
+    /// Whether tools that are not offered are described in the system prompt, to be called in text.
+    pub describes_tools: bool,
     /// Options that are not sent although the agent sets them, by their names on the wire.
     pub options_left_out: BTreeSet<&'static str>,
     /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked
@@ -70,6 +72,7 @@ impl Default for Profile {
             content_beside_calls: CallContent::Empty,
             contents_refused: 0,
             offers_tools: true,
+            describes_tools: true,
             options_left_out: BTreeSet::new(),
             include_usage: true,
             max_tokens_field: "max_tokens",
@@ -90,7 +93,9 @@ impl Profile {
             max_tokens_field,
             reasoning,
             stream_usage,
+            native_tools,
         } = agent.endpoint;
+        profile.offers_tools = native_tools.unwrap_or(profile.offers_tools);
         if let Some(content) = content_beside_calls {
             profile.content_beside_calls = match content {
                 ContentName::Empty => CallContent::Empty,

@@ -85,14 +85,7 @@ fn is_worth_repeating(error: &ProviderError) -> bool {
     match error {
         ProviderError::Status(refusal) => {
             // No money and no room do not come by waiting.
-            let hopeless = matches!(
-                refusal.code.as_deref(),
-                Some(
-                    "insufficient_quota"
-                        | "billing_hard_limit_reached"
-                        | "exceeded_current_quota_error"
-                )
-            );
+            let hopeless = refusal.is_out_of_funds();
             matches!(refusal.status, 408 | 425 | 429 | 500..=599)
                 && refusal.status != 501
                 && !hopeless

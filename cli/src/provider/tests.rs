@@ -159,7 +159,7 @@ async fn endings() {
         &[
             "text Hi",
             &format!("the reply of {HERE} ended in the middle"),
-            "hint: what came so far is kept; ask again to go on",
+            "hint: the partial reply is kept; ask again to continue",
         ],
     )
     .await;
@@ -172,7 +172,7 @@ async fn endings() {
             "text Hi",
             &format!("the reply of {HERE} ended in the middle"),
             "because end of file before message length reached",
-            "hint: what came so far is kept; ask again to go on",
+            "hint: the partial reply is kept; ask again to continue",
         ],
     )
     .await;
@@ -194,7 +194,7 @@ async fn endings() {
         &[
             "text Hi",
             &format!("{HERE} broke off its reply: overloaded"),
-            "hint: what came so far is kept; ask again to go on",
+            "hint: the partial reply is kept; ask again to continue",
         ],
     )
     .await;

@@ -4,8 +4,8 @@
 //! call through as text. It is taken for a call only where nothing speaks against that:
 //!
 //! - there is no call of the protocol in the reply, and the reply is whole;
-//! - it is the whole message, or the whole of a fence or of a pair of tags with which the message ends; an
-//!   example with an explanation behind it stays text;
+//! - it is the whole message, or its end: an object, a fence or a pair of tags; an example with an explanation
+//!   behind it stays text;
 //! - it names a tool that was offered, and its arguments fit the tool's schema;
 //! - if there are several, all that holds for each.
 //!
@@ -53,6 +53,9 @@ const TAGS: [&str; 9] = [
 /// What else a message that is a call and nothing else begins with.
 const STARTS: [&str; 4] = ["{", "[", "functions.", "<|python_tag|>"];
 
+/// What a call in JSON begins with.
+const OBJECT: char = '{';
+
 /// A fence may be longer, and be made of tildes; models write this one.
 const FENCE: &str = "```";
 
@@ -76,6 +79,8 @@ pub(super) struct TextCalls {
     code: Code,
     /// Whether anything but white space was let through.
     spoken: bool,
+    /// The last character that was let through.
+    before: char,
     /// How many beginnings came to nothing.
     refused: usize,
 }
@@ -103,6 +108,7 @@ impl TextCalls {
             tools,
             code: Code::default(),
             spoken: false,
+            before: '\n',
             refused: 0,
         }
     }
@@ -194,7 +200,8 @@ impl TextCalls {
     }
 
     fn read(&self, last: bool) -> Verdict {
-        Reader::new(&self.held, &self.tools, !self.spoken, last).read()
+        let bare = !self.spoken || self.held.starts_with(OBJECT);
+        Reader::new(&self.held, &self.tools, bare, last).read()
     }
 
     /// Lets everything through up to where calls may begin; `false` where that cannot be told yet, or there is
@@ -209,7 +216,7 @@ impl TextCalls {
                 }
                 return false;
             }
-            return match self.beginning(&self.held[blank..]) {
+            return match self.beginning(&self.held[blank..], '\n') {
                 Beginning::Whole => {
                     self.state = State::Held { look_at: 0 };
                     true
@@ -226,7 +233,7 @@ impl TextCalls {
         let mut at = 0;
         let mut begun = false;
         while let Some(c) = self.held[at..].chars().next() {
-            match self.beginning(&self.held[at..]) {
+            match self.beginning(&self.held[at..], self.before) {
                 Beginning::Whole => {
                     self.state = State::Held { look_at: 0 };
                     begun = true;
@@ -236,16 +243,25 @@ impl TextCalls {
                 _ => {}
             }
             self.code.next(c);
+            self.before = c;
             at += c.len_utf8();
         }
         out.extend(self.held.drain(..at));
         begun
     }
 
-    /// Whether calls may begin with this.
-    fn beginning(&self, text: &str) -> Beginning {
-        if self.spoken && !text.starts_with(['<', '[', '`']) {
+    /// Whether calls may begin with this, behind that character.
+    fn beginning(&self, text: &str, before: char) -> Beginning {
+        if self.spoken && !text.starts_with(['<', '[', '`', OBJECT]) {
             return Beginning::No;
+        }
+        // Behind prose an object may follow, on a line of its own: within one it is an example.
+        let is_object = before == '\n' && !self.code.inside();
+        if self.spoken && text.starts_with(OBJECT) {
+            return match is_object {
+                true => Beginning::Whole,
+                false => Beginning::No,
+            };
         }
         let tags = TAGS.iter().filter(|_| !self.code.inside());
         let fence = self.code.at_line_start() && !self.code.inside_fence();
@@ -264,6 +280,7 @@ impl TextCalls {
     fn let_through(&mut self, end: usize, out: &mut String) {
         let text: String = self.held.drain(..end).collect();
         self.code.pass(&text);
+        self.before = text.chars().next_back().unwrap_or(self.before);
         self.spoken |= !text.trim().is_empty();
         out.push_str(&text);
     }

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
 
+use super::accepting;
 use super::line::Recall;
 use super::slash::{self, Changed, Input};
 use crate::approval::desk::{Desk, Reply};
@@ -16,7 +18,13 @@ use crate::approval::look::MARGIN;
 use crate::editor;
 use crate::turn::{Approver, Choice, Resolution, Waiting};
 use crate::ui::Typed;
+use crate::ui::pager::Pager;
 use crate::workshop::Workshop;
+
+/// Whether a line asks to see all of a question.
+fn is_view(line: &str) -> bool {
+    matches!(line.split_whitespace().next(), Some("v" | "view"))
+}
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {
@@ -58,6 +66,9 @@ impl<'a> TerminalApprover<'a> {
         let window = ui.window();
         let reply = self.desk.borrow_mut().answer(line, window);
         match reply {
+            Reply::Say(rows) if is_view(line) && rows.len() > window.rows => {
+                ControlFlow::Continue(self.page(rows).await)
+            }
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::Resolve(rows, resolution) => {
                 for row in rows {
@@ -75,6 +86,18 @@ impl<'a> TerminalApprover<'a> {
             }
             Reply::Slash => self.command(line, waiting),
             Reply::Edit(number) => self.edit(number).await,
+        }
+    }
+
+    /// Shows rows in the user's pager; the rows that follow. Where there is none, they are printed.
+    async fn page(&self, rows: Vec<String>) -> Vec<String> {
+        let ui = Arc::clone(&self.workshop.ui);
+        let pager = Pager::of(&self.workshop.settings.environment);
+        let shown = rows.clone();
+        let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
+        match paged {
+            Ok(Ok(())) => self.desk.borrow().again(self.workshop.ui.window()),
+            _ => rows,
         }
     }
 
@@ -168,6 +191,13 @@ impl<'a> TerminalApprover<'a> {
 impl Approver for TerminalApprover<'_> {
     /// Dropping the future withdraws the question; the line on the screen then answers nothing any more.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
+        if self.workshop.accepts_edits.load(Ordering::Relaxed) {
+            let project = &self.workshop.settings.project;
+            let decisions = accepting::decisions(waiting, project);
+            if !decisions.is_empty() {
+                return Resolution::Decided(decisions);
+            }
+        }
         let reply = waiting.calls.first().map_or(0, |call| call.number);
         let entries = waiting.open().map(|call| {
             let mut entry = Entry::of(call);

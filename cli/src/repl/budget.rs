@@ -233,7 +233,7 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
     let mut rows = vec![
         styles.paint(Label::Quiet, &row("", heading)),
         row("last turn", numbers(spent.turn_requests, spent.turn)),
-        row("dialogue", numbers(spent.all_requests, spent.all)),
+        row("session", numbers(spent.all_requests, spent.all)),
     ];
     if spent.all.input_tokens == 0 && spent.all_requests > 0 {
         rows.push(format!("{MARGIN}The server does not count tokens."));
@@ -407,7 +407,7 @@ mod tests {
         let expected = "
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
-  dialogue              4     24,690     16,000      1,024
+  session               4     24,690     16,000      1,024
   the next      5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {

@@ -9,6 +9,7 @@ use crate::config::nearest;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
+use crate::provider::ollama;
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -37,18 +38,50 @@ pub fn model(
         }
         return Ok(());
     }
+    if !may_use(workshop, dialogue, name)? {
+        return Ok(());
+    }
     dialogue.set_model(workshop, name)?;
     say_who(ui, dialogue.agent());
-    // Only a list that is there: choosing must not wait for the network.
-    let known = dialogue.models();
-    if !known.is_empty() && !known.iter().any(|model| model == name) {
-        let mut note = "  its endpoint did not list such a model".to_owned();
-        if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-            note += &format!("; the nearest is {}", escape(near));
-        }
-        quiet(ui, &note);
-    }
     Ok(())
+}
+
+/// Whether a model may be used: its server lists it, or lists nothing, or the user wants it all the same. Where nobody can
+/// be asked the user is warned.
+pub fn may_use(workshop: &Workshop, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliError> {
+    let ui = &workshop.ui;
+    let agent = dialogue.agent();
+    let api = agent.api;
+    if api == Api::Local {
+        return Ok(true);
+    }
+    if dialogue.models().is_empty() {
+        match fetch(workshop, agent)? {
+            Fetched::Listed(models) => dialogue.know_models(models),
+            // A server that cannot be asked says so when it is sent a message.
+            Fetched::NoList | Fetched::Failed(_) => {}
+            Fetched::Interrupted => {
+                quiet(ui, "(interrupted)");
+                return Ok(false);
+            }
+        }
+    }
+    let known = dialogue.models();
+    let is_it = |listed: &String| {
+        listed == name || (api == Api::Ollama && ollama::is_same_model(listed, name))
+    };
+    if known.is_empty() || known.iter().any(is_it) {
+        return Ok(true);
+    }
+    let near = nearest(name, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
+    let problem = format!("the server does not list the model {name:?}{near}");
+    if !workshop.asks() {
+        ui.warn(&problem);
+        return Ok(true);
+    }
+    ui.warn(&problem);
+    Ok(ui.confirms("Use it anyway?"))
 }
 
 /// `/agent [NAME]`: lists the agents, or goes on with one of them.
@@ -114,34 +147,21 @@ fn kept(workshop: &Workshop, dialogue: Dialogue) -> Dialogue {
 fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
     let ui = &workshop.ui;
     say_who(ui, agent);
-    let interrupt = interrupted(workshop)?;
-    let listed = if agent.api == Api::Local {
-        Some(here(workshop))
-    } else {
-        let _hands_off = HandsOff::begin(workshop);
-        workshop.runtime()?.block_on(async {
-            tokio::select! {
-                biased;
-                () = interrupt => None,
-                listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), LIST_TIMEOUT) => Some(listed),
-            }
-        })
-    };
-    let models = match listed {
-        None => {
+    let models = match fetch(workshop, agent)? {
+        Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
             return Ok(None);
         }
         // Many services list their models elsewhere or not at all; any name can still be chosen.
-        Some(Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. })) => {
+        Fetched::NoList => {
             quiet(
                 ui,
                 "  its endpoint does not list models; /model NAME takes one by its name",
             );
             return Ok(None);
         }
-        Some(Err(error)) => return Err(CliError::failed(error)),
-        Some(Ok(models)) => models,
+        Fetched::Failed(error) => return Err(CliError::failed(error)),
+        Fetched::Listed(models) => models,
     };
     for name in models.iter().take(MAX_LISTED) {
         let in_use = if *name == agent.model { "✓" } else { " " };
@@ -160,6 +180,41 @@ fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliEr
         None => quiet(ui, "  /model NAME takes one"),
     }
     Ok(Some(models))
+}
+
+/// What came of asking an endpoint for its models.
+enum Fetched {
+    Listed(Vec<String>),
+    /// It lists none, or does not know the question.
+    NoList,
+    Failed(ProbeError),
+    Interrupted,
+}
+
+fn fetch(workshop: &Workshop, agent: &Agent) -> Result<Fetched, CliError> {
+    if agent.api == Api::Local {
+        return Ok(match here(workshop) {
+            Ok(models) => Fetched::Listed(models),
+            Err(error) => Fetched::Failed(error),
+        });
+    }
+    let interrupt = interrupted(workshop)?;
+    let _hands_off = HandsOff::begin(workshop);
+    let listed = workshop.runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            () = interrupt => None,
+            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), LIST_TIMEOUT) => Some(listed),
+        }
+    });
+    Ok(match listed {
+        None => Fetched::Interrupted,
+        Some(Ok(models)) => Fetched::Listed(models),
+        Some(Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. })) => {
+            Fetched::NoList
+        }
+        Some(Err(error)) => Fetched::Failed(error),
+    })
 }
 
 /// The models that run in this process.

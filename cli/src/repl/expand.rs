@@ -1,19 +1,22 @@
 //! `/expand`: a call whole, by the number that its line shows.
 
-use std::time::Duration;
-
 use dunlin_host::display::escape;
 use serde_json::Value;
 
 use super::messages::foreign;
 use crate::approval::look::Window;
+use crate::tokens::counted;
+use crate::turn::CallRecord;
 use crate::turn::log::CallLog;
-use crate::turn::{CallRecord, CallState};
 use crate::ui::calls::{elapsed, fit, look};
+use crate::ui::diff;
 use crate::ui::style::Label;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
 const MAX_ROWS: usize = 40;
+
+/// How much of why a call failed stands beside it, in columns.
+const MAX_WHY_COLUMNS: usize = 40;
 
 /// What `/expand` prints for what was typed behind it.
 pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
@@ -39,11 +42,54 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     }
 }
 
+/// What `/diff` prints for what was typed behind it.
+pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
+    let calls = match typed.parse::<usize>() {
+        Ok(number) => match log.find(Some(number)) {
+            Some((number, record)) if !record.edits.is_empty() => vec![(number, record)],
+            Some(_) => return vec![format!("Call {number} changed no file in this session.")],
+            None => return vec![format!("There is no call {number}.")],
+        },
+        Err(_) if typed.is_empty() => log.edits_of_turn(),
+        Err(_) => return vec!["Usage: /diff [N], with the number of a call.".to_owned()],
+    };
+    if calls.is_empty() {
+        return vec!["The last turn changed no file.".to_owned()];
+    }
+    let mut rows = Vec::new();
+    for (number, record) in calls {
+        let (mark, label, _) = look(record.state);
+        let styles = window.styles;
+        for edit in record.edits.iter() {
+            rows.push(format!(
+                "  {} {}",
+                styles.paint(label, &format!("{mark} {number}")),
+                styles.paint(
+                    Label::Target,
+                    &fit(
+                        &format!(
+                            "{} {}",
+                            escape(&edit.path.to_string_lossy()),
+                            diff::count([edit])
+                        ),
+                        window.columns.saturating_sub(12)
+                    )
+                ),
+            ));
+            rows.extend(diff::rows(std::slice::from_ref(edit), usize::MAX, window).0);
+        }
+    }
+    rows
+}
+
 fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let styles = window.styles;
     let (mark, label, word) = look(record.state);
-    let took = record.duration_ms.map(Duration::from_millis).map(elapsed);
-    let parts = [word.to_owned(), took.unwrap_or_default()];
+    let took = record.duration().map(elapsed);
+    let error = record.error.as_deref().unwrap_or_default();
+    // What does not fit beside the call stands below, as its result.
+    let why = fit(&escape(error), MAX_WHY_COLUMNS);
+    let parts = [word.to_owned(), took.unwrap_or_default(), why];
     let parts = parts.iter().filter(|part| !part.is_empty());
     let end: String = parts.map(|part| format!(" · {part}")).collect();
     let mut rows = vec![format!(
@@ -59,7 +105,10 @@ fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<St
                 let tail = MAX_ROWS / 3;
                 let head = MAX_ROWS - tail;
                 rows.extend(whole.iter().take(head).cloned());
-                let note = format!("    … {left_out} more rows: /expand {number} all");
+                let note = {
+                    let more = counted(left_out, "more row", "more rows");
+                    format!("    … {more}: /expand {number} all")
+                };
                 rows.push(styles.paint(Label::Quiet, &note));
                 rows.extend(whole.iter().skip(head + left_out).cloned());
             }
@@ -74,8 +123,9 @@ fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<St
     match &record.result {
         Some(result) if result.trim().is_empty() => part("result", "(empty)"),
         Some(result) => {
-            let failed = matches!(record.state, CallState::Failed | CallState::Denied);
-            part(if failed { "error" } else { "result" }, result);
+            // A command that failed has output, which is a result.
+            let is_error = result.starts_with("ERROR: ");
+            part(if is_error { "error" } else { "result" }, result);
         }
         None if record.state.is_settled() => part("result", "(no longer kept: /show has it)"),
         None => part("result", "(none yet)"),
@@ -88,6 +138,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::turn::CallState;
     use crate::ui::style::Styles;
 
     const WINDOW: Window = Window {
@@ -100,7 +151,7 @@ mod tests {
         CallRecord {
             state,
             result: result.map(str::to_owned),
-            duration_ms: state.is_settled().then_some(12),
+            duration_ms: state.is_settled().then_some(12.0),
             ..CallRecord::sample("read_file", json!({ "file_path": "a\u{1b}[2J" }))
         }
     }
@@ -136,6 +187,21 @@ mod tests {
             rows(&CallLog::default(), "", WINDOW),
             ["Nothing was called yet."]
         );
+    }
+
+    #[test]
+    fn a_command_that_failed_has_a_result_and_says_how_it_ended() {
+        let log = CallLog::default();
+        log.keep(
+            1,
+            CallRecord {
+                error: Some("exit status 1".to_owned()),
+                ..record(CallState::Failed, Some("<stdout>"))
+            },
+        );
+        let shown = rows(&log, "1", WINDOW);
+        assert_eq!(shown[0], "  ✗ 1 read_file · failed · 12 ms · exit status 1");
+        assert_eq!(shown[shown.len() - 2..], ["  result", "  │ <stdout>"]);
     }
 
     #[test]

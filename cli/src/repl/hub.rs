@@ -11,6 +11,7 @@ use crate::args::ChatArgs;
 use crate::dialogue::Dialogue;
 use crate::error::{CliError, Exit};
 use crate::session::{Entry, Loaded, StoreError, Summary};
+use crate::tokens::counted;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
@@ -231,8 +232,10 @@ pub fn describe(summary: &Summary, now: Timestamp) -> String {
         about.push_str(&ago(changed, now));
     }
     match summary.said {
-        Some(1) => about.push_str(" · 1 message of yours"),
-        Some(said) => about.push_str(&format!(" · {said} messages of yours")),
+        Some(said) => {
+            about.push_str(" · ");
+            about.push_str(&counted(said, "message of yours", "messages of yours"));
+        }
         None => {}
     }
     about

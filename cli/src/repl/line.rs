@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dunlin_host::display::escape_multiline;
+use dunlin_host::display::{escape, escape_multiline};
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::{Hint, Hinter};
@@ -16,6 +16,7 @@ use rustyline::{
     Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
+use super::accepting;
 use super::complete::{self, Names};
 use super::files::FileIndex;
 use super::slash::COMMANDS;
@@ -23,10 +24,15 @@ use super::steps::Toggle;
 use crate::config::paths::{Folders, make_private};
 use crate::mentions;
 use crate::ui::answer::clear_with_escape;
+use crate::ui::calls::fit;
 use crate::ui::keys::SEQUENCE_MILLIS;
 use crate::ui::legible::{COLOR_MODE, legible};
+use crate::ui::newline;
 use crate::ui::style::{Label, Styles};
-use crate::ui::{Typed, Ui};
+use crate::ui::{Typed, Ui, terminal};
+
+/// Columns beside the placeholder: the prompt, and the last one, which stays free.
+const PROMPT_COLUMNS: usize = 3;
 
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
@@ -46,6 +52,8 @@ pub struct LineEditor {
     ui: Option<Arc<Ui>>,
     /// Whether the line was left for an editor of texts.
     to_editor: Arc<AtomicBool>,
+    /// Whether it was left to accept edits from now on, or to be asked again.
+    toggled: Arc<AtomicBool>,
 }
 
 impl LineEditor {
@@ -74,8 +82,10 @@ impl LineEditor {
             home: folders.home.clone(),
             names: Names::default(),
             files: FileIndex::new(project, is_project),
+            placeholder: String::new(),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        newline::bind(&mut editor);
         editor.bind_sequence(
             KeyEvent::ctrl('C'),
             EventHandler::Conditional(Box::new(ClearLine)),
@@ -96,6 +106,7 @@ impl LineEditor {
             editor,
             history,
             to_editor,
+            toggled: Arc::default(),
             ui: None,
         })
     }
@@ -104,6 +115,23 @@ impl LineEditor {
     pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
         bind_steps(&mut self.editor, ui);
         self.ui = Some(Arc::clone(ui));
+    }
+
+    /// Has Shift+Tab turn this on and off.
+    pub fn toggle_accepted_edits(&mut self, accepts: &Arc<AtomicBool>) {
+        let toggle = accepting::Toggle {
+            accepts: Arc::clone(accepts),
+            toggled: Arc::clone(&self.toggled),
+        };
+        self.editor.bind_sequence(
+            KeyEvent(KeyCode::BackTab, Modifiers::NONE),
+            EventHandler::Conditional(Box::new(toggle)),
+        );
+    }
+
+    /// Whether the line that was read last was left by Shift+Tab; says so once.
+    pub fn takes_toggle(&self) -> bool {
+        self.toggled.swap(false, Ordering::Relaxed)
     }
 
     /// Reads a message, beginning with `early`.
@@ -123,11 +151,26 @@ impl LineEditor {
         }
     }
 
+    /// Shows this, dimmed, as long as nothing was typed. Where nothing can be dimmed, it would look typed.
+    pub fn show_placeholder(&mut self, text: &str) {
+        if let Some(helper) = self.editor.helper_mut() {
+            helper.placeholder = match helper.styles.is_coloured() {
+                true => escape(text).into_owned(),
+                false => String::new(),
+            };
+        }
+    }
+
     /// What a line within a turn can know of this editor.
     pub fn recall(&self) -> Recall {
+        // Answers are something else than messages.
+        let helper = self.editor.helper().cloned().map(|helper| LineHelper {
+            placeholder: String::new(),
+            ..helper
+        });
         Recall {
             history: self.editor.history().iter().cloned().collect(),
-            helper: self.editor.helper().cloned(),
+            helper,
             ui: self.ui.clone(),
         }
     }
@@ -221,6 +264,8 @@ struct LineHelper {
     home: Option<PathBuf>,
     names: Names,
     files: FileIndex,
+    /// What stands there as long as nothing was typed.
+    placeholder: String,
 }
 
 /// What the line can become, behind the cursor.
@@ -267,6 +312,14 @@ impl Hinter for LineHelper {
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
         if pos != line.len() {
             return None;
+        }
+        if line.is_empty() && !self.placeholder.is_empty() {
+            let terminal = terminal::size().0;
+            let room = terminal.saturating_sub(PROMPT_COLUMNS);
+            return Some(Rest {
+                shown: fit(&self.placeholder, room),
+                fits: false,
+            });
         }
         if let Some(shown) = hint(line) {
             return Some(Rest { shown, fits: true });

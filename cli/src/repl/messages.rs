@@ -38,7 +38,7 @@ fn items(messages: &[Message]) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     for message in messages {
         let speaks = matches!(message.role, Role::User | Role::Assistant);
-        if speaks && !message.content.trim().is_empty() {
+        if speaks && (!message.content.trim().is_empty() || message.reasoning.is_some()) {
             items.push(Item::Said(message));
         }
         let calls = message.tool_calls.iter();
@@ -56,16 +56,25 @@ impl Item<'_> {
         }
     }
 
+    /// Whether it is something between a message of the user and the reply to it.
+    fn is_step(&self) -> bool {
+        match self {
+            Item::Said(message) => !message.tool_calls.is_empty(),
+            Item::Called(..) => true,
+        }
+    }
+
     fn about(&self) -> String {
         match self {
+            Item::Said(message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
             Item::Said(message) => calm(&message.content),
             Item::Called(call, _) => calm(&Value::Object(call.arguments.clone()).to_string()),
         }
     }
 }
 
-/// The rows of `/history`.
-pub fn history(messages: &[Message], all: bool, window: Window) -> Vec<String> {
+/// The rows of `/history`; without the steps only what was said to each other.
+pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Window) -> Vec<String> {
     let items = items(messages);
     if items.is_empty() {
         return vec!["Nothing was said yet.".to_owned()];
@@ -81,6 +90,9 @@ pub fn history(messages: &[Message], all: bool, window: Window) -> Vec<String> {
         rows.push(window.styles.paint(Label::Quiet, &note));
     }
     for (index, item) in items.iter().enumerate().skip(left_out) {
+        if !shows_steps && item.is_step() {
+            continue;
+        }
         let head = format!("{:>4} ", index + 1);
         let who = fit(&item.who(), 20);
         let left = window
@@ -106,6 +118,13 @@ pub fn show(messages: &[Message], number: Option<usize>, window: Window) -> Opti
     match item {
         // As it was shown when it came.
         Item::Said(message) if message.role == Role::Assistant => {
+            if let Some(reasoning) = &message.reasoning {
+                rows.push(format!(
+                    "  {}",
+                    window.styles.paint(Label::Quiet, "reasoning")
+                ));
+                rows.extend(foreign(reasoning.text.trim(), window));
+            }
             let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
             rows.extend(markdown::rows(&text, window.styles, window.columns));
         }

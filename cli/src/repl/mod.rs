@@ -4,6 +4,7 @@
 //! thread started. Ctrl-C never loses anything: in a turn it ends the turn and keeps what was said, on a line
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
+mod accepting;
 pub mod approver;
 pub mod budget;
 mod choice;
@@ -23,12 +24,15 @@ mod steps;
 mod tags;
 mod transcript;
 
+use std::sync::atomic::Ordering;
+
 use dunlin_host::display::escape;
 
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
+use crate::settings::Origin;
 use crate::ui::Typed;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -49,15 +53,39 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     let mut editor =
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
+    editor.toggle_accepted_edits(&workshop.accepts_edits);
     welcome(workshop)?;
     let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
+    let done = converse(workshop, &mut editor, &mut hub, &mut dialogue);
+    say_how_to_resume(workshop, dialogue.as_ref());
+    done
+}
+
+/// Takes turns until the user leaves.
+fn converse(
+    workshop: &Workshop,
+    editor: &mut LineEditor,
+    hub: &mut Hub,
+    dialogue: &mut Option<Dialogue>,
+) -> Result<Exit, CliError> {
+    let ui = &workshop.ui;
     let mut interrupted_before = false;
+    // A line that was left only to change the mode.
+    let mut unsent: Option<String> = None;
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
-        let early = ui.take_early_typing();
+        let early = match unsent.take() {
+            Some(line) => line,
+            None => ui.take_early_typing(),
+        };
         editor.know_names(names(workshop, dialogue.as_ref()));
-        let typed = editor.read(ui, PROMPT, &early);
+        editor.show_placeholder(&placeholder(workshop, dialogue.as_ref()));
+        let prompt = match workshop.accepts_edits.load(Ordering::Relaxed) {
+            true => accepting::PROMPT,
+            false => PROMPT,
+        };
+        let typed = editor.read(ui, prompt, &early);
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
@@ -72,6 +100,11 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
             }
         };
         interrupted_before = false;
+        if editor.takes_toggle() {
+            ui.take_row_away(&format!("{prompt}{line}"));
+            unsent = Some(line);
+            continue;
+        }
         let is_for_editor = editor.takes_line_to_editor();
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),
@@ -84,14 +117,14 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
         }
         let taken = match is_for_editor {
             true => {
-                hub = Hub::Closed;
+                *hub = Hub::Closed;
                 Ok(Taken::No)
             }
-            false => hub.take(workshop, &mut dialogue, &line),
+            false => hub.take(workshop, dialogue, &line),
         };
         let answer = match taken {
             Ok(Taken::Choice) => Ok(Answer::Next),
-            Ok(Taken::No) => respond(workshop, &mut dialogue, &mut editor, input),
+            Ok(Taken::No) => respond(workshop, dialogue, editor, input),
             Err(error) => Err(error),
         };
         match answer {
@@ -142,9 +175,20 @@ fn respond(
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
-        none => none.insert(Dialogue::begin(workshop)?.saved(workshop)),
+        none => {
+            let mut begun = Dialogue::begin(workshop)?.saved(workshop);
+            // A name that was typed may be mistyped; one in a file was used before.
+            if let Some(model) = &workshop.settings.model
+                && matches!(model.origin, Origin::Flag(_))
+                && !choice::may_use(workshop, &mut begun, &model.value)?
+            {
+                workshop.ui.keep_for_later(&text);
+                return Ok(Answer::Next);
+            }
+            none.insert(begun)
+        }
     };
-    let text = match is_new {
+    let text = match is_new && dialogue.agent().files {
         true => tags::attach(workshop, dialogue, &text, editor.recall())?,
         false => Some(text),
     };
@@ -167,6 +211,32 @@ fn show_said(workshop: &Workshop, text: &str) {
     }
     if lines.count() > ROWS {
         quiet("  …");
+    }
+}
+
+/// What stands at the prompt as long as nothing was typed. Where no files can be attached it says nothing of them.
+fn placeholder(workshop: &Workshop, dialogue: Option<&Dialogue>) -> String {
+    let configured = &workshop.settings.placeholder;
+    let attaches = match dialogue {
+        Some(dialogue) => dialogue.agent().files,
+        None => {
+            let entry = workshop.settings.agent_entry();
+            entry.is_ok_and(|(_, entry)| entry.files.unwrap_or(true))
+        }
+    };
+    match (attaches, &configured.origin) {
+        (false, Origin::Default) => "Type a message".to_owned(),
+        _ => configured.value.clone(),
+    }
+}
+
+/// Says how the session goes on another time, if anything was said in it.
+fn say_how_to_resume(workshop: &Workshop, dialogue: Option<&Dialogue>) {
+    let session = dialogue.and_then(Dialogue::session);
+    if let Some(session) = session.filter(|session| session.exists()) {
+        let ui = &workshop.ui;
+        let text = format!("Resume this session: dunlin --resume {}", session.id());
+        ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }
 }
 
@@ -194,9 +264,9 @@ fn welcome(workshop: &Workshop) -> Result<(), CliError> {
     );
     let room = terminal::size().0.saturating_sub("dunlin".len() + 1);
     ui.status(&format!("{name}{}", fit(&rest, room)));
-    ui.status(
-        &ui.status_styles()
-            .paint(Label::Quiet, "/help shows the commands, Ctrl-D leaves"),
-    );
+    let empty_state = escape(&settings.empty_state.value);
+    if !empty_state.is_empty() {
+        ui.status(&ui.status_styles().paint(Label::Quiet, &empty_state));
+    }
     Ok(())
 }

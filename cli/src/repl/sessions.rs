@@ -182,8 +182,15 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
     let path = with_real_folder(path);
     let short = settings.folders.short(&path);
     let exists = path.symlink_metadata().is_ok();
-    if exists && !may_replace(workshop, &short) {
-        ui.status(&format!("{} was not changed.", escape(&short)));
+    let is_in_project = path.starts_with(&settings.project);
+    let agreed = match exists {
+        true => may_replace(workshop, &short),
+        false => {
+            !is_in_project || !workshop.asks() || ui.confirms(&format!("Write {}?", escape(&short)))
+        }
+    };
+    if !agreed {
+        ui.status(&format!("{} was not written.", escape(&short)));
         return Ok(());
     }
     write(&path, &text, exists)?;
@@ -202,7 +209,7 @@ fn with_real_folder(path: PathBuf) -> PathBuf {
 
 /// A word that is neither a format nor looks like the name of a file.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("{0:?} is not a format; use md or json, or a file name with a dot or a slash, as in ./{0}")]
+#[error("{0:?} is not a format; use md or json, as in /export md FILE")]
 struct NoFormat(String);
 
 /// Format and file; a format that is not named follows from the file's name.
@@ -218,6 +225,20 @@ fn understand(rest: &str) -> Result<(ExportFormat, Option<&str>), NoFormat> {
         return Err(NoFormat(rest.to_owned()));
     }
     let file = if named.is_some() { other } else { rest }.trim();
+    // Another kind of file would not be one.
+    let kind = Path::new(file)
+        .extension()
+        .map(|it| it.to_string_lossy().to_lowercase());
+    let is_known = |kind: &str| ["md", "markdown", "txt", "json"].contains(&kind);
+    if named.is_none() && file != "-" {
+        match kind {
+            Some(kind) if !is_known(&kind) => return Err(NoFormat(kind)),
+            None if !file.contains(['.', '/', '~']) && !file.is_empty() => {
+                return Err(NoFormat(first.to_owned()));
+            }
+            _ => {}
+        }
+    }
     let file = (!file.is_empty()).then_some(file);
     let is_json = |file: &str| Path::new(file).extension().is_some_and(|it| it == "json");
     let format = named.unwrap_or(match file {
@@ -253,6 +274,19 @@ mod tests {
         ] {
             assert_eq!(understand(rest), Ok((format, file)), "{rest:?}");
         }
+        for (rest, unknown) in [
+            ("notes.html", "html"),
+            ("my notes.PDF", "pdf"),
+            ("html page", "html"),
+        ] {
+            assert_eq!(
+                understand(rest),
+                Err(NoFormat(unknown.to_owned())),
+                "{rest:?}"
+            );
+        }
+        assert_eq!(understand("html/page"), Ok((Md, Some("html/page"))));
+        assert_eq!(understand("md notes.html"), Ok((Md, Some("notes.html"))));
         assert_eq!(understand("xml"), Err(NoFormat("xml".to_owned())));
         assert_eq!(understand("./xml"), Ok((Md, Some("./xml"))));
     }

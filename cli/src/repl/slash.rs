@@ -29,6 +29,8 @@ pub enum Slash {
     Show,
     /// Shows a call whole.
     Expand,
+    /// Shows what a call has changed in files, or all calls of the last turn.
+    Diff,
     /// Shows the steps to a reply, or leaves them out.
     Steps,
     /// Shows what fills the model's window.
@@ -158,6 +160,12 @@ pub const COMMANDS: &[Command] = &[
         Slash::Expand,
     ),
     command(
+        "/diff",
+        "[N]",
+        "show what call N changed in files, or the last turn without a number",
+        Slash::Diff,
+    ),
+    command(
         "/steps",
         "[on|off]",
         "show calls, reasoning and notices, or hide them; Ctrl-V does it, too",
@@ -235,7 +243,7 @@ pub const COMMANDS: &[Command] = &[
     )
     .waits(LEAVING),
     command("/clear", "", "forget the conversation", Slash::Clear).waits(LEAVING),
-    command("/exit", "", "leave, as Ctrl-D does", Slash::Exit).waits(LEAVING),
+    command("/exit", "", "leave, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
     command("/quit", "", "", Slash::Exit).waits(LEAVING),
 ];
 
@@ -265,9 +273,15 @@ pub enum Next {
     Leave,
 }
 
+/// Words that leave the chat if they are all that a line says, as they leave a shell.
+const LEAVING_WORDS: [&str; 2] = ["exit", "quit"];
+
 /// Understands a line. A path at its start is no command: it has a second slash.
 pub fn parse(line: &str) -> Input {
     let text = line.trim();
+    if LEAVING_WORDS.contains(&text) {
+        return Input::Slash(Slash::Exit, String::new());
+    }
     let word = text.split_whitespace().next().unwrap_or_default();
     if text.is_empty() {
         return Input::Empty;
@@ -421,7 +435,12 @@ fn look(
         Slash::Mcp => servers::list(workshop)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
-        Slash::History => print(messages::history(messages, rest == "all", ui.window())),
+        Slash::History => print(messages::history(
+            messages,
+            rest == "all",
+            ui.shows_steps(),
+            ui.window(),
+        )),
         Slash::Show => {
             let number = (!rest.is_empty()).then(|| rest.parse().unwrap_or(0));
             match messages::show(messages, number, ui.window()) {
@@ -431,6 +450,7 @@ fn look(
             }
         }
         Slash::Expand => print(expand::rows(&workshop.calls, rest, ui.window())),
+        Slash::Diff => print(expand::edits(&workshop.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
@@ -574,6 +594,9 @@ mod tests {
             "/tools  read_file  always ",
             slash(Slash::Tools, "read_file  always"),
         );
+        check(" exit ", slash(Slash::Exit, ""));
+        check("quit", slash(Slash::Exit, ""));
+        check("exit the program", message("exit the program"));
         check("/hepl", unknown("/hepl", Some("/help")));
         check("/xyzzy", unknown("/xyzzy", None));
         check("/", unknown("/", None));

@@ -1,10 +1,14 @@
 //! What was said last, shown again when a session is resumed.
 
+use std::sync::Arc;
+
 use dunlin_host::display::escape;
 use unicode_width::UnicodeWidthStr;
 
 use crate::message::{Message, Role};
 use crate::session::Loaded;
+use crate::session::reader::NOT_STARTED;
+use crate::tokens::counted;
 use crate::turn::{CallRecord, CallState, CallView};
 use crate::ui::Ui;
 use crate::ui::calls::fit;
@@ -30,7 +34,8 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
     let said = |message: &&Message| message.role == Role::User;
     let before = messages.iter().take(start).filter(said).count();
     if before > 0 {
-        quiet(&format!("  … {before} earlier messages of yours: /history"));
+        let before = counted(before, "earlier message", "earlier messages");
+        quiet(&format!("  … {before} of yours: /history"));
     }
     for (index, message) in messages.iter().enumerate().skip(start) {
         match message.role {
@@ -56,12 +61,14 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                             id: call.id.clone(),
                             tool: call.name.clone(),
                             arguments: serde_json::Value::Object(call.arguments.clone()),
-                            state: CallState::Cancelled,
+                            state: unfinished(messages, &call.id),
                             result: None,
                             duration_ms: None,
                             recovered: false,
                             repaired: false,
+                            error: None,
                             failure: None,
+                            edits: Arc::default(),
                         },
                     };
                     ui.call(&CallView {
@@ -72,6 +79,17 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
             }
             Role::System | Role::Tool => {}
         }
+    }
+}
+
+/// What became of a call without a record: Dunlin ended while it ran, or before.
+fn unfinished(messages: &[Message], id: &str) -> CallState {
+    let is_not_started = |message: &&Message| {
+        message.tool_call_id.as_deref() == Some(id) && message.content == NOT_STARTED
+    };
+    match messages.iter().any(|message| is_not_started(&message)) {
+        true => CallState::NotRun,
+        false => CallState::Cancelled,
     }
 }
 
@@ -114,7 +132,7 @@ fn said_rows(content: &str, columns: usize) -> Vec<String> {
         .collect();
     if lines.len() > MAX_SAID_ROWS {
         let more = lines.len() - MAX_SAID_ROWS;
-        rows.push(format!("  … {more} more lines"));
+        rows.push(format!("  … {}", counted(more, "more line", "more lines")));
     }
     rows
 }
@@ -127,7 +145,8 @@ fn reply(ui: &Ui, content: &str, room: usize, columns: usize) {
     }
     let (left_out, rest) = end_of(content, room, columns);
     if left_out > 0 {
-        let note = format!("  … {left_out} more lines before these: /show shows all of it");
+        let more = counted(left_out, "more line", "more lines");
+        let note = format!("  … {more} before these: /show shows all of it");
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));
     }
     ui.reply_piece(&rest);

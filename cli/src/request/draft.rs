@@ -13,7 +13,7 @@ pub struct Draft<'a> {
     /// The model, as the endpoint calls it.
     pub model: &'a str,
     /// What stands before the conversation.
-    pub system_prompt: Option<&'a str>,
+    pub system_prompt: Option<Cow<'a, str>>,
     /// The messages in order; never two of the user's in a row. Each call has its result.
     pub messages: Vec<Cow<'a, Message>>,
     /// The tools that the model may call.
@@ -38,7 +38,8 @@ impl<'a> Draft<'a> {
             system_prompt: agent
                 .system_prompt
                 .as_deref()
-                .filter(|prompt| !prompt.trim().is_empty()),
+                .filter(|prompt| !prompt.trim().is_empty())
+                .map(Cow::Borrowed),
             messages: in_turn(messages),
             tools: tools
                 .iter()
@@ -53,7 +54,9 @@ impl<'a> Draft<'a> {
 
 /// After a turn without an answer the user speaks twice in a row; many chat templates refuse that, so both
 /// become one.
-fn in_turn<'a>(messages: impl IntoIterator<Item = Cow<'a, Message>>) -> Vec<Cow<'a, Message>> {
+pub(super) fn in_turn<'a>(
+    messages: impl IntoIterator<Item = Cow<'a, Message>>,
+) -> Vec<Cow<'a, Message>> {
     let mut in_turn: Vec<Cow<'a, Message>> = Vec::new();
     for message in messages {
         match in_turn.last_mut() {

@@ -18,12 +18,12 @@ use crate::agent::Agent;
 use crate::message::{Message, Role};
 use crate::provider::window::Window;
 use crate::provider::{Dialect, Usage};
-use crate::tokens::grouped;
+use crate::tokens::{counted, grouped};
 
 /// How much history a request may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// Tokens of the conversation.
+    /// Tokens of the conversation, the system prompt and the declarations of the tools together.
     pub max_tokens: u64,
     /// Lines of the conversation.
     pub max_lines: u64,
@@ -83,7 +83,7 @@ pub struct TooLong {
     pub tokens: u64,
     /// Its lines.
     pub lines: u64,
-    /// Tokens that the system prompt and the tools take of the window besides.
+    /// Tokens that the system prompt and the tools take of the limit besides.
     pub fixed: u64,
     /// What it goes beyond.
     pub limit: Limit,
@@ -100,7 +100,7 @@ impl std::fmt::Display for TooLong {
         }
         write!(f, ", and {}", self.limit)?;
         match (self.limit, self.fixed) {
-            (Limit::Window(_) | Limit::Refused(_), 1..) => {
+            (Limit::Tokens(_) | Limit::Window(_) | Limit::Refused(_), 1..) => {
                 let fixed = grouped(self.fixed);
                 write!(
                     f,
@@ -193,10 +193,9 @@ pub struct Occasion<'a> {
 impl Occasion<'_> {
     /// The tools that are offered.
     pub fn offered(&self) -> impl Iterator<Item = &Tool> {
-        let tools: &[Tool] = match self.dialect.offers_tools() {
-            true => self.tools,
-            false => &[],
-        };
+        // To describe them takes about as much as to offer them.
+        let is_told = self.dialect.offers_tools() || self.dialect.describes_tools();
+        let tools = if is_told { self.tools } else { &[] };
         let tools = tools.iter();
         tools.filter(|tool| self.agent.may_use(&tool.name))
     }
@@ -397,11 +396,12 @@ impl Ledger {
 
     /// Lets a summary stand for messages. What is to be said about it.
     pub fn condensed(&mut self, condensed: Condensed) -> String {
-        let words = condensed.summary.split_whitespace().count() as u64;
+        let words = condensed.summary.split_whitespace().count();
         self.cuts.condense(condensed);
-        let count = grouped(self.cuts.left_out() as u64);
-        let words = grouped(words);
-        format!("· {count} messages are condensed into {words} words for the model")
+        let left_out = self.cuts.left_out();
+        let count = counted(left_out, "message is", "messages are");
+        let words = counted(words, "word", "words");
+        format!("· {count} condensed into {words} for the model")
     }
 
     /// No summary could be had; it is not asked for again in this turn.
@@ -471,7 +471,7 @@ impl Ledger {
     /// The room for the conversation in our own counts, and which limit it comes from.
     pub fn room(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
         let limits = &occasion.limits;
-        let of_history = self.measure.ours(limits.max_tokens);
+        let of_history = self.measure.ours(limits.max_tokens).saturating_sub(fixed);
         let of_window = self.window(limits).map(|(window, limit)| {
             let reply = match limit {
                 // Of a window that is only guessed at nothing is known to be for the reply.

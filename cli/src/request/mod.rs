@@ -12,6 +12,7 @@
 pub mod condense;
 pub mod cost;
 pub mod cuts;
+mod described;
 mod draft;
 pub mod ledger;
 pub mod measure;
@@ -87,9 +88,12 @@ pub fn compose<'a>(
     dialect: &dyn Dialect,
     tools: &'a [Tool],
 ) -> Request {
-    let tools = if dialect.offers_tools() { tools } else { &[] };
-    let draft = Draft::new(messages, agent, tools);
+    let is_told = dialect.offers_tools() || dialect.describes_tools();
+    let mut draft = Draft::new(messages, agent, if is_told { tools } else { &[] });
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
+    if !dialect.offers_tools() && dialect.describes_tools() {
+        described::describe(&mut draft);
+    }
     Request::new(dialect.body(&draft)).with_tools(offered)
 }
 

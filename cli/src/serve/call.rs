@@ -282,6 +282,7 @@ mod tests {
                     .map(|&kind| (kind.to_owned(), vec![1, 2]))
                     .collect(),
                 note: None,
+                has_failed: false,
             });
             let parts = serde_json::to_value(parts).unwrap();
             let kinds: Vec<&str> = parts

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::reader::Loaded;
+use super::reader::{Loaded, NOT_STARTED};
 use super::record::CallEntry;
 use crate::message::{Message, Role};
+use crate::turn::CallState;
 
 /// The layout of the JSON. Another number means that a program that reads it has to be changed.
 const VERSION: u32 = 1;
@@ -128,6 +129,31 @@ fn result_of<'a>(messages: &'a [Message], id: &str) -> Option<&'a str> {
     Some(&found.content)
 }
 
+/// What is known of the call that a message of a tool answers.
+fn tool_call(loaded: &Loaded, id: &str, result: &str) -> Value {
+    let mut asked = loaded.messages.iter().flat_map(|it| &it.tool_calls);
+    let asked = asked.find(|call| call.id == id);
+    let entry = loaded.calls.iter().find(|entry| entry.id == id);
+    let status = match entry {
+        Some(entry) => entry.status,
+        None if result == NOT_STARTED => CallState::NotRun,
+        None => CallState::Cancelled,
+    };
+    json!({
+        "type": "function",
+        "id": id,
+        "toolName": entry.map(|it| &it.tool).or(asked.map(|it| &it.name)),
+        "parameters": match entry {
+            Some(entry) => entry.parameters.clone(),
+            None => json!(asked.map(|it| &it.arguments)),
+        },
+        "result": result,
+        "error": entry.and_then(|it| it.error.as_ref()),
+        "status": status,
+        "executionTime": entry.and_then(|it| it.execution_time_ms),
+    })
+}
+
 /// The conversation as JSON: everything that is known.
 pub fn json(loaded: &Loaded, id: &str) -> Value {
     let messages: Vec<Value> = loaded
@@ -136,8 +162,9 @@ pub fn json(loaded: &Loaded, id: &str) -> Value {
         .enumerate()
         .map(|(index, message)| {
             let mut value = serde_json::to_value(message).unwrap_or_default();
-            if let Some(time) = loaded.times.get(index).copied().flatten() {
-                value["timestamp"] = json!(time);
+            value["timestamp"] = json!(loaded.times.get(index).copied().flatten());
+            if let Some(id) = &message.tool_call_id {
+                value["toolCall"] = tool_call(loaded, id, &message.content);
             }
             value
         })
@@ -161,7 +188,6 @@ pub fn json(loaded: &Loaded, id: &str) -> Value {
 mod tests {
     use super::*;
     use crate::message::ToolCall;
-    use crate::turn::CallState;
 
     fn sample() -> Loaded {
         let call = ToolCall {
@@ -198,7 +224,7 @@ mod tests {
                 status: CallState::Completed,
                 result: Some("```\ncode\n```\n".to_owned()),
                 error: None,
-                execution_time_ms: Some(2),
+                execution_time_ms: Some(2.5),
                 recovered: false,
                 repaired: false,
             }],
@@ -210,7 +236,7 @@ mod tests {
     fn markdown_is_for_reading() {
         let expected = "# What is in b.md?\n\nsession k7 · the model · 2026-01-31T12:00:00Z\n\n\
             ## You\n\nWhat is in b.md?\n\n## the model\n\nI will look.\n\n\
-            ### read_file · completed, 2 ms\n\n```json\n{\n  \"path\": \"b.md\"\n}\n```\n\n\
+            ### read_file · completed, 2.5 ms\n\n```json\n{\n  \"path\": \"b.md\"\n}\n```\n\n\
             ````\n```\ncode\n```\n````\n\n## the model\n\nIt is\n\n*(interrupted)*\n\n";
         assert_eq!(markdown(&sample(), "k7"), expected);
     }
@@ -221,7 +247,15 @@ mod tests {
         assert_eq!(value["messages"][0]["timestamp"], "2026-01-31T12:00:00Z");
         assert_eq!(value["messages"][1]["tool_calls"][0]["id"], "a");
         assert_eq!(value["messages"][3]["partial"], true);
-        assert_eq!(value["calls"][0]["execution_time_ms"], 2);
+        assert_eq!(value["calls"][0]["execution_time_ms"], 2.5);
+        assert_eq!(
+            value["messages"][2]["toolCall"],
+            json!({
+                "type": "function", "id": "a", "toolName": "read_file", "parameters": {"path": "b.md"},
+                "result": "```\ncode\n```\n", "error": null, "status": "completed", "executionTime": 2.5,
+            })
+        );
+        assert!(value["messages"][2]["timestamp"].is_null());
         assert_eq!(value["calls"][0]["parameters"]["path"], "b.md");
         assert_eq!(value["title"], "What is in b.md?");
     }

@@ -2,10 +2,10 @@
 //!
 //! Nothing is changed on the disk. A line that is no record is left out and counted, and what comes after it is
 //! read all the same; a reply that was being written is what was streamed of it, marked as partial; calls that
-//! have no result are [`INTERRUPTED`]. Only a file without a single record is an error: an empty conversation
+//! have no result are [`INTERRUPTED`], or [`NOT_STARTED`] where that is known. Only a file without a single record is an error: an empty conversation
 //! would be a lie.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, BufRead, Read};
 
 use jiff::Timestamp;
@@ -18,6 +18,10 @@ use crate::request::cuts::Condensed;
 /// The result of a call that had none when Dunlin ended.
 pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a result; \
     it may have been carried out, or in part, or not at all";
+
+/// The result of a call that had not begun to run when Dunlin ended.
+pub const NOT_STARTED: &str =
+    "not started: Dunlin ended before this call ran; nothing of it was carried out";
 
 /// The longest line that is read, in bytes. The longest message, 16 MiB piped in, is shorter unless it is made of
 /// control characters; what is longer is skipped without being held in memory.
@@ -281,6 +285,8 @@ struct Assembler {
     /// The calls of the last assistant message, until all have results.
     open: Vec<ToolCall>,
     results: HashMap<String, (String, Option<Timestamp>)>,
+    /// Those of the open calls that have begun to run.
+    started: HashSet<String>,
 }
 
 impl Assembler {
@@ -304,6 +310,9 @@ impl Assembler {
             Record::Stream(text) => {
                 self.close();
                 self.stream.push_str(&text);
+            }
+            Record::Started(id) => {
+                self.started.insert(id);
             }
             Record::Call(call) => {
                 let result = call.result.clone().unwrap_or_default();
@@ -384,9 +393,16 @@ impl Assembler {
 
     /// Gives the open calls their results, in the order of the calls.
     fn close(&mut self) {
+        let started = std::mem::take(&mut self.started);
+        let head = self.loaded.head.as_ref();
+        let notes_starts = head.is_some_and(|head| head.notes_starts);
         for call in std::mem::take(&mut self.open) {
             let result = self.results.remove(&call.id);
-            let (content, time) = result.unwrap_or_else(|| (INTERRUPTED.to_owned(), None));
+            let why = match notes_starts && !started.contains(&call.id) {
+                true => NOT_STARTED,
+                false => INTERRUPTED,
+            };
+            let (content, time) = result.unwrap_or_else(|| (why.to_owned(), None));
             let message = Message {
                 tool_call_id: Some(call.id),
                 name: Some(call.name),

@@ -18,6 +18,7 @@ fn head() -> Record {
         named: false,
         pid: 7,
         forked_from: None,
+        notes_starts: false,
     })
 }
 
@@ -50,7 +51,7 @@ fn call(id: &str, result: &str) -> Record {
         status: CallState::Completed,
         result: Some(result.to_owned()),
         error: None,
-        execution_time_ms: Some(1),
+        execution_time_ms: Some(1.0),
         recovered: false,
         repaired: false,
     })

@@ -5,7 +5,8 @@
 //! {"type":"message","n":1,"time":"...","message":{"role":"user","content":"Read birds.txt"}}
 //! {"type":"stream","n":2,"text":"I will look"}
 //! {"type":"message","n":3,"time":"...","message":{"role":"assistant","content":"I will look.","tool_calls":[...]}}
-//! {"type":"call","n":4,"time":"...","call":{"id":"a","tool":"read_file","parameters":{...},"status":"completed",...}}
+//! {"type":"started","n":4,"time":"...","text":"a"}
+//! {"type":"call","n":5,"time":"...","call":{"id":"a","tool":"read_file","parameters":{...},"status":"completed",...}}
 //! ```
 //!
 //! Each line has a number, one more than the line before, which tells a line that is there twice and one that is
@@ -51,6 +52,9 @@ pub struct Head {
     /// The session it is a copy of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
+    /// Whether every call that begins to run is noted: then one that is not has not begun.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notes_starts: bool,
 }
 
 /// What became of a call.
@@ -72,7 +76,7 @@ pub struct CallEntry {
     pub error: Option<String>,
     /// How long it ran, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub execution_time_ms: Option<u64>,
+    pub execution_time_ms: Option<f64>,
     /// Whether the model wrote it as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
@@ -90,14 +94,14 @@ impl CallEntry {
             parameters: call.arguments.clone(),
             status: call.state,
             result: call.result.clone(),
-            error: call.failure.as_ref().map(ToString::to_string),
+            error: call.error.clone(),
             execution_time_ms: call.duration_ms,
             recovered: call.recovered,
             repaired: call.repaired,
         }
     }
 
-    /// The call as the chat knows it. Why it failed is in its result only.
+    /// The call as the chat knows it.
     pub fn into_record(self) -> CallRecord {
         CallRecord {
             id: self.id,
@@ -108,7 +112,9 @@ impl CallEntry {
             duration_ms: self.execution_time_ms,
             recovered: self.recovered,
             repaired: self.repaired,
+            error: self.error,
             failure: None,
+            edits: std::sync::Arc::default(),
         }
     }
 }
@@ -148,6 +154,8 @@ pub enum Record {
     Message(Message),
     /// The next piece of a reply that is not whole yet.
     Stream(String),
+    /// The call with this id begins to run.
+    Started(String),
     /// A call is over.
     Call(CallEntry),
     /// A turn is over.
@@ -263,6 +271,10 @@ impl Record {
                 line.text = Some(Cow::Borrowed(text));
                 "stream"
             }
+            Record::Started(id) => {
+                line.text = Some(Cow::Borrowed(id));
+                "started"
+            }
             Record::Call(call) => {
                 line.call = Some(Cow::Borrowed(call));
                 "call"
@@ -337,6 +349,7 @@ impl Record {
             "session" => line.session.map(|it| Record::Head(it.into_owned())),
             "message" => line.message.map(|it| Record::Message(it.into_owned())),
             "stream" => line.text.map(|it| Record::Stream(it.into_owned())),
+            "started" => line.text.map(|it| Record::Started(it.into_owned())),
             "call" => line.call.map(|it| Record::Call(it.into_owned())),
             "turn" => line.turn.map(|it| Record::Turn(it.into_owned())),
             "renamed" => line.text.map(|it| Record::Renamed(it.into_owned())),
@@ -380,6 +393,7 @@ fn is_known(kind: &str) -> bool {
         "session"
             | "message"
             | "stream"
+            | "started"
             | "call"
             | "turn"
             | "renamed"
@@ -422,6 +436,7 @@ mod tests {
             named: false,
             pid: 7,
             forked_from: None,
+            notes_starts: true,
         };
         let call = CallEntry {
             id: "a".to_owned(),
@@ -430,7 +445,7 @@ mod tests {
             status: CallState::Completed,
             result: Some("text".to_owned()),
             error: None,
-            execution_time_ms: Some(3),
+            execution_time_ms: Some(3.25),
             recovered: false,
             repaired: false,
         };
@@ -449,6 +464,7 @@ mod tests {
             Record::Head(head),
             Record::Message(Message::text(Role::User, "one\ntwo\u{0}")),
             Record::Stream("a \"piece\"".to_owned()),
+            Record::Started("a".to_owned()),
             Record::Call(call),
             Record::Turn(turn),
             Record::Renamed("Sandpipers".to_owned()),

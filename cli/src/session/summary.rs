@@ -150,6 +150,7 @@ mod tests {
             named: false,
             pid: 1,
             forked_from: None,
+            notes_starts: false,
         })
     }
 

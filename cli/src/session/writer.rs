@@ -108,6 +108,7 @@ impl Session {
             named: false,
             pid: std::process::id(),
             forked_from: None,
+            notes_starts: true,
         };
         Session(RefCell::new(Inner {
             entry: store.entry(id),
@@ -352,6 +353,10 @@ impl Journal for Session {
 
     fn keep(&self, conversation: &Conversation, ended: &[CallRecord]) {
         self.0.borrow_mut().keep(conversation.messages(), ended);
+    }
+
+    fn started(&self, id: &str) {
+        self.0.borrow_mut().note(&Record::Started(id.to_owned()));
     }
 
     fn condensed(&self, condensed: &Condensed) {

@@ -119,10 +119,12 @@ fn ended(id: &str, result: &str) -> CallRecord {
         arguments: serde_json::json!({}),
         state: CallState::Completed,
         result: Some(result.to_owned()),
-        duration_ms: Some(1),
+        duration_ms: Some(1.0),
         recovered: false,
         repaired: false,
+        error: None,
         failure: None,
+        edits: std::sync::Arc::default(),
     }
 }
 
@@ -199,6 +201,12 @@ fn a_killed_session_is_gone_on_with() {
     world.user("What is in a?");
     world.conversation.push_assistant(asks(&["a", "b"]));
     world.session.keep(&world.conversation, &[ended("a", "1")]);
+    let not_started = world.killed();
+    assert_eq!(
+        not_started.messages[3].content,
+        crate::session::reader::NOT_STARTED
+    );
+    world.session.started("b");
     let loaded = world.killed();
     assert_eq!((loaded.complete, loaded.messages.len()), (2, 4));
     assert_eq!(
@@ -226,7 +234,7 @@ fn a_killed_session_is_gone_on_with() {
             .iter()
             .filter(|kind| *kind == "opened")
             .count(),
-        2
+        3
     );
 }
 

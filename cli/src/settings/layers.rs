@@ -66,6 +66,8 @@ impl Settings {
             &mut self.show_intermediate_steps,
             loaded.sourced(&file.show_intermediate_steps),
         );
+        set(&mut self.placeholder, loaded.sourced(&file.placeholder));
+        set(&mut self.empty_state, loaded.sourced(&file.empty_state));
         set(
             &mut self.max_tool_rounds,
             loaded.sourced(&file.limits.max_tool_rounds),

@@ -6,6 +6,12 @@ mod exact;
 pub use estimate::estimate;
 pub use exact::Vocabulary;
 
+/// How many of something there are: `1 message`, `1,200 messages`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{} {noun}", grouped(count as u64))
+}
+
 /// A number with its thousands set apart, for people.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -22,6 +28,14 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_many() {
+        let check = |count, expected: &str| assert_eq!(counted(count, "row", "rows"), expected);
+        check(0, "0 rows");
+        check(1, "1 row");
+        check(1200, "1,200 rows");
+    }
 
     #[test]
     fn thousands_are_set_apart() {

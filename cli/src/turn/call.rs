@@ -1,10 +1,12 @@
 //! One call within a turn, and how it is shown.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_host::ask::Answer;
-use dunlin_host::call::{Call, Failure, Plan};
+use dunlin_host::call::{Action, Call, Failure, Plan};
 use dunlin_host::display;
+use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -108,19 +110,30 @@ pub struct CallRecord {
     /// What went back to the model.
     pub result: Option<String>,
     /// How long it ran, in milliseconds.
-    pub duration_ms: Option<u64>,
+    pub duration_ms: Option<f64>,
     /// Whether the model wrote it as text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
     /// Whether its arguments were no valid JSON and were mended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
+    /// What went wrong, in one line: `exit status 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Why it failed or was denied, for whoever goes on from here.
     #[serde(skip)]
     pub failure: Option<Failure>,
+    /// What it has changed in files, where it completed in this process.
+    #[serde(skip)]
+    pub edits: Arc<[FileEdit]>,
 }
 
 impl CallRecord {
+    /// How long it ran. What is no time, as in a file that was written otherwise, is none.
+    pub fn duration(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.duration_ms? / 1000.0).ok()
+    }
+
     /// How it is shown when it is long over.
     pub fn view(&self, index: usize) -> CallView {
         CallView {
@@ -130,8 +143,12 @@ impl CallRecord {
             target: target(&self.arguments),
             number: None,
             state: self.state,
-            note: None,
-            duration: self.duration_ms.map(Duration::from_millis),
+            note: self
+                .error
+                .as_deref()
+                .filter(|_| self.state == CallState::Failed)
+                .map(|error| line(error, NOTE_CHARS)),
+            duration: self.duration(),
         }
     }
 }
@@ -201,6 +218,8 @@ pub struct TurnCall {
     pub(super) failure: Option<Failure>,
     pub(super) note: Option<String>,
     pub(super) duration: Option<Duration>,
+    /// What its command had printed when it was interrupted, as plain text.
+    pub(super) output: Option<String>,
     /// What goes back to the model; there once the call is settled.
     pub(super) result: Option<String>,
 }
@@ -226,6 +245,7 @@ impl TurnCall {
             failure: None,
             note: None,
             duration: None,
+            output: None,
             result: None,
         }
     }
@@ -244,6 +264,36 @@ impl TurnCall {
         }
     }
 
+    /// What went wrong. A command that failed has no failure of its own: what is noted beside it says how it ended.
+    fn error(&self) -> Option<String> {
+        let ended_badly = || {
+            self.note
+                .clone()
+                .filter(|_| self.state == CallState::Failed)
+        };
+        self.failure
+            .as_ref()
+            .map(ToString::to_string)
+            .or_else(ended_badly)
+    }
+
+    /// What it has changed in files.
+    fn edits(&self) -> Arc<[FileEdit]> {
+        let is_done = self.state == CallState::Completed;
+        let plan = self.plan.as_ref().filter(|_| is_done);
+        let actions = plan.map_or(&[][..], |plan| &plan.actions);
+        let edits = actions.iter().filter_map(|action| match action {
+            Action::Edit(edit) => Some(edit.clone()),
+            _ => None,
+        });
+        edits.collect()
+    }
+
+    /// Whether the user said yes to this very call.
+    pub fn is_approved_by_hand(&self) -> bool {
+        self.explicit
+    }
+
     /// What became of it.
     pub fn record(&self) -> CallRecord {
         CallRecord {
@@ -252,14 +302,19 @@ impl TurnCall {
             arguments: self.call.arguments.clone(),
             state: self.state,
             result: self.result.clone(),
-            duration_ms: self
-                .duration
-                .map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+            duration_ms: self.duration.map(millis),
             recovered: self.recovered,
             repaired: self.repaired,
+            error: self.error(),
             failure: self.failure.clone(),
+            edits: self.edits(),
         }
     }
+}
+
+/// In milliseconds, to the microsecond.
+fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
 
 /// What a call is about, from its arguments.

@@ -109,13 +109,17 @@ pub trait Frontend: Progress {
     fn was_reasoning(&self) {}
     /// The model has begun to write a call of this tool.
     fn call_started(&self, _tool: &str) {}
-    /// The reply of a round is over, whole or not.
-    fn reply_ended(&self) {}
+    /// The reply of a round is over, whole or not; whether it has calls, so that what it said was said between them.
+    fn reply_ended(&self, _has_calls: bool) {}
     /// A call is proposed, or has changed.
     fn call(&self, call: &CallView);
     /// The same with all there is to know of it; comes before it is shown. `number` is its place within the turn,
     /// from 0.
     fn keep_call(&self, _number: usize, _call: &TurnCall) {}
+    /// What the running call has printed so far, as plain text and not much of it: the newest.
+    fn output_so_far(&self) -> Option<String> {
+        None
+    }
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
     /// Something the user must know, one line.
@@ -276,8 +280,16 @@ async fn drive(
             }
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
+                    if let Some(speaker) = speaker {
+                        speaker.journal.started(&call.id);
+                    }
                     let run = context.run(call, plan);
                     let outcome = unless(interrupt.as_mut(), run).await;
+                    if outcome.is_none()
+                        && let Some(output) = context.frontend.output_so_far()
+                    {
+                        turn.keep_output(number, output);
+                    }
                     Some(outcome.map_or(Event::Interrupted, |outcome| {
                         Event::Finished(number, outcome)
                     }))
@@ -389,7 +401,8 @@ impl TurnContext<'_> {
         };
         *usage = usage.plus(round_usage);
         self.ledger().measured(round_usage);
-        self.calls.frontend.reply_ended();
+        let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
+        self.calls.frontend.reply_ended(has_calls);
         // Not in the middle of a sentence.
         for warning in warnings {
             self.calls.frontend.warning(&warning);

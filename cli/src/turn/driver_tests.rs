@@ -137,6 +137,7 @@ impl Tools for FakeTools {
             text: format!("contents of {path}"),
             blobs: Vec::new(),
             note: None,
+            has_failed: false,
         });
         if path == "slow" {
             self.hanging.notify_one();
@@ -406,7 +407,7 @@ async fn a_whole_turn() {
         serde_json::to_value(&report.calls[1]).unwrap(),
         json!({
             "id": "c1", "tool": "read_file", "arguments": {"path": "outside"}, "state": "completed",
-            "result": "contents of outside", "duration_ms": 7,
+            "result": "contents of outside", "duration_ms": 7.0,
         })
     );
 }

@@ -16,6 +16,9 @@ pub trait Journal {
     /// Their results may be in the conversation already, or come into it later.
     fn keep(&self, conversation: &Conversation, ended: &[CallRecord]);
 
+    /// The call with this id begins to run.
+    fn started(&self, _id: &str) {}
+
     /// A summary stands for messages from now on.
     fn condensed(&self, _condensed: &Condensed) {}
 }

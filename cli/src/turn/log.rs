@@ -1,19 +1,41 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::CallRecord;
 
 /// How much of results is kept, in bytes, all calls together. The oldest go; the conversation has them still.
 const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 
+/// Of so many of the newest calls it is kept what they changed in files.
+const MAX_EDITS: usize = 200;
+
 /// What became of the calls of a session, in their order. Shared by whoever shows calls.
 #[derive(Debug, Default)]
 pub struct CallLog {
     records: Mutex<Vec<CallRecord>>,
+    /// How many there were before the last turn.
+    before_turn: AtomicUsize,
 }
 
 impl CallLog {
+    /// A turn begins: its calls are those from here on.
+    pub fn begin_turn(&self) {
+        self.before_turn.store(self.count(), Ordering::Relaxed);
+    }
+
+    /// The calls of the last turn that have changed files, with their numbers.
+    pub fn edits_of_turn(&self) -> Vec<(usize, CallRecord)> {
+        let before = self.before_turn.load(Ordering::Relaxed);
+        let records = self.records();
+        let of_turn = records.iter().enumerate().skip(before);
+        of_turn
+            .filter(|(_, record)| !record.edits.is_empty())
+            .map(|(index, record)| (index + 1, record.clone()))
+            .collect()
+    }
+
     /// How many there are. The next one has the number after it.
     pub fn count(&self) -> usize {
         self.records().len()
@@ -41,6 +63,11 @@ impl CallLog {
             }
             room = room.saturating_sub(bytes);
         }
+        // A difference holds the lines of files twice; /undo has the files.
+        let kept = records.len().saturating_sub(MAX_EDITS);
+        for record in records.iter_mut().take(kept) {
+            record.edits = Arc::default();
+        }
     }
 
     /// The call with this number; the last one without.
@@ -54,6 +81,7 @@ impl CallLog {
     /// Begins with these: those of a session that goes on.
     pub fn restore(&self, records: Vec<CallRecord>) {
         *self.records() = records;
+        self.begin_turn();
     }
 
     fn records(&self) -> MutexGuard<'_, Vec<CallRecord>> {

@@ -150,6 +150,13 @@ impl<'a> Turn<'a> {
         effects
     }
 
+    /// Keeps what a running call has printed: with an interruption it would be lost.
+    pub fn keep_output(&mut self, number: usize, output: String) {
+        if let Some(call) = self.calls.get_mut(number) {
+            call.output = Some(output);
+        }
+    }
+
     /// The conversation as it stands.
     pub fn conversation(&self) -> &Conversation {
         self.conversation
@@ -196,13 +203,11 @@ impl<'a> Turn<'a> {
         }
         for number in self.reply_start..self.calls.len() {
             if !self.calls[number].state.is_settled() {
-                self.settle(
-                    number,
-                    CallState::Cancelled,
-                    CANCELLED.to_owned(),
-                    None,
-                    effects,
-                );
+                let result = match self.calls[number].output.take() {
+                    Some(output) => format!("{CANCELLED}; it had printed:\n{output}"),
+                    None => CANCELLED.to_owned(),
+                };
+                self.settle(number, CallState::Cancelled, result, None, effects);
             }
         }
         self.store_results();

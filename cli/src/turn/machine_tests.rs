@@ -121,6 +121,7 @@ pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
         text: text.to_owned(),
         blobs: Vec::new(),
         note: None,
+        has_failed: false,
     });
     Event::Finished(
         number,

@@ -18,7 +18,7 @@ use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Condensed;
 use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
-use crate::tokens::grouped;
+use crate::tokens::counted;
 
 /// How much of a name that the model made up is quoted, in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -87,8 +87,8 @@ impl TurnContext<'_> {
         let condensing = self.ledger().condensing(messages, occasion, false);
         let Some(condensing) = condensing else { return };
         let frontend = &self.calls.frontend;
-        let count = grouped(condensing.count as u64);
-        frontend.notice(&format!("· condensing {count} earlier messages …"));
+        let count = counted(condensing.count, "earlier message", "earlier messages");
+        frontend.notice(&format!("· condensing {count} …"));
         // Once is enough in a turn, whatever comes of it; an interruption counts as well.
         self.ledger().not_condensed(messages);
         match summarise(self.provider, &condensing.request).await {

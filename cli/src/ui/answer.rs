@@ -28,7 +28,7 @@ use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
 use super::style::Label;
 use super::terminal::TurnMode;
-use super::{Sink, Typed, Ui, lock, terminal};
+use super::{Sink, Typed, Ui, lock, newline, terminal};
 
 /// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
 /// paste over a slow line; shorter than the time it takes to read the question.
@@ -197,7 +197,15 @@ impl Ui {
         early: &str,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
-        self.read(editor, prompt, early)
+        if !self.redraws {
+            return self.read(editor, prompt, early);
+        }
+        let listening = newline::Listening::begin();
+        self.write(&mut self.screen(), Sink::Out, newline::ASK);
+        let typed = self.read(editor, prompt, early);
+        self.write(&mut self.screen(), Sink::Out, newline::GIVE_UP);
+        drop(listening);
+        typed
     }
 
     #[expect(

@@ -5,22 +5,73 @@ use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::edit::diff::{Change, Diff};
 
+use unicode_width::UnicodeWidthStr;
+
+use super::calls::fit;
 use super::style::Label;
+use crate::approval::look::Window;
+use crate::approval::text::BAR;
+
+/// What stands before the bar.
+const ROW_MARGIN: &str = "  ";
 
 /// How a tab is shown: escaped like other controls it would make most indentation unreadable.
 const TAB: &str = "→   ";
 
 /// The lines of all edits with their looks, escaped. Several files are headed by their names.
 pub fn lines(actions: &[Action]) -> Vec<(String, Option<Label>)> {
-    let edits: Vec<&FileEdit> = actions
-        .iter()
-        .filter_map(|action| match action {
-            Action::Edit(edit) => Some(edit),
-            _ => None,
-        })
-        .collect();
+    lines_of(&edits(actions))
+}
+
+/// The edits among these.
+fn edits(actions: &[Action]) -> Vec<&FileEdit> {
+    let edits = actions.iter().filter_map(|action| match action {
+        Action::Edit(edit) => Some(edit),
+        _ => None,
+    });
+    edits.collect()
+}
+
+/// A row for each file that is edited: its name, and how many lines come and go.
+pub fn counts(actions: &[Action]) -> Vec<String> {
+    let row = |edit: &FileEdit| {
+        let path = shown(&edit.path.to_string_lossy());
+        format!("{path}  {}", count([edit]))
+    };
+    edits(actions).into_iter().map(row).collect()
+}
+
+/// How many lines come and go in all of them: `+12 −3`.
+pub fn count<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> String {
+    let (added, removed) = edits.into_iter().fold((0, 0), |(added, removed), edit| {
+        (added + edit.diff.added, removed + edit.diff.removed)
+    });
+    format!("+{added} −{removed}")
+}
+
+/// The rows of edits that were made, behind the bar, at most so many: what is left out is the last. The number of those.
+pub fn rows(edits: &[FileEdit], most: usize, window: Window) -> (Vec<String>, usize) {
+    let edits: Vec<&FileEdit> = edits.iter().collect();
+    let lines = lines_of(&edits);
+    let room = window
+        .columns
+        .saturating_sub(ROW_MARGIN.len() + BAR.width() + 1);
+    let bar = window.styles.paint(Label::Quiet, BAR);
+    let row = |(text, label): &(String, Option<Label>)| {
+        let text = fit(text, room);
+        let text = match label {
+            Some(label) => window.styles.paint(*label, &text),
+            None => text,
+        };
+        format!("{ROW_MARGIN}{bar}{text}")
+    };
+    let shown = lines.iter().take(most).map(row).collect();
+    (shown, lines.len().saturating_sub(most))
+}
+
+fn lines_of(edits: &[&FileEdit]) -> Vec<(String, Option<Label>)> {
     let mut lines = Vec::new();
-    for edit in &edits {
+    for edit in edits {
         if edits.len() > 1 {
             let path = shown(&edit.path.to_string_lossy());
             lines.push((path, Some(Label::Target)));

@@ -3,13 +3,16 @@
 //! During a turn [`Ui::escape`] listens: what is typed is taken out of the terminal as it comes and kept, and Esc ends
 //! the turn. Whoever reads a line meanwhile ([`super::answer`]) has the keyboard alone.
 
+use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
 
+use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Sink, Ui, lock, terminal};
 
@@ -69,6 +72,27 @@ impl Ui {
         }
     }
 
+    /// Takes the terminal back whenever the program goes on after it was stopped with Ctrl-Z. Never ends; to be polled
+    /// beside a turn. Where the signal cannot be received, nothing is done.
+    pub async fn survive_stops(&self) -> Infallible {
+        let Ok(mut continued) = signal(SignalKind::from_raw(Signal::CONT.as_raw())) else {
+            return pending().await;
+        };
+        while continued.recv().await.is_some() {
+            // Whoever reads a line does this for itself.
+            if self.keyboard.try_lock().is_ok() && self.streams.input {
+                terminal::TurnMode::enter_again();
+            }
+            let mut screen = self.screen();
+            // The shell has written below it.
+            if let Some(live) = screen.live.take() {
+                self.write(&mut screen, Sink::Out, &format!("\r{live}"));
+                screen.live = Some(live);
+            }
+        }
+        pending().await
+    }
+
     /// Has the keyboard alone until the value is dropped.
     pub(super) fn hold_keyboard(&self) -> Keyboard<'_> {
         Keyboard {
@@ -80,6 +104,14 @@ impl Ui {
     /// Keeps a line that answered nothing for the next message.
     pub fn keep_for_later(&self, line: &str) {
         lock(&self.early).keep_line(line);
+    }
+
+    /// Takes away what was drawn on the row or rows above the cursor: a line that was read, with its prompt.
+    pub fn take_row_away(&self, drawn: &str) {
+        let columns = terminal::size().0;
+        let rows = super::rows_above_cursor(drawn, columns) + 1;
+        let mut screen = self.screen();
+        self.write(&mut screen, Sink::Out, &format!("\r\x1b[{rows}A\x1b[J"));
     }
 
     /// Prints something in place of the line that is being edited, which has to be drawn again then. It must be on

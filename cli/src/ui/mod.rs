@@ -20,6 +20,7 @@ pub mod keyboard;
 pub mod keys;
 pub mod legible;
 pub mod markdown;
+pub mod newline;
 pub mod output;
 pub mod pager;
 pub mod progress;
@@ -51,6 +52,7 @@ use crate::turn::CallState;
 use crate::turn::CallView;
 pub use answer::YesOrNo;
 use keys::EarlyKeys;
+use output::Tail;
 use reply::ReplyState;
 use style::{Label, Styles};
 use terminal::Streams;
@@ -270,7 +272,24 @@ impl Ui {
     /// Prints a line of status, unless silenced.
     pub fn status(&self, text: &str) {
         if !self.quiet {
-            self.line(self.status_sink(), text);
+            self.say(text);
+        }
+    }
+
+    /// Prints lines of Dunlin's own, broken between words where the window is too narrow.
+    fn say(&self, text: &str) {
+        let sink = self.status_sink();
+        let is_terminal = match sink {
+            Sink::Out => self.streams.output,
+            Sink::Err => self.streams.error,
+        };
+        match is_terminal {
+            // The last column stays free: writing into it wraps on some terminals.
+            true => self.line(
+                sink,
+                &wrap::lines(text, terminal::size().0.saturating_sub(1)),
+            ),
+            false => self.line(sink, text),
         }
     }
 
@@ -278,13 +297,13 @@ impl Ui {
     pub fn warn(&self, text: &str) {
         let heading = self.status_styles.paint(Label::Warning, "warning:");
         let text = dunlin_host::display::escape(text);
-        self.line(self.status_sink(), &format!("{heading} {text}"));
+        self.say(&format!("{heading} {text}"));
     }
 
     /// Prints an error, if there is something to say.
     pub fn error(&self, error: &CliError) {
         if let Some(text) = error.render(self.status_styles) {
-            self.line(self.status_sink(), &text);
+            self.say(&text);
         }
     }
 
@@ -299,6 +318,11 @@ impl Ui {
 
     /// Shows where a call stands.
     pub fn call(&self, call: &CallView) {
+        self.call_with_output(call, &Tail::default());
+    }
+
+    /// The same; below a call that has ended the last lines of its output stay.
+    pub fn call_with_output(&self, call: &CallView, output: &Tail) {
         if self.quiet {
             return;
         }
@@ -317,7 +341,8 @@ impl Ui {
             }
         } else if self.shows_steps() || call.state != CallState::Completed {
             let lines = calls::ended(call, self.status_styles, columns);
-            self.write(&mut screen, sink, &format!("{lines}\n"));
+            let output = self.last_output(call, output, columns);
+            self.write(&mut screen, sink, &format!("{lines}{output}\n"));
         }
     }
 
@@ -395,7 +420,7 @@ impl Ui {
         let Some(live) = screen.live.take() else {
             return;
         };
-        match live.matches('\n').count() {
+        match rows_above_cursor(&live, terminal::size().0) {
             0 => self.write(screen, self.status_sink(), CLEAR_LINE),
             above => {
                 let clear = format!("\r\x1b[{above}A\x1b[J");
@@ -437,6 +462,13 @@ impl fmt::Debug for Ui {
             .field("streams", &self.streams)
             .finish_non_exhaustive()
     }
+}
+
+/// How many rows of a text that was drawn stand above the one in which the cursor is. A window that was made narrower
+/// since has broken its rows in two.
+fn rows_above_cursor(drawn: &str, columns: usize) -> usize {
+    let rows = |line: &str| wrap::visible(line).div_ceil(columns.max(1)).max(1);
+    drawn.split('\n').map(rows).sum::<usize>() - 1
 }
 
 /// A panic elsewhere must not take the terminal away from whoever reports it.

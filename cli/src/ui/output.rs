@@ -1,5 +1,5 @@
-//! The newest output of a running command, below the line of its call. It goes when the call ends: the model has the
-//! output, and the user can look at it whole.
+//! The newest output of a command, below the line of its call. When the call ends its last lines stay; the model has the
+//! output, and the user can look at all of it.
 
 use std::collections::VecDeque;
 
@@ -13,6 +13,12 @@ use crate::turn::CallView;
 /// Lines that are shown: enough to see that it moves and where, without pushing the chat away.
 const LINES: usize = 5;
 
+/// Lines that stay when the call has ended.
+const LAST_LINES: usize = 3;
+
+/// Bytes of the newest output that are kept for a model whose call is interrupted.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
 /// Characters of a line that are kept; no terminal is wider.
 const MAX_LINE_CHARS: usize = 1_000;
 
@@ -25,6 +31,10 @@ pub struct Tail {
     lines: VecDeque<String>,
     /// The line that is being written, from its start.
     open: String,
+    /// Bytes of `lines`.
+    bytes: usize,
+    /// Whether lines before these are gone.
+    is_cut: bool,
 }
 
 impl Tail {
@@ -44,9 +54,14 @@ impl Tail {
                 .extend(piece.trim_end_matches('\n').chars().take(room));
             if piece.ends_with('\n') {
                 let line = std::mem::take(&mut self.open);
+                self.bytes += line.len() + 1;
                 self.lines.push_back(line);
-                if self.lines.len() > LINES {
-                    self.lines.pop_front();
+                while self.bytes > MAX_TEXT_BYTES {
+                    let Some(line) = self.lines.pop_front() else {
+                        break;
+                    };
+                    self.bytes -= line.len() + 1;
+                    self.is_cut = true;
                 }
             }
         }
@@ -57,12 +72,31 @@ impl Tail {
         self.lines().last().copied()
     }
 
+    /// All that is kept, as text; `None`: nothing was printed.
+    pub fn text(&self) -> Option<String> {
+        let mark = self.is_cut.then_some("…");
+        let lines = self.lines.iter().chain([&self.open]).map(String::as_str);
+        let text = mark.into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+        (!text.trim().is_empty()).then_some(text)
+    }
+
     /// The last lines, the oldest first; empty ones say nothing.
     fn lines(&self) -> Vec<&str> {
+        self.all()
+            .take(LINES)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect()
+    }
+
+    /// The lines that say something, the newest first.
+    fn all(&self) -> impl Iterator<Item = &str> {
         let open = std::iter::once(&self.open);
-        let all = self.lines.iter().chain(open).map(|line| line.trim_end());
-        let all: Vec<&str> = all.filter(|line| !line.is_empty()).collect();
-        all[all.len().saturating_sub(LINES)..].to_vec()
+        let lines = open.chain(self.lines.iter().rev());
+        lines
+            .map(|line| line.trim_end())
+            .filter(|line| !line.is_empty())
     }
 }
 
@@ -78,13 +112,38 @@ impl Ui {
         let lines = tail.lines();
         let mut text = calls::line(call, self.status_styles, columns);
         for line in &lines[lines.len().saturating_sub(room)..] {
-            let line = fit(line, columns.saturating_sub(6));
-            // Behind the bar of foreign text: no command can draw a row of Dunlin's own.
-            text.push_str("\n  ");
-            let line = format!("{BAR}{line}");
-            text.push_str(&self.status_styles.paint(Label::Quiet, &line));
+            text.push_str(&self.output_row(line, columns));
         }
         self.draw_live(text);
+    }
+
+    /// What stays below the line of a call that has ended: the last lines of its output, and where the rest is.
+    pub(super) fn last_output(&self, call: &CallView, tail: &Tail, columns: usize) -> String {
+        // Where nothing can be expanded, whoever made the call prints what came of it.
+        let Some(number) = call.number.filter(|_| self.one_screen) else {
+            return String::new();
+        };
+        let all = tail.all().count();
+        let mut text = String::new();
+        let lines: Vec<&str> = tail.all().take(LAST_LINES).collect();
+        if all > lines.len() || tail.is_cut {
+            let note = fit(
+                &format!("… /expand {number} shows all of it"),
+                columns.saturating_sub(4),
+            );
+            let note = self.status_styles.paint(Label::Quiet, &note);
+            text.push_str(&format!("\n  {note}"));
+        }
+        for line in lines.iter().rev() {
+            text.push_str(&self.output_row(line, columns));
+        }
+        text
+    }
+
+    /// A row of output, behind the bar of foreign text: no command can draw a row of Dunlin's own.
+    fn output_row(&self, line: &str, columns: usize) -> String {
+        let line = format!("{BAR}{}", fit(line, columns.saturating_sub(6)));
+        format!("\n  {}", self.status_styles.paint(Label::Quiet, &line))
     }
 }
 

@@ -1,6 +1,64 @@
 //! Shows long text one screen at a time, so that nobody is taken to have read rows that scrolled past.
 
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
 use super::{Typed, Ui};
+use crate::config::env::{self, Environment};
+
+/// What shows long texts where nothing is set.
+const DEFAULT_PAGER: &str = "less -R";
+
+/// The shell that understands `$PAGER` as people write it.
+const SHELL: &str = "/bin/sh";
+
+/// Lets colours through, and leaves what was shown on the screen.
+const LESS_OPTIONS: &str = "RX";
+
+/// What shows a long text on a screen of its own.
+#[derive(Debug, Clone)]
+pub struct Pager {
+    program: OsString,
+    /// What `less` is told, unless the user tells it something.
+    less: Option<&'static str>,
+}
+
+impl Pager {
+    /// The user's.
+    pub fn of(environment: &Environment) -> Pager {
+        let program = environment.get(env::PAGER);
+        Pager {
+            program: program.map_or_else(|| DEFAULT_PAGER.into(), Into::into),
+            less: environment.get(env::LESS).is_none().then_some(LESS_OPTIONS),
+        }
+    }
+
+    /// Shows rows until the user leaves the pager. Blocks.
+    ///
+    /// # Errors
+    /// There is no such program, or it failed.
+    pub fn show(&self, ui: &Ui, rows: &[String]) -> io::Result<()> {
+        ui.lend(|| {
+            let mut command = Command::new(SHELL);
+            command.arg("-c").arg(&self.program).stdin(Stdio::piped());
+            if let Some(options) = self.less {
+                command.env(env::LESS, options);
+            }
+            let mut child = command.spawn()?;
+            if let Some(mut input) = child.stdin.take() {
+                // Who leaves early has seen enough.
+                let _ = input.write_all(rows.join("\n").as_bytes());
+                let _ = input.write_all(b"\n");
+            }
+            let status = child.wait()?;
+            match status.success() {
+                true => Ok(()),
+                false => Err(io::Error::other(format!("the pager ended with {status}"))),
+            }
+        })
+    }
+}
 
 /// Rows that stay free on each screen: one for the prompt, and one for the last row of the screen before.
 const RESERVED_ROWS: usize = 2;

@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthChar;
 use super::answer::Echo;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal};
+use crate::tokens::counted;
 
 /// How a question with options is answered.
 const HINT: &str = "a number, or your own words";
@@ -79,7 +80,7 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
     if rows.len() > MAX_ROWS {
         let more = rows.len() - MAX_ROWS;
         rows.truncate(MAX_ROWS);
-        rows.push(format!("… {more} more lines"));
+        rows.push(format!("… {}", counted(more, "more line", "more lines")));
     }
     lines.extend(rows.iter().map(|row| format!("{bar}{row}")));
     for (index, option) in question.options.iter().enumerate() {

@@ -81,12 +81,20 @@ impl TurnMode {
         during
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ICANON);
-        during.local_modes.insert(LocalModes::NOFLSH);
+        during
+            .local_modes
+            .insert(LocalModes::NOFLSH | LocalModes::ISIG);
         // Reading never waits: it takes what is there.
         during.special_codes[SpecialCodeIndex::VMIN] = 0;
         during.special_codes[SpecialCodeIndex::VTIME] = 0;
         termios::tcsetattr(io::stdin(), OptionalActions::Now, &during).ok()?;
         Some(TurnMode { before })
+    }
+
+    /// Enters the mode once more: a shell that had the terminal meanwhile has changed it. What is restored in the end
+    /// stays what it was.
+    pub fn enter_again() {
+        std::mem::forget(TurnMode::enter());
     }
 }
 

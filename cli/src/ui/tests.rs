@@ -232,6 +232,16 @@ fn hidden_calls_still_show_failures() {
 }
 
 #[test]
+fn rows_that_a_narrower_window_has_broken_are_counted() {
+    let check = |drawn, columns, rows| assert_eq!(rows_above_cursor(drawn, columns), rows);
+    check("", 80, 0);
+    check("1234567890", 10, 0);
+    check("1234567890", 9, 1);
+    check("\x1b[2m1234567890\x1b[0m\n123", 4, 3);
+    check("1234567890", 0, 9);
+}
+
+#[test]
 fn a_reader_that_went_away_is_remembered() {
     struct Gone;
     impl Write for Gone {

@@ -86,8 +86,14 @@ impl Ui {
         let is_first = !std::mem::replace(&mut waiting.is_drawn, true);
         let line = line(&waiting.what, elapsed, terminal::size().0);
         let text = self.status_styles.paint(Label::Quiet, &line);
+        let columns = terminal::size().0;
+        let is_broken = |drawn: &String| super::rows_above_cursor(drawn, columns) > 0;
         if is_first {
             self.end_line(&mut screen);
+            self.write(&mut screen, self.status_sink(), &text);
+        } else if screen.live.as_ref().is_some_and(is_broken) {
+            // The window was made narrower.
+            self.take_live_away(&mut screen);
             self.write(&mut screen, self.status_sink(), &text);
         } else {
             // In one piece, and over what stands there: nothing flickers.

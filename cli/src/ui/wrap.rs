@@ -1,6 +1,58 @@
 //! Text on as many rows as it takes, broken between words.
 
-use unicode_width::UnicodeWidthStr;
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The deepest indentation that is repeated on the rows below, in columns.
+const MAX_INDENT: usize = 8;
+
+/// Lines that may be coloured, each in rows of at most so many columns, but for words that are longer. The rows below the
+/// first are indented as it is. What fits stays as it is.
+pub fn lines(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.split('\n').all(|line| visible(line) <= columns) {
+        return Cow::Borrowed(text);
+    }
+    let rows: Vec<String> = text.split('\n').map(|text| line(text, columns)).collect();
+    Cow::Owned(rows.join("\n"))
+}
+
+fn line(text: &str, columns: usize) -> String {
+    if visible(text) <= columns {
+        return text.to_owned();
+    }
+    let spaces = text.len() - text.trim_start_matches(' ').len();
+    let indent = " ".repeat(spaces.min(MAX_INDENT));
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut used = 0;
+    for word in text.split_inclusive(' ') {
+        let wide = visible(word.trim_end_matches(' '));
+        if used > indent.len() && wide > 0 && used + wide > columns {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.push_str(&indent);
+            used = indent.len();
+        }
+        out.push_str(word);
+        used += visible(word);
+    }
+    out
+}
+
+/// How many columns a text takes whose only escape sequences are colours.
+pub fn visible(text: &str) -> usize {
+    let mut in_colour = false;
+    let seen = text.chars().filter(|c| {
+        let counts = !in_colour && *c != '\x1b';
+        in_colour = match (*c, in_colour) {
+            ('\x1b', _) => true,
+            ('m', true) => false,
+            (_, was) => was,
+        };
+        counts
+    });
+    seen.map(|c| c.width().unwrap_or(0)).sum()
+}
 
 /// The text in rows of at most so many columns, but for words that are longer.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
@@ -30,6 +82,21 @@ pub fn hanging(first: &str, margin: usize, text: &str, columns: usize) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn coloured_lines_break_between_words() {
+        let check = |text: &str, expected: &str| assert_eq!(lines(text, 12), expected, "{text:?}");
+        check("one two", "one two");
+        check("one two three four", "one two\nthree four");
+        check(
+            "\x1b[1;31merror:\x1b[0m one two",
+            "\x1b[1;31merror:\x1b[0m one\ntwo",
+        );
+        check("  one two three\nshort", "  one two\n  three\nshort");
+        check("averyveryverylongword x", "averyveryverylongword\nx");
+        check("日本語 日本語 x", "日本語\n日本語 x");
+        assert_eq!(lines("one two", 0), "one\ntwo");
+    }
 
     #[test]
     fn rows_break_between_words() {

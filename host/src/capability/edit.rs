@@ -26,6 +26,10 @@ pub(crate) enum LookError {
     /// A rule refuses it: nothing was looked at.
     #[error("{0:?} is denied")]
     Denied(Need),
+    /// The file is there and was not read, and whether it may be read is undecided. To say so at once would tell whoever
+    /// may not look there that it exists: the user is asked, as about a file that is not there.
+    #[error("{0:?} is undecided")]
+    Unseen(Need),
     /// The permission store cannot decide.
     #[error(transparent)]
     Permission(#[from] PermissionError),
@@ -35,12 +39,14 @@ pub(crate) enum LookError {
 }
 
 impl Shared {
-    /// Works out what edits would make of a file, once the rules about it were looked at.
+    /// Works out what edits would make of a file, once the rules about it were looked at. `is_shown`: the user is or was
+    /// shown an edit of this file.
     pub(crate) fn look_at_edit(
         &self,
         caller: &Caller<'_>,
         path: &Path,
         edits: &[LineEdit],
+        is_shown: bool,
     ) -> Result<Prepared, LookError> {
         let mut may_read = false;
         for operation in [Operation::Read, Operation::Write] {
@@ -54,7 +60,13 @@ impl Shared {
                 Verdict::Allow | Verdict::Ask => {}
             }
         }
-        Ok(prepare(path, edits, self.history.seen(path), may_read)?)
+        match prepare(path, edits, self.history.seen(path), may_read, is_shown) {
+            Err(PrepareError::NotRead { path }) if !may_read => Err(LookError::Unseen(Need {
+                target: Target::Path(path),
+                operation: Operation::Read,
+            })),
+            prepared => Ok(prepared?),
+        }
     }
 }
 
@@ -69,7 +81,11 @@ impl CallState {
             return Err(Error::Invalid(written).into());
         };
         let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
-        let looked = self.shared.look_at_edit(&self.caller(false), &path, &edits);
+        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path);
+        let is_shown = self.actions.iter().any(is_this);
+        let looked = self
+            .shared
+            .look_at_edit(&self.caller(false), &path, &edits, is_shown);
         let prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {
@@ -79,6 +95,7 @@ impl CallState {
                     Error::Failed("the permissions changed meanwhile; try again".into()).into(),
                 );
             }
+            Err(LookError::Unseen(_)) => return Err(PrepareError::NotRead { path }.into()),
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
         };

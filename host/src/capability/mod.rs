@@ -154,6 +154,8 @@ pub(crate) struct CallState {
     pub(crate) line: Option<String>,
     /// What the user should see beside the call although it completed.
     pub(crate) note: Option<String>,
+    /// Whether the command that ended last has failed.
+    pub(crate) has_failed: bool,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
     /// With what it wants to be run once more, while nobody waits.
@@ -222,6 +224,7 @@ impl CallState {
             fetches: 0,
             line: None,
             note: None,
+            has_failed: false,
             refused: None,
             go_on: None,
             line_to_server: None,

@@ -126,6 +126,10 @@ impl process::HostCommand for CallState {
             }
         };
         let Some((stream, bytes)) = read else {
+            let rest = std::mem::take(&mut entry.shown.waiting);
+            if let Some(progress) = progress.as_ref().filter(|_| !rest.is_empty()) {
+                progress.output(&self.call, &rest);
+            }
             let end = entry.running.wait().await;
             entry.left_behind.extend(entry.running.take_notices());
             let notices = entry.left_behind.clone();
@@ -234,6 +238,7 @@ impl CallState {
                 Some(format!("stopped after {seconds} s"))
             }
         };
+        self.has_failed = how.is_some();
         self.note = note_of(&how, notices);
     }
 }

@@ -51,16 +51,21 @@ pub(crate) enum PrepareError {
 
 /// Looks at a file and works out what edits would make of it.
 ///
-/// `seen` is what was read of it in this session. Whoever `may_read` it knows anyway whether it exists;
-/// for others an edit of a file they did not look at fails in the same words whether it exists or not.
+/// `seen` is what was read of it in this session. Where it may not be read and was not looked at, nothing is read of it, and
+/// a new file is made only if it `may_create` one: if the user was shown that it would.
 pub(crate) fn prepare(
     path: &Path,
     edits: &[LineEdit],
     seen: Option<Seen>,
     may_read: bool,
+    may_create: bool,
 ) -> Result<Prepared, PrepareError> {
     let path = path.to_owned();
-    if seen.is_none() && !may_read {
+    let is_there = || match std::fs::symlink_metadata(&path) {
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Ok(_) => true,
+    };
+    if seen.is_none() && !may_read && (!may_create || is_there()) {
         return Err(PrepareError::NotRead { path });
     }
     let base = content(&path)?;

@@ -33,6 +33,21 @@ pub(super) fn place_of_public(ip: IpAddr) -> Place {
     place_beside(&attached, ip)
 }
 
+/// Whether an interface other than the loopback has an address.
+pub(super) fn has_network() -> bool {
+    let attached = v4(&table("/proc/net/fib_trie"), &table("/proc/net/route"));
+    let attached = attached.into_iter().chain(v6(&table("/proc/net/if_inet6")));
+    is_connected(&attached.collect::<Vec<_>>())
+}
+
+fn is_connected(attached: &[Attached]) -> bool {
+    attached.iter().any(|own| match own.address {
+        IpAddr::V4(own) => !own.is_loopback(),
+        // Every interface has a link-local address, connected or not.
+        IpAddr::V6(own) => !own.is_loopback() && !own.is_unicast_link_local(),
+    })
+}
+
 fn place_beside(attached: &[Attached], ip: IpAddr) -> Place {
     if attached.iter().any(|own| own.address == ip) {
         return Place::ThisMachine;
@@ -179,6 +194,17 @@ nonsense
             assert_eq!(place_beside(attached, ip), expected, "{ip}");
         }
         assert_eq!(place_beside(&[], "9.8.7.2".parse().unwrap()), Place::Public);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn a_machine_with_nothing_but_its_loopback_has_no_network() {
+        assert!(is_connected(&v4(TRIES, ROUTES)));
+        assert!(is_connected(&v6(V6)));
+        let lonely = "00000000000000000000000000000001 01 80 10 80       lo\n\
+                      fe8000000000000000fc00fffe000001 04 40 20 80     eth0\n";
+        assert!(!is_connected(&v6(lonely)));
+        assert!(!is_connected(&[]));
     }
 
     #[test]

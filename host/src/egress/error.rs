@@ -50,7 +50,7 @@ pub enum EgressError {
         host: String,
     },
     /// The name server did not answer, or not usefully.
-    #[error("the name {host} could not be looked up: {problem}; is there a network?")]
+    #[error("the name {host} could not be looked up: {problem}; check the network connection")]
     Lookup {
         /// The name.
         host: String,

@@ -40,7 +40,12 @@ impl Network for SystemNetwork {
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, EgressError> {
         match tokio::net::lookup_host((name, 0)).await {
             Ok(found) => Ok(found.map(|address| address.ip()).collect()),
-            Err(error) if is_unknown_name(&error) => Ok(Vec::new()),
+            // Without a network every name is unknown.
+            Err(error) if is_unknown_name(&error) && attached::has_network() => Ok(Vec::new()),
+            Err(error) if is_unknown_name(&error) => Err(EgressError::Lookup {
+                host: name.to_owned(),
+                problem: "this machine has no network connection".to_owned(),
+            }),
             Err(error) => Err(EgressError::Lookup {
                 host: name.to_owned(),
                 problem: problem(&error),

@@ -364,6 +364,7 @@ impl Host {
         };
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.note.take();
+            success.has_failed = state.has_failed;
         }
         if let Some(state) = &mut state {
             state.write_messages();

@@ -27,7 +27,7 @@ use super::servant::SERVANT;
 use super::sys::Inherited;
 use super::sys::{self, Forked};
 use super::warden::{self, Rank};
-use super::{cage, namespaces, servant};
+use super::{cage, namespaces, refused, servant};
 
 /// The first argument that makes this program a keeper. Not for people, and in no help.
 pub const KEEPER: &str = "--keep-a-command";
@@ -220,6 +220,7 @@ impl Keeper {
     /// Starts the shell and stays with it.
     fn run(&self, rank: Rank, no_world: Option<&str>) -> io::Result<()> {
         let (mut reports, says) = io::pipe()?;
+        let sent_nowhere = refused::count();
         let shell = match sys::fork(0)? {
             Forked::Child => {
                 drop(reports);
@@ -235,7 +236,12 @@ impl Keeper {
         reports.read_to_end(&mut said)?;
         let _ = (&self.life_line).write_all(&said);
         let limit = Duration::from_millis(self.order.time_limit_ms);
+        // Only there the namespace is the command's own.
+        let is_cut_off = rank == Rank::First && !self.order.network;
         let end = warden::guard(rank, shell, self.life_line.as_fd(), limit)?;
+        if is_cut_off && refused::count() > sent_nowhere {
+            self.report(&Report::Notice(refused::NO_NETWORK.to_owned()));
+        }
         if end != End::Stopped {
             self.report(&Report::Ended(end));
         }

@@ -35,6 +35,7 @@ mod mounts;
 mod namespaces;
 mod order;
 mod placeholder;
+mod refused;
 mod runner;
 mod servant;
 mod serving;

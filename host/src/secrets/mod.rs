@@ -109,7 +109,7 @@ where
 
 /// Whether secrets usually have such a path: by the file's name, or by the folders above it. Looks at the path alone and
 /// ignores case.
-pub(crate) fn looks_secret(path: &Path) -> bool {
+pub fn looks_secret(path: &Path) -> bool {
     INDEX.knows(path)
 }
 

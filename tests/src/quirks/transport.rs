@@ -37,7 +37,7 @@ fn document(extra: Value) -> Value {
     document
 }
 
-const KEPT: &str = "what came so far is kept; ask again to go on";
+const KEPT: &str = "run it again";
 const ENDED: &str = "ended in the middle";
 
 #[expect(clippy::too_many_lines, reason = "a table")]

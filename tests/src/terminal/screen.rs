@@ -163,6 +163,10 @@ impl vt100::Callbacks for Effects {
         if (first, parameters) == (Some(b'?'), &[&[SYNCHRONISED_OUTPUT]]) {
             return;
         }
+        // Asks for keys with Shift to be told apart while a message is typed; other terminals ignore it.
+        if (first, last) == (Some(b'>'), 'm') && matches!(parameters, [[4], [1]] | [[4]]) {
+            return;
+        }
         let first = first.map(char::from).unwrap_or_default();
         self.0.push(format!("csi {first}{parameters:?}{last}"));
     }

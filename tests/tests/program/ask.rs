@@ -243,3 +243,55 @@ fn in_a_terminal_the_user_is_asked() {
         assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
     }
 }
+
+#[test]
+fn a_model_without_tools_is_told_of_them_in_words() {
+    let refused = json!({ "error": { "message": "this model does not support tools" } });
+    let provider = Provider::play([
+        Response::json(400, &refused),
+        Response::reply(
+            "Let me look.\n{\"toolname\": \"read_file\", \"parameters\": {\"file_path\": \"a.txt\"}}",
+        ),
+        Response::reply("It says hello."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "hello");
+    let output = environment.run(["ask", "what does a.txt say?"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "Let me look.\nIt says hello.\n"),
+        "{output}"
+    );
+    assert!(
+        output.stderr.contains(
+            "the model takes no tools: from here on they are described in the system prompt"
+        ),
+        "{output}"
+    );
+    let requests = provider.requests();
+    assert!(requests[1].tools().is_empty());
+    let system = requests[1].messages()[0]["content"]
+        .as_str()
+        .expect("a prompt");
+    assert!(
+        system.contains("{\"toolname\": \"NAME\", \"parameters\": {...}}")
+            && system.contains("\n\nread_file: "),
+        "{system}"
+    );
+    let told: Vec<(&str, &str)> = requests[2].messages()[1..]
+        .iter()
+        .filter_map(|it| Some((it["role"].as_str()?, it["content"].as_str()?)))
+        .collect();
+    assert_eq!(told[1].0, "assistant");
+    assert!(
+        told[1]
+            .1
+            .starts_with("Let me look.\n{\"toolname\":\"read_file\""),
+        "{told:?}"
+    );
+    assert_eq!(told[2].0, "user");
+    assert!(
+        told[2].1.starts_with("Result of read_file:\n") && told[2].1.contains("hello"),
+        "{told:?}"
+    );
+}

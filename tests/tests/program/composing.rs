@@ -129,7 +129,27 @@ fn the_model_is_chosen_while_the_conversation_goes_on() {
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
     chat.turn("one");
-    assert!(chat.turn("/model other").contains(" · other at 127.0.0.1:"));
+    chat.say("/model othr");
+    chat.terminal.wait_for("Use it anyway? [y/n] ");
+    assert!(
+        chat.terminal
+            .screen()
+            .contains("warning: the server does not list the model \"othr\"\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.answer("n");
+    chat.prompt();
+    chat.say("/model other");
+    chat.terminal.wait_until("the second question", |screen| {
+        screen.count("Use it anyway? [y/n] ") == 2
+    });
+    chat.answer("y");
+    assert!(
+        chat.prompt().contains(" · other at 127.0.0.1:"),
+        "{:?}",
+        chat.terminal
+    );
     chat.turn("two");
     chat.leave();
     let requests = provider.requests();

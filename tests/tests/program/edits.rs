@@ -5,7 +5,7 @@ use std::fs;
 use dunlin_tests::{Environment, Provider, Response};
 use serde_json::{Value, json};
 
-use crate::stage::{Chat, environment, read};
+use crate::stage::{Chat, PLACEHOLDER, environment, read};
 
 const BEFORE: &str = "one\ntwo\nthree\n";
 const AFTER: &str = "one\nzwei\nthree\n";
@@ -172,5 +172,119 @@ fn edits_are_taken_back_after_a_restart_unless_the_file_changed() {
         chat.terminal
     );
     assert_eq!(text(&environment), BEFORE);
+    chat.leave();
+}
+
+#[test]
+fn edits_of_the_project_can_be_accepted_in_advance() {
+    let (provider, environment) = project([
+        edit_with(".hidden", json!([{ "range": [1, 1], "replacement": "x" }])),
+        Response::reply("Not that."),
+        edit_with(
+            "../outside/b.txt",
+            json!([{ "range": [1, 1], "replacement": "x" }]),
+        ),
+        Response::reply("Nor that."),
+    ]);
+    let mut chat = Chat::open(&environment);
+    chat.terminal.type_text("translate");
+    chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_until("the mode", |screen| {
+        screen.cursor_line == "› (edits accepted) translate"
+    });
+    chat.terminal.type_text(" it\r");
+    let screen = chat.prompt_with("(edits accepted)");
+    assert!(
+        screen.contains("› (edits accepted) translate it\n"),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(!screen.contains("› translate\n"), "{:?}", chat.terminal);
+    assert_eq!(text(&environment), AFTER);
+    // What nobody was asked about is shown.
+    assert!(screen.contains(" · +1 −1\n"), "{:?}", chat.terminal);
+    for line in ["  │ -two\n", "  │ +zwei\n"] {
+        assert!(screen.contains(line), "{line}: {:?}", chat.terminal);
+    }
+    chat.say("/diff");
+    let screen = chat.prompt_with("(edits accepted)");
+    assert_eq!(screen.count("  │ +zwei\n"), 2, "{:?}", chat.terminal);
+    chat.say("/diff 1");
+    assert!(
+        chat.prompt_with("(edits accepted)")
+            .contains("Call 1 changed no file"),
+        "{:?}",
+        chat.terminal
+    );
+    // Hidden files, and those elsewhere, are asked about as before.
+    for message in ["hide", "leave"] {
+        chat.say(message);
+        chat.question();
+        chat.answer("n that is not yours");
+        chat.prompt_with("(edits accepted)");
+    }
+    assert!(!environment.project().join(".hidden").exists());
+    chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_until("the usual prompt", |screen| {
+        screen.cursor_line == format!("› {PLACEHOLDER}")
+    });
+    chat.leave();
+    drop(provider);
+}
+
+#[test]
+fn a_large_edit_is_viewed_in_the_pager() {
+    let long: String = (0..200).map(|n| format!("line {n}\n")).collect();
+    let new = edit_with("new.txt", json!([{ "range": [1, 1], "replacement": long }]));
+    let provider = Provider::play([new, Response::reply("Well.")]);
+    let environment = environment(&provider);
+    let pages = environment.root().join("pages");
+    let pager = format!("cat > {}", pages.display());
+    let terminal = environment
+        .command::<&str>([])
+        .variable("PAGER", &pager)
+        .terminal();
+    let mut chat = Chat::of(terminal);
+    chat.say("write it");
+    chat.question();
+    chat.answer("v");
+    chat.question();
+    let shown = fs::read_to_string(&pages).expect("what the pager was given");
+    let counts = shown.find("new.txt  +200 −0").expect("the counts");
+    let first = shown.find("+line 0").expect("the difference");
+    assert!(counts < first && shown.contains("+line 199"), "{shown}");
+    assert!(!shown.contains("\"replacement\""), "{shown}");
+    // It was seen, so it can be allowed.
+    chat.answer("y");
+    assert!(
+        chat.prompt().contains(" · +200 −0\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+}
+
+#[test]
+fn a_new_file_outside_the_project_is_asked_about_at_once() {
+    let create = edit_with(
+        "../outside/new.txt",
+        json!([{ "range": [1, 1], "replacement": "hello" }]),
+    );
+    let provider = Provider::play([create, Response::reply("Made.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("make it");
+    let screen = chat.question();
+    for line in [
+        "Create file '../outside/new.txt'?",
+        "Outside the project.",
+        "│ +hello",
+    ] {
+        assert!(screen.contains(line), "{line}: {:?}", chat.terminal);
+    }
+    chat.answer("y");
+    chat.prompt();
+    let made = environment.root().join("outside/new.txt");
+    assert_eq!(fs::read_to_string(made).expect("the file"), "hello\n");
     chat.leave();
 }

@@ -119,7 +119,7 @@ fn silence() {
 
 #[test]
 fn a_reply_that_breaks_off() {
-    let hint = "hint: what came so far is kept; ask again to go on";
+    let hint = "hint: run it again";
     check(
         "",
         Response::stream().text("Half a").cut(),

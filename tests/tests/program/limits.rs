@@ -41,7 +41,7 @@ fn old_results_are_left_out_first() {
         .iter()
         .flat_map(|name| [read(name), Response::reply("I see.")]);
     let (status, requests) = converse(
-        "max_history_tokens = 2500",
+        "max_history_tokens = 4218",
         script.collect(),
         &["read a", "read b", "read c"],
     );
@@ -64,7 +64,7 @@ fn old_results_are_left_out_first() {
     );
     assert!(status.contains("old tool result"), "{status}");
     assert!(
-        status.contains("not sent (max_history_tokens is 2,500)"),
+        status.contains("not sent (max_history_tokens is 4,218)"),
         "{status}"
     );
 }
@@ -78,7 +78,7 @@ fn requests_begin_alike_between_the_strides() {
         .map(|turn| format!("This is question number {turn}."))
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (status, requests) = converse("max_history_tokens = 1600", script, &lines);
+    let (status, requests) = converse("max_history_tokens = 3318", script, &lines);
     let mut cuts = 0;
     for (before, after) in requests.iter().zip(&requests[1..]) {
         let (before, after) = (before.messages(), after.messages());
@@ -130,7 +130,7 @@ fn lines_are_limited_too() {
 #[test]
 fn a_result_that_is_too_long_is_sent_in_part() {
     let script = vec![read("a.txt"), Response::reply("I see.")];
-    let (_, requests) = converse("max_history_tokens = 600", script, &["read a"]);
+    let (_, requests) = converse("max_history_tokens = 2318", script, &["read a"]);
     let results = contents(&requests[1], "tool");
     assert!(
         results[0].contains("bytes are left out here: the result is too long"),
@@ -140,10 +140,29 @@ fn a_result_that_is_too_long_is_sent_in_part() {
 }
 
 #[test]
+fn the_tools_count() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.configure_more("", "[limits]\nmax_history_tokens = 1000");
+    let output = environment.run(["ask", "hello"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(
+        output.stderr.contains("and max_history_tokens is 1,000, ")
+            && output
+                .stderr
+                .contains(" of them taken by the system prompt and the tools"),
+        "{output}"
+    );
+}
+
+#[test]
 fn what_cannot_be_sent_is_not_sent() {
     let provider = Provider::play([Response::reply("Fine.")]);
     let environment = environment(&provider);
     environment.configure_more("", "[limits]\nmax_history_tokens = 200");
+    // Their declarations would count as well.
+    let config = std::fs::read_to_string(environment.config_file()).expect("a configuration");
+    environment.configure(&config.replace("model = ", "tools = []\nmodel = "));
     let long = "too long ".repeat(300);
     let output = environment.command(["ask"]).stdin(long.as_str()).run();
     let expected = "error: the last turn alone comes to about 682 tokens, and max_history_tokens is 200\n\
@@ -215,7 +234,7 @@ fn condense(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
     script.push(Response::reply("Done."));
     let lines = ["one", "two", "three", "four", "five", "six"];
     converse(
-        &format!("max_history_tokens = 1600\n{limits}"),
+        &format!("max_history_tokens = 3318\n{limits}"),
         script,
         &lines,
     )

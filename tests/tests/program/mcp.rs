@@ -206,10 +206,10 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     let row = screen
         .text
         .lines()
-        .find(|line| line.trim_start().starts_with("dialogue"));
+        .find(|line| line.trim_start().starts_with("session"));
     let words: Vec<&str> = row.expect("a row").split_whitespace().collect();
     // Five of the chat, and the server's.
-    assert_eq!(words[..3], ["dialogue", "6", "95"], "{:?}", chat.terminal);
+    assert_eq!(words[..3], ["session", "6", "95"], "{:?}", chat.terminal);
     chat.leave();
 }
 

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU16;
 
-use dunlin_tests::{Key, Provider, Response};
+use dunlin_tests::{Key, Provider, Response, Screen};
 use serde_json::json;
 
-use crate::stage::{Chat, environment, read};
+use crate::stage::{Chat, PLACEHOLDER, environment, read};
 
 /// What the user said, in the order in which the provider was told.
 fn said(provider: &Provider) -> Vec<String> {
@@ -16,6 +16,114 @@ fn said(provider: &Provider) -> Vec<String> {
         .filter(|message| message["role"] == "user")
         .filter_map(|message| message["content"].as_str().map(str::to_owned))
         .collect()
+}
+
+#[test]
+fn shift_and_enter_begin_a_line() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let mut chat = Chat::open(&environment(&provider));
+    // As kitty sends it, and as xterm does.
+    for keys in ["\x1b[13;2u", "\x1b[27;2;13~"] {
+        chat.terminal.type_text("one 13~");
+        chat.terminal.type_text(keys);
+        chat.terminal.type_text("two");
+        // Another key with Ctrl that means nothing leaves nothing.
+        chat.terminal.type_text("\x1b[27;5;49~");
+        chat.turn("");
+        assert_eq!(said(&provider).last().unwrap(), "one 13~\ntwo", "{keys:?}");
+    }
+    chat.leave();
+}
+
+#[test]
+fn an_empty_line_says_what_can_be_typed() {
+    let provider = Provider::play([Response::reply("Hello.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    let shown = |chat: &Chat| chat.terminal.screen().cursor_line;
+    assert_eq!(shown(&chat).trim_end(), format!("› {PLACEHOLDER}"));
+    assert_eq!(chat.terminal.screen().cursor_column, 2);
+    chat.terminal.type_text("a");
+    chat.terminal.wait_until("the text alone", |screen| {
+        screen.cursor_line.trim_end() == "› a"
+    });
+    chat.terminal.press(Key::Backspace);
+    chat.terminal.wait_until("the placeholder", |screen| {
+        screen.cursor_line.trim_end() == format!("› {PLACEHOLDER}")
+    });
+    // It is no text.
+    chat.terminal.press(Key::Tab);
+    chat.turn("hello");
+    assert_eq!(
+        provider.requests()[0].messages().last().unwrap()["content"],
+        "hello"
+    );
+    chat.leave();
+    environment.configure_more(
+        "placeholder = \"Speak\\u001b[2J\"\nempty_state = \"Nothing was said yet.\"",
+        "",
+    );
+    let chat = Chat::waiting(environment.terminal::<&str>(["--fresh"]));
+    let screen = chat.terminal.wait_for("› Speak\\u{1b}[2J");
+    assert!(
+        screen.contains("\nNothing was said yet.\n") && !screen.contains("/help shows"),
+        "{:?}",
+        chat.terminal
+    );
+}
+
+#[test]
+fn an_agent_may_attach_no_files() {
+    let provider = Provider::play([Response::reply("Well.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "the text of a");
+    environment.configure_for(&provider, "[agents.plain]\nfiles = false\nmodel = \"m\"");
+    let base_url = format!("files = false\nbase_url = \"{}\"", provider.base_url());
+    let config = std::fs::read_to_string(environment.config_file()).unwrap();
+    environment.configure(&config.replace("files = false", &base_url));
+    let mut chat = Chat::waiting(environment.terminal(["--agent", "plain"]));
+    let is_plain = |screen: &Screen| screen.cursor_line.trim_end() == "› Type a message";
+    chat.terminal.wait_until("the prompt", is_plain);
+    chat.say("what is in @a.txt?");
+    chat.terminal.wait_for("Well.");
+    assert_eq!(
+        provider.requests()[0].messages().last().unwrap()["content"],
+        "what is in @a.txt?"
+    );
+}
+
+#[test]
+fn leaving_says_how_to_resume() {
+    let provider = Provider::play([Response::reply("Hello."), Response::reply("Again.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("hello");
+    chat.say("exit");
+    assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
+    let screen = chat.terminal.screen();
+    let (_, command) = screen
+        .text
+        .split_once("Resume this session: dunlin ")
+        .expect("a command");
+    let words: Vec<&str> = command.split_whitespace().take(2).collect();
+    let mut chat = Chat::of(environment.terminal(words));
+    assert!(
+        chat.terminal.screen().contains("› hello\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.turn("again");
+    assert_eq!(provider.requests()[1].messages().len(), 3);
+    chat.leave();
+    // Where nothing was said there is nothing to resume.
+    let mut chat = Chat::open(&environment);
+    chat.say("quit");
+    assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
+    assert!(
+        !chat.terminal.screen().contains("Resume this"),
+        "{:?}",
+        chat.terminal
+    );
 }
 
 #[test]

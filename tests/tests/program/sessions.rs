@@ -116,6 +116,42 @@ fn a_killed_call_is_closed_as_interrupted() {
 }
 
 #[test]
+fn a_call_that_waited_for_an_answer_was_not_started() {
+    let provider = Provider::play([read("../outside/a.txt"), Response::reply("All right.")]);
+    let environment = environment(&provider);
+    environment.outside_file("a.txt", "the text of a");
+    let mut chat = Chat::open(&environment);
+    chat.say("work");
+    chat.question();
+    kill(chat);
+    let mut chat = resumed(&environment);
+    assert!(
+        chat.terminal
+            .screen()
+            .contains("– read_file ../outside/a.txt · not run"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.turn("and?");
+    chat.leave();
+    let request = provider.wait_for_request(1);
+    let result = told(&request).into_iter().find(|(role, _)| role == "tool");
+    assert_eq!(
+        result.expect("a result").1,
+        "not started: Dunlin ended before this call ran; nothing of it was carried out"
+    );
+    let id = only_id(&environment);
+    let exported = environment.run(["sessions", "export", &id, "--format", "json"]);
+    let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let call = &exported["messages"][2]["toolCall"];
+    assert_eq!(
+        (&call["toolName"], &call["status"], &call["type"]),
+        (&json!("read_file"), &json!("not_run"), &json!("function")),
+        "{call}"
+    );
+}
+
+#[test]
 fn a_resumed_session_is_sent_as_it_was() {
     let script = || {
         [
@@ -170,7 +206,7 @@ fn files_are_private_and_hold_no_key() {
         .filter(|kind| kind != "stream")
         .collect();
     let expected = [
-        "session", "message", "message", "call", "message", "turn", "closed",
+        "session", "message", "message", "started", "call", "message", "turn", "closed",
     ];
     assert_eq!(kinds, expected);
     let call = text
@@ -181,7 +217,7 @@ fn files_are_private_and_hold_no_key() {
     assert_eq!(call["call"]["tool"], "read_file");
     assert_eq!(call["call"]["parameters"]["file_path"], "a.txt");
     assert_eq!(call["call"]["status"], "completed");
-    assert!(call["call"]["execution_time_ms"].is_u64(), "{call}");
+    assert!(call["call"]["execution_time_ms"].is_f64(), "{call}");
     // The audit log names the session by the same id.
     let id = only_id(&environment);
     let audit = environment.run(["audit", "--session", &id]);
@@ -416,7 +452,12 @@ fn conversations_are_exported() {
     assert!(chat.turn("/export").contains("Nothing was said yet."));
     chat.turn("How is it?");
     let id = only_id(&environment);
-    let screen = chat.turn("/export");
+    chat.say("/export");
+    chat.terminal
+        .wait_for(&format!("/how-is-it-{id}.md? [y/n] "));
+    assert_eq!(fs::read_dir(environment.project()).unwrap().count(), 0);
+    chat.say("y");
+    let screen = chat.prompt();
     let name = format!("how-is-it-{id}.md");
     assert!(screen.contains("Saved to "), "{:?}", chat.terminal);
     let text = fs::read_to_string(environment.project().join(&name)).unwrap();
@@ -431,15 +472,24 @@ fn conversations_are_exported() {
         screen.count("Overwrite?") == 2
     });
     chat.say("n");
-    assert!(chat.prompt().contains("was not changed."));
-    chat.turn("/export json notes.json");
+    assert!(chat.prompt().contains("was not written."));
+    chat.say("/export json notes.json");
+    chat.terminal.wait_for("/notes.json? [y/n] ");
+    chat.say("y");
+    chat.prompt();
+    assert!(
+        chat.turn("/export notes.html")
+            .contains("\"html\" is not a format"),
+        "{:?}",
+        chat.terminal
+    );
     let text = fs::read_to_string(environment.project().join("notes.json")).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["messages"][1]["content"], "It is *fine*.");
-    assert!(
-        chat.turn("/export no/such/folder/a.md")
-            .contains("cannot write ")
-    );
+    chat.say("/export no/such/folder/a.md");
+    chat.terminal.wait_for("/no/such/folder/a.md? [y/n] ");
+    chat.say("y");
+    assert!(chat.prompt().contains("cannot write "));
     chat.leave();
 }
 

@@ -9,6 +9,9 @@ use serde_json::json;
 /// What stands where a message is typed.
 const PROMPT: &str = "›";
 
+/// What stands behind it as long as nothing was typed.
+pub const PLACEHOLDER: &str = "Type a message, @ to attach a file";
+
 /// What stands where an approval is answered.
 const QUESTION: &str = "  allow?";
 
@@ -85,19 +88,18 @@ impl Chat {
             Some((_, last)) => last.to_owned(),
             None => format!("{PROMPT} {text}"),
         };
-        let screen =
-            self.terminal
-                .wait_until(&format!("prompt {before} with {text:?}"), |screen| {
-                    is_next(screen, PROMPT, before)
-                        && screen.cursor_line.trim_end() == expected.trim()
-                });
+        let screen = self
+            .terminal
+            .wait_until(&format!("prompt {before} with {text:?}"), |screen| {
+                is_next(screen, PROMPT, before) && typed(screen) == expected.trim()
+            });
         self.prompts = lines(&screen, PROMPT);
         screen
     }
 
     /// Waits until the line that was typed at the prompt is gone.
     pub fn prompt_cleared(&mut self) {
-        let cleared = |screen: &Screen| screen.cursor_line.trim_end() == PROMPT;
+        let cleared = |screen: &Screen| typed(screen) == PROMPT;
         self.terminal.wait_until("an empty line", cleared);
     }
 
@@ -146,7 +148,7 @@ impl Chat {
     pub fn interrupt_by(&mut self, key: Key, what: &str) {
         let before = self.prompts;
         let took = self.terminal.measure(key, "the prompt", |screen| {
-            is_next(screen, PROMPT, before) && screen.cursor_line.trim_end() == PROMPT
+            is_next(screen, PROMPT, before) && typed(screen) == PROMPT
         });
         self.prompts += 1;
         println!("{what}: the prompt is back after {took:?} by {key:?}");
@@ -171,6 +173,15 @@ impl Chat {
 
 /// How long a person may wait after Ctrl-C. A tenth of it is the aim; the rest is for a loaded machine.
 const MAX_INTERRUPTION: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The line of the cursor, without what stands there as long as nothing was typed.
+fn typed(screen: &Screen) -> String {
+    let line = screen.cursor_line.trim_end();
+    line.strip_suffix(PLACEHOLDER)
+        .unwrap_or(line)
+        .trim_end()
+        .to_owned()
+}
 
 fn is_next(screen: &Screen, start: &str, before: usize) -> bool {
     lines(screen, start) > before

@@ -116,6 +116,55 @@ fn calls_are_expanded_by_their_numbers() {
 }
 
 #[test]
+fn what_is_said_between_calls_is_a_step() {
+    let looks = || Response::stream().text("I look first.");
+    let call = || [("read_file", json!({ "file_path": "a.txt" }))];
+    let provider = Provider::play([
+        looks().calls_of(call()),
+        Response::reply("It is short."),
+        looks().calls_of(call()),
+        Response::reply("Still short."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "the text of a");
+    environment.configure_more("show_intermediate_steps = false", "");
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("one");
+    assert!(
+        screen.contains("› one\nIt is short.\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/history");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("   1 you one\n   4 model It is short.\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/steps on");
+    chat.prompt();
+    assert!(
+        chat.turn("two").contains("I look first.\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/history");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("   2 model I look first.\n   3 read_file "),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+    // A pipe gets the reply alone.
+    let provider = Provider::play([looks().calls_of(call()), Response::reply("It is short.")]);
+    environment.configure_for(&provider, "");
+    environment.configure_more("show_intermediate_steps = false", "");
+    assert_eq!(environment.run(["ask", "three"]).stdout, "It is short.\n");
+}
+
+#[test]
 fn steps_are_left_out_and_shown_again() {
     let provider = Provider::play([
         read("a.txt"),

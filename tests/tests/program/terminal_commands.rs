@@ -95,7 +95,7 @@ fn children(of: Pid) -> Vec<Pid> {
 }
 
 #[test]
-fn output_is_shown_while_it_comes_and_then_goes() {
+fn output_is_shown_while_it_comes_and_its_end_stays() {
     let line = "for n in 1 2 3 4 5 6 7; do echo line-$n; done; until [ -e go ]; do sleep 0.05; done; exit 4";
     let (provider, environment) = project(line);
     let mut chat = Chat::open(&environment);
@@ -107,13 +107,30 @@ fn output_is_shown_while_it_comes_and_then_goes() {
     assert!(!screen.contains("  │ line-2\n"), "{:?}", chat.terminal);
     environment.project_file("go", "");
     let screen = chat.prompt();
-    assert!(!screen.contains("line-7"), "{:?}", chat.terminal);
     assert!(
-        screen.contains("✓ 1 run_terminal_command"),
+        screen.contains("✗ 1 run_terminal_command"),
         "{:?}",
         chat.terminal
     );
     assert!(screen.contains("exit status 4"), "{:?}", chat.terminal);
+    let kept = "\n  … /expand 1 shows all of it\n  │ line-5\n  │ line-6\n  │ line-7\nIt is done.\n";
+    assert!(screen.contains(kept), "{:?}", chat.terminal);
+    chat.say("/expand 1");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("  │ line-1\n  │ line-2\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+    // The session knows it, too.
+    let chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.terminal.screen();
+    assert!(
+        screen.contains("✗ 1 run_terminal_command") && screen.contains("exit status 4"),
+        "{:?}",
+        chat.terminal
+    );
     chat.leave();
     let result = last_result(&provider);
     assert!(
@@ -123,19 +140,63 @@ fn output_is_shown_while_it_comes_and_then_goes() {
 }
 
 #[test]
+fn a_command_without_the_network_is_told_why_it_failed() {
+    let why =
+        "The command tried to reach the network, which was not granted: ask with network = true.";
+    // What a program prints does not matter; who stays on the loopback is told nothing.
+    for (line, is_told) in [
+        (
+            "bash -c 'exec 3<>/dev/udp/192.0.2.1/53' 2>/dev/null || exit 7",
+            true,
+        ),
+        (
+            "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9' 2>/dev/null || exit 7",
+            false,
+        ),
+    ] {
+        let (provider, environment) = project(line);
+        let mut chat = Chat::open(&environment);
+        chat.say("work");
+        chat.question();
+        chat.answer("y");
+        let screen = chat.prompt();
+        assert!(screen.contains("exit status 7"), "{:?}", chat.terminal);
+        let words = screen.text.replace("\n    ", " ");
+        assert_eq!(words.contains(why), is_told, "{:?}", chat.terminal);
+        chat.leave();
+        assert_eq!(last_result(&provider).contains(why), is_told, "{line}");
+    }
+}
+
+#[test]
 fn an_interruption_leaves_nothing_behind() {
     let line =
         "(setsid sh -c 'trap \"\" TERM INT HUP; sleep 300; sleep 300' &); echo begun; sleep 300";
     for key in [Key::CtrlC, Key::Escape] {
-        let (_provider, environment) = project(line);
+        let (provider, environment) = project(line);
         let mut chat = Chat::open(&environment);
         chat.say("work");
         chat.question();
         chat.answer("y");
         chat.terminal.wait_for("  │ begun");
         chat.interrupt_by(key, "a command");
+        // What it had printed stays, and the model hears of it.
+        let screen = chat.terminal.screen();
+        assert!(
+            screen.contains("· cancelled\n  │ begun\n"),
+            "{:?}",
+            chat.terminal
+        );
         wait_until_nothing_is_left(&environment, Some(chat.terminal.id()));
         assert!(chat.turn("enough").contains("It is done."));
+        let requests = provider.requests();
+        let messages = requests.last().expect("a request").messages();
+        let result = messages.iter().find(|message| message["role"] == "tool");
+        let result = result.expect("a result");
+        assert_eq!(
+            result["content"],
+            "cancelled by user; it had printed:\nbegun\n"
+        );
         chat.leave();
     }
 }

@@ -232,19 +232,22 @@ async fn outside_nothing_is_told_before_it_is_allowed() {
     let desk = Desk::new();
     let outside = desk.sandbox.secret();
     let folder = outside.parent().unwrap();
-    let asker = yes();
+    // Whether it is there or not, the user is asked.
+    let asker = Arc::new(Asker::no());
     for name in ["secret.txt", "none.txt", "no/folder/none.txt", ""] {
         let path = folder.join(name).display().to_string();
-        let expected = "was not read in this session; read it first";
-        refused(desk.edit(&path, top("x"), asker.clone()).await, expected);
+        let denied = desk.edit(&path, top("x"), asker.clone()).await;
+        assert!(matches!(denied, Err(Failure::Denied { .. })), "{denied:?}");
     }
-    assert_eq!(asker.questions().len(), 0);
-    // Once it was looked at, a new file can be made there, too.
+    assert_eq!(asker.questions().len(), 4);
+    let desk = Desk::new();
+    let outside = desk.sandbox.secret();
+    let folder = outside.parent().unwrap();
+    let there = outside.display().to_string();
+    let unread = "was not read in this session; read it first";
+    refused(desk.edit(&there, top("x"), yes()).await, unread);
+    // A new file can be made there at once.
     let new = folder.join("none.txt").display().to_string();
-    let looked = desk
-        .call("read_file", json!({ "file_path": new }), yes())
-        .await;
-    assert!(looked.unwrap_err().to_string().contains("there is no"));
     let created = desk.edit(&new, top("x"), yes()).await;
     assert_eq!(created.unwrap(), format!("Created '{new}' with 1 line.\n"));
     assert_eq!(fs::read_to_string(&outside).unwrap(), SECRET);

@@ -30,7 +30,7 @@ fn errors_name_the_line_and_the_way_out() {
     check(
         "[agents.a]\nzzz = 1",
         "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
-         model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, endpoint",
+         model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, files, endpoint",
     );
     check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
     check(
@@ -80,9 +80,23 @@ fn errors_name_the_line_and_the_way_out() {
         "config.toml:1: on_denial must be `stop` or `continue`, not `go`",
     );
     check(
-        "[agents.a]\nmodel = \"m\"",
-        "config.toml:1: missing field `base_url`",
+        "[agents.a]\nbase_url = \"http://127.0.0.1:1/v1\"",
+        "config.toml:1: missing field `model`",
     );
+}
+
+#[test]
+fn an_agent_without_an_address_has_that_of_its_protocol() {
+    for (api, expected) in [
+        ("", "https://api.openai.com/v1"),
+        ("api = \"openai\"\n", "https://api.openai.com/v1"),
+        ("api = \"ollama\"\n", "http://127.0.0.1:11434/"),
+    ] {
+        let text = format!("[agents.a]\n{api}model = \"m\"");
+        let loaded = Loaded::parse(Path::new("config.toml"), &text, Author::User).unwrap();
+        let patch = loaded.file.agents["a"].get_ref().clone();
+        assert_eq!(patch.complete().unwrap().base_url.as_str(), expected);
+    }
 }
 
 #[test]

@@ -80,6 +80,8 @@ impl Provider for Local {
         Arc::new(Profile {
             include_usage: false,
             offers_tools: self.takes_tools() != Some(false),
+            // So small a model would have room for little else.
+            describes_tools: false,
             ..Profile::default()
         })
     }

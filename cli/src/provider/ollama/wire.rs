@@ -23,13 +23,17 @@ impl Dialect for Wire {
         self.profile.offers_tools
     }
 
+    fn describes_tools(&self) -> bool {
+        self.profile.describes_tools
+    }
+
     fn echoes_reasoning(&self) -> bool {
         true
     }
 
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut messages = Vec::with_capacity(draft.messages.len() + 1);
-        if let Some(prompt) = draft.system_prompt {
+        if let Some(prompt) = &draft.system_prompt {
             messages.push(json!({"role": "system", "content": prompt}));
         }
         messages.extend(draft.messages.iter().map(|message| wire(message)));

@@ -12,9 +12,13 @@ impl Dialect for Profile {
         self.offers_tools
     }
 
+    fn describes_tools(&self) -> bool {
+        self.describes_tools
+    }
+
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut messages = Vec::with_capacity(draft.messages.len() + 1);
-        if let Some(prompt) = draft.system_prompt {
+        if let Some(prompt) = &draft.system_prompt {
             messages.push(json!({"role": "system", "content": prompt}));
         }
         messages.extend(draft.messages.iter().map(|message| wire(message, self)));

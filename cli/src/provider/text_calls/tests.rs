@@ -151,6 +151,15 @@ fn tags() {
         &format!("So.<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>"),
         "So.=>read_file {\"file_path\":\"a\"}=>read_file {\"file_path\":\"a\"}",
     );
+    // Behind prose, on a line of its own.
+    check(
+        &format!("Let me look.\n{CALL}\n"),
+        "Let me look.\n=>read_file {\"file_path\":\"a\"}",
+    );
+    check(
+        "{ braces }\n\n{\"toolname\": \"read_file\", \"parameters\": {\"file_path\": \"a\"}}",
+        "{ braces }\n\n=>read_file {\"file_path\":\"a\"}",
+    );
     check(
         "<function=read_file><parameter=file_path>7</parameter><parameter=start_line>7</parameter></function>",
         "=>read_file {\"file_path\":\"7\",\"start_line\":7}",
@@ -201,6 +210,9 @@ fn what_is_no_call() {
     }
     // Something before a bare one, something behind any.
     stays_text(&format!("Like this: {CALL}"));
+    stays_text(&format!("Like this:\n{CALL}\nand wait."));
+    stays_text(&format!("Like this:\n    {CALL}"));
+    stays_text("Well.\n{\n  braces }");
     stays_text(&format!("{CALL} is how it is done."));
     stays_text(&format!("Write:\n```json\n{CALL}\n```\nand wait."));
     stays_text(&format!(

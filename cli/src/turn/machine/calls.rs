@@ -287,8 +287,11 @@ impl Turn<'_> {
         match outcome.result {
             Ok(mut success) => {
                 let note = success.note.take();
-                let text = text_of(success);
-                self.settle(number, CallState::Completed, text, note, effects);
+                let state = match success.has_failed {
+                    true => CallState::Failed,
+                    false => CallState::Completed,
+                };
+                self.settle(number, state, text_of(success), note, effects);
             }
             Err(failure) => {
                 self.fail(number, failure, effects);

@@ -306,7 +306,7 @@ impl Reading {
             Event::Code(code) => self.styled(&code, Look::CODE),
             Event::Start(Tag::Strong) => self.open(Look::STRONG, "**"),
             Event::End(TagEnd::Strong) => self.close("**"),
-            Event::Start(Tag::Emphasis) => self.open(Look::UNDERLINED, "*"),
+            Event::Start(Tag::Emphasis) => self.open(Look::ITALIC, "*"),
             Event::End(TagEnd::Emphasis) => self.close("*"),
             Event::Start(Tag::Strikethrough) if slice.starts_with("~~") => {
                 self.open(Look::QUIET, "~~");

@@ -15,6 +15,9 @@ const MAX_DEPTH: usize = 12;
 /// The longest number of an item, in digits.
 const MAX_DIGITS: usize = 9;
 
+/// How the mark of an item without a number is shown.
+const BULLET: &str = "•";
+
 /// Columns from one tab stop to the next.
 const TAB_COLUMNS: usize = 4;
 
@@ -157,6 +160,7 @@ pub fn start(text: &str, is_whole: bool, within: &[Container], in_text: bool) ->
     loop {
         let base = cursor.column;
         start.at = cursor.at;
+        let spaces_at = cursor.at;
         cursor.spaces(usize::MAX)?;
         let indent = cursor.column - base;
         let Some(c) = cursor.peek() else {
@@ -206,6 +210,10 @@ pub fn start(text: &str, is_whole: bool, within: &[Container], in_text: bool) ->
                     start.opened.push(item);
                     start.kind = Kind::Blank;
                     continue;
+                }
+                // Within an item this may have been another one, indented deeply; else it is code here, too.
+                if indent >= 4 && in_item && !in_text && start.opened.is_empty() {
+                    start.at = spaces_at;
                 }
             }
         }
@@ -272,7 +280,7 @@ fn item(cursor: &mut Cursor<'_>, c: char, in_text: bool) -> Option<Option<Contai
     let begin = cursor.at;
     let shown = if matches!(c, '-' | '*' | '+') {
         cursor.step();
-        "•".to_owned()
+        BULLET.to_owned()
     } else if c.is_ascii_digit() {
         while cursor.peek().is_some_and(|c| c.is_ascii_digit()) && cursor.at - begin < MAX_DIGITS {
             cursor.step();
@@ -295,7 +303,7 @@ fn item(cursor: &mut Cursor<'_>, c: char, in_text: bool) -> Option<Option<Contai
     }
     // A year at the end of a sentence that goes on in the next line is no number of an item.
     if in_text
-        && shown != "•"
+        && shown != BULLET
         && shown.trim_end_matches(['.', ')']) != "1"
         && mark == 0
         && shown.len() > 3
@@ -324,7 +332,13 @@ fn item(cursor: &mut Cursor<'_>, c: char, in_text: bool) -> Option<Option<Contai
                 for _ in 0..4 {
                     cursor.step();
                 }
-                item = ((if is_done { "[x] " } else { "[ ] " }).to_owned(), is_done);
+                let ticked = if is_done { "[x] " } else { "[ ] " };
+                // A bullet says nothing beside a box, a number does.
+                let number = item
+                    .0
+                    .strip_prefix(BULLET)
+                    .map_or(item.0.as_str(), str::trim);
+                item = (format!("{number}{ticked}"), is_done);
             }
             (1..=3, true) if !cursor.is_whole => return None,
             _ => {}
@@ -423,6 +437,7 @@ mod tests {
         check("1.5 times", &[], text, "1.5 times");
         check("- [ ] a", &[item(0, 2, "[ ] ")], text, "a");
         check("- [x] a", &[item(0, 2, "[x] ")], text, "a");
+        check("2. [ ] a", &[item(0, 3, "2. [ ] ")], text, "a");
         check("- [x](y)", &[item(0, 2, "• ")], text, "[x](y)");
         check("---", &[], Kind::Rule, "---");
         check("* * *", &[], Kind::Rule, "* * *");
@@ -473,6 +488,11 @@ mod tests {
         assert_eq!(kept("2. next"), Some((0, Kind::Text(0))));
         assert_eq!(kept("      - deep"), Some((1, Kind::Text(0))));
         assert_eq!(kept(""), Some((1, Kind::Blank)));
+        // Deeper text behind an empty line is code, with its own indentation.
+        let code = start("       let a;", true, &within, false).unwrap();
+        assert_eq!((code.kind, code.at), (Kind::Text(4), 3));
+        let text = start("       goes on", true, &within, true).unwrap();
+        assert_eq!(text.at, 7);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! How a piece of a reply looks. Only the sixteen colours, and of those only the ones that can be read on dark and on
-//! light terminals alike; the rest is bold, dim and underlined.
+//! light terminals alike; the rest is bold, dim, italic and underlined.
 
 use crate::ui::style::Styles;
 
@@ -9,6 +9,7 @@ pub struct Look {
     bold: bool,
     dim: bool,
     underline: bool,
+    italic: bool,
     /// The SGR parameter of a colour, 0 for none.
     colour: u8,
 }
@@ -22,6 +23,7 @@ const NONE: Look = Look {
     bold: false,
     dim: false,
     underline: false,
+    italic: false,
     colour: 0,
 };
 
@@ -34,7 +36,12 @@ impl Look {
     pub const TEXT: Look = NONE;
     /// What matters: `**strong**`, headings of the second level and below, the head of a table.
     pub const STRONG: Look = Look { bold: true, ..NONE };
-    /// `*emphasis*`, and the text of a link.
+    /// `*emphasis*`.
+    pub const ITALIC: Look = Look {
+        italic: true,
+        ..NONE
+    };
+    /// The text of a link. Nothing else within a line is underlined.
     pub const UNDERLINED: Look = Look {
         underline: true,
         ..NONE
@@ -66,6 +73,7 @@ impl Look {
             bold: self.bold || over.bold,
             dim: self.dim || over.dim,
             underline: self.underline || over.underline,
+            italic: self.italic || over.italic,
             colour: if over.colour == 0 {
                 self.colour
             } else {
@@ -83,6 +91,7 @@ impl Look {
         let parameters = [
             (self.bold, 1),
             (self.dim, 2),
+            (self.italic, 3),
             (self.underline, 4),
             (self.colour != 0, self.colour),
         ];
@@ -114,6 +123,7 @@ mod tests {
         };
         check(Look::TEXT, "x");
         check(Look::STRONG.with(Look::CODE), "\x1b[1;36mx\x1b[0m");
+        check(Look::ITALIC, "\x1b[3mx\x1b[0m");
         check(Look::CODE.with(Look::TITLE), "\x1b[1;4;36mx\x1b[0m");
         check(Look::CODE.with(Look::DONE), "\x1b[32mx\x1b[0m");
     }

@@ -1,0 +1,146 @@
+//! Shift+Enter at the prompt: a new line, where the terminal tells it from Enter.
+//!
+//! Two forms are common: `CSI 13;2u` (kitty's protocol, also sent by terminals that were told so) and `CSI 27;2;13~`
+//! (xterm's `modifyOtherKeys`, which is asked for while a message is typed). The line editor decodes neither. It reports
+//! both as an unknown key, and names the sequence only in its log; of xterm's form it takes `13~` for text. So its log is
+//! listened to, and the rest is swallowed.
+//!
+//! Kitty's protocol itself is not asked for: it changes what Ctrl and Esc send, which the line editor would not
+//! understand any more.
+
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rustyline::history::History;
+use rustyline::{
+    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyCode,
+    KeyEvent, Modifiers, RepeatCount,
+};
+
+/// Asks for xterm's form, and gives it up.
+pub(super) const ASK: &str = "\x1b[>4;1m";
+pub(super) const GIVE_UP: &str = "\x1b[>4m";
+
+/// Kitty's form of Shift+Enter, as the log names it.
+const SHIFT_ENTER: &str = "[13;2u";
+
+/// How xterm's form of any key with Shift, Alt or Ctrl begins.
+const XTERM: &str = "[27;";
+
+/// The number of Enter there.
+const ENTER: &str = "13";
+
+/// What the log of the line editor says before a sequence.
+const UNSUPPORTED: &str = "unsupported esc sequence: \\E";
+
+/// The last sequence that the line editor did not know.
+static LAST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Binds Shift+Enter.
+pub fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+    static LISTENS: Once = Once::new();
+    LISTENS.call_once(|| {
+        // Another one cannot be there; if it were, Shift+Enter would do nothing.
+        let _ = log::set_logger(&Listener);
+    });
+    let begun = Begun::default();
+    editor.bind_sequence(
+        KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE),
+        EventHandler::Conditional(Box::new(Unknown(begun.clone()))),
+    );
+    for key in ('0'..='9').chain(['~']) {
+        editor.bind_sequence(
+            KeyEvent(KeyCode::Char(key), Modifiers::NONE),
+            EventHandler::Conditional(Box::new(Rest(begun.clone(), key))),
+        );
+    }
+}
+
+/// What came of xterm's form: where the cursor stood when it began, and the digits since then.
+type Begun = Arc<Mutex<Option<(usize, String)>>>;
+
+/// Listens to the log as long as it lives.
+pub(super) struct Listening;
+
+impl Listening {
+    pub(super) fn begin() -> Listening {
+        log::set_max_level(LevelFilter::Debug);
+        Listening
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        log::set_max_level(LevelFilter::Off);
+    }
+}
+
+/// Remembers the last unknown sequence; everything else that is logged is dropped.
+struct Listener;
+
+impl Log for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() == Level::Debug && metadata.target() == "rustyline"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let text = record.args().to_string();
+        if let Some(sequence) = text.strip_prefix(UNSUPPORTED) {
+            *locked(&LAST) = Some(sequence.to_owned());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// A key that the line editor does not know.
+struct Unknown(Begun);
+
+impl ConditionalEventHandler for Unknown {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let sequence = locked(&LAST).take()?;
+        *locked(&self.0) = sequence
+            .starts_with(XTERM)
+            .then(|| (context.pos(), String::new()));
+        (sequence == SHIFT_ENTER).then_some(Cmd::Newline)
+    }
+}
+
+/// A digit or the end of xterm's form. Elsewhere they are text.
+struct Rest(Begun, char);
+
+impl ConditionalEventHandler for Rest {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let mut begun = locked(&self.0);
+        let (at, mut number) = begun.take().filter(|(at, _)| *at == context.pos())?;
+        if self.1 != '~' {
+            number.push(self.1);
+            *begun = Some((at, number));
+            return Some(Cmd::Noop);
+        }
+        Some(match number.as_str() {
+            ENTER => Cmd::Newline,
+            // Another key, to which nothing is bound.
+            _ => Cmd::Noop,
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
