@@ -137,10 +137,8 @@ impl Dialogue {
         {
             host.use_servers(&loaded.servers);
         }
-        let calls = loaded.calls.iter().cloned();
-        workshop
-            .calls
-            .restore(calls.map(|call| call.into_record()).collect());
+        self.conversation.number_calls_after(loaded.last_call);
+        workshop.calls.restore(loaded.records());
     }
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
@@ -227,7 +225,7 @@ impl Dialogue {
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
-        presenter.number_calls(&workshop.calls);
+        presenter.keep_calls(&workshop.calls);
         let known = with_joined(&self.tools, host.joined());
         let approver = approver(workshop, &known, recall);
         let journal: &dyn Journal = match &self.session {
@@ -507,10 +505,8 @@ pub struct Presenter {
     says_why: bool,
     /// Who is waited for.
     model: String,
-    /// Where calls are kept, and how many there were before the turn.
-    calls: Option<(Arc<CallLog>, usize)>,
-    /// The number of the call that is shown next.
-    number: Mutex<Option<usize>>,
+    /// Where calls are kept.
+    calls: Option<Arc<CallLog>>,
     /// The call whose line is being shown: progress is added to it.
     current: Mutex<Option<CallView>>,
     /// The newest output of that call.
@@ -532,7 +528,6 @@ impl Presenter {
             says_why: true,
             model: String::new(),
             calls: None,
-            number: Mutex::default(),
             current: Mutex::default(),
             output: Mutex::default(),
             waits: AtomicBool::new(false),
@@ -546,9 +541,9 @@ impl Presenter {
         self
     }
 
-    /// Keeps the calls of the turn here, and shows their numbers in the chat, where they can be looked at.
-    pub fn number_calls(&mut self, calls: &Arc<CallLog>) {
-        self.calls = Some((Arc::clone(calls), calls.count()));
+    /// Keeps the calls of the turn here, where they can be looked at.
+    pub fn keep_calls(&mut self, calls: &Arc<CallLog>) {
+        self.calls = Some(Arc::clone(calls));
     }
 
     fn wait(&self) {
@@ -593,14 +588,10 @@ impl Frontend for Presenter {
         self.ui.wait_for(&format!("writing a call of {tool}"));
     }
 
-    fn keep_call(&self, number: usize, call: &TurnCall) {
-        let Some((calls, before)) = &self.calls else {
-            return;
-        };
-        let number = before + number + 1;
-        calls.keep(number, call.record());
-        let shown = self.ui.is_chat().then_some(number);
-        *self.number.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+    fn keep_call(&self, call: &TurnCall) {
+        if let Some(calls) = &self.calls {
+            calls.keep(call.record());
+        }
     }
 
     fn text(&self, piece: &str) {
@@ -644,11 +635,9 @@ impl Frontend for Presenter {
     }
 
     fn call(&self, call: &CallView) {
-        let number = *self.number.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut call = CallView {
-            number,
-            ..call.clone()
-        };
+        let mut call = call.clone();
+        // A number is for whoever can answer or look at the call.
+        call.number = call.number.filter(|_| self.ui.can_ask());
         if !self.says_why && matches!(call.state, CallState::Failed | CallState::Denied) {
             call.note = None;
         }

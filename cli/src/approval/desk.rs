@@ -77,7 +77,7 @@ impl Desk {
             rows.push(String::new());
         }
         if self.several && begins {
-            rows.push(format!("{MARGIN}{asking} calls wait for you"));
+            rows.push(format!("{MARGIN}{asking} calls need your approval"));
         }
         // The key, the line to answer in, and a row for each call.
         let taken = rows.len() + 2 + if self.several { self.entries.len() } else { 0 };
@@ -236,7 +236,7 @@ impl Desk {
         }
         let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
         for entry in &chosen {
-            let name = self.name(entry);
+            let name = Desk::name(entry);
             if let Some(why) = entry.refuses(answer) {
                 return Err(format!("{name} {why}"));
             }
@@ -289,7 +289,7 @@ impl Desk {
                 match asking.len() {
                     1 => Ok(asking),
                     count => Err(format!(
-                        "{count} calls wait: say which, as in {word} {}, or {word} all",
+                        "Which of the {count} calls? For example {word} {}, or {word} all.",
                         asking.first().map_or(1, |entry| entry.index)
                     )),
                 }
@@ -298,9 +298,18 @@ impl Desk {
                 .iter()
                 .map(|number| {
                     let found = self.entries.iter().find(|entry| entry.index == *number);
-                    found.ok_or_else(|| format!("there is no call {number} that waits"))
+                    found.ok_or_else(|| self.no_such_call(*number))
                 })
                 .collect(),
+        }
+    }
+
+    fn no_such_call(&self, number: usize) -> String {
+        let waiting: Vec<String> = self.asking().map(|entry| entry.index.to_string()).collect();
+        match waiting.as_slice() {
+            [] => format!("No pending call {number}."),
+            [only] => format!("No pending call {number}: call {only} is pending."),
+            all => format!("No pending call {number}: pending are {}.", all.join(", ")),
         }
     }
 
@@ -312,12 +321,8 @@ impl Desk {
         }
     }
 
-    fn name(&self, entry: &Entry) -> String {
-        if self.several {
-            format!("call {}", entry.index)
-        } else {
-            "this call".to_owned()
-        }
+    fn name(entry: &Entry) -> String {
+        format!("call {}", entry.index)
     }
 
     fn asking(&self) -> impl Iterator<Item = &Entry> {

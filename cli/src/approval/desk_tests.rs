@@ -70,7 +70,7 @@ fn one_call_is_answered_with_a_word() {
     }
     let mut desk = desk(vec![entry(1)]);
     for (line, expected) in [
-        ("y 2", "there is no call 2 that waits"),
+        ("y 2", "No pending call 2: call 1 is pending."),
         ("yes", "\"yes\" is no answer: type y"),
         ("run", "nothing is approved yet"),
         ("?", "yes, until the session ends"),
@@ -99,7 +99,7 @@ fn several_calls_are_answered_by_number() {
         rows[..7],
         [
             "",
-            "  2 calls wait for you",
+            "  2 calls need your approval",
             "  ? 1 read_file",
             "    │ Read file '/outside/1'?",
             "      read    /outside/1",
@@ -123,9 +123,9 @@ fn several_calls_are_answered_by_number() {
         Reply::Resolve(Vec::new(), Resolution::Run)
     );
     for (line, expected) in [
-        ("y", "2 calls wait: say which, as in y 1, or y all"),
-        ("n because", "2 calls wait: say which"),
-        ("y 4", "there is no call 4 that waits"),
+        ("y", "Which of the 2 calls? For example y 1, or y all."),
+        ("n because", "Which of the 2 calls? For example n 1"),
+        ("y 4", "No pending call 4: pending are 1, 3."),
         ("never 2", "call 2 is not being asked about"),
         ("e 1 3", "one call at a time"),
     ] {

@@ -55,7 +55,7 @@ pub struct Shown {
     pub targets: bool,
 }
 
-/// One question, in at most `most` rows as far as that is possible. With a number it is one of several.
+/// One question, in at most `most` rows as far as that is possible. `numbered`: it is one of several.
 pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> Shown {
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
@@ -254,16 +254,15 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         Some(mode) => styles.paint(Label::Quiet, &format!(" · {mode}")),
         None => String::new(),
     };
-    if numbered {
-        let (mark, label, _) = look(entry.state);
-        let number = styles.paint(label, &format!("{mark} {}", entry.index));
-        return format!("{MARGIN}{number} {tool}{edited}{mode}");
-    }
-    match entry.question.origin {
-        Origin::Declared => format!("{MARGIN}{tool} asks{edited}{mode}"),
-        Origin::Undeclared => format!("{MARGIN}{tool} wants what it did not ask for{mode}"),
-        Origin::Server => format!("{MARGIN}{tool} asks in the middle of its call{mode}"),
-    }
+    let (mark, label, _) = look(entry.state);
+    let number = styles.paint(label, &format!("{mark} {}", entry.index));
+    let asks = match entry.question.origin {
+        Origin::Declared if numbered => "",
+        Origin::Declared => " asks",
+        Origin::Undeclared => " wants what it did not ask for",
+        Origin::Server => " asks in the middle of its call",
+    };
+    format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
 }
 
 /// Rows with one margin.

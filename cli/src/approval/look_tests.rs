@@ -10,17 +10,20 @@ pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
         target: Target::Path(path.into()),
         operation: Operation::Read,
     };
-    Entry::asked(Question {
-        call: "1".to_owned(),
-        tool: "read_file".to_owned(),
-        arguments: serde_json::json!({"file_path": targets.first()}),
-        wording: wording.to_owned(),
-        needs: targets.iter().map(need).collect(),
-        actions: Vec::new(),
-        notices: vec!["Outside the project.".to_owned()],
-        longest: Scope::Always,
-        origin: Origin::Declared,
-    })
+    Entry::asked(
+        1,
+        Question {
+            call: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            arguments: serde_json::json!({"file_path": targets.first()}),
+            wording: wording.to_owned(),
+            needs: targets.iter().map(need).collect(),
+            actions: Vec::new(),
+            notices: vec!["Outside the project.".to_owned()],
+            longest: Scope::Always,
+            origin: Origin::Declared,
+        },
+    )
 }
 
 pub(in crate::approval) fn window(columns: usize, rows: usize) -> Window {
@@ -52,7 +55,7 @@ fn one_question_is_a_few_calm_rows() {
     assert_eq!(
         shown.rows,
         [
-            "  read_file asks",
+            "  ? 1 read_file asks",
             "  │ Read file '/etc/hosts'?",
             "    read    /etc/hosts",
             "  ! Outside the project.",

@@ -176,7 +176,7 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         host.begin_turn();
         workshop
             .runtime()?
-            .block_on(run_calls(vec![call], &context, interrupt))
+            .block_on(run_calls(vec![call], 0, &context, interrupt))
     };
     let Some(record) = report.calls.into_iter().next() else {
         return Err(CliError::silent(Exit::Interrupted));

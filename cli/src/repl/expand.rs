@@ -30,17 +30,19 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
         return vec!["/expand takes the number of a call, and \"all\" for a long one.".to_owned()];
     }
     match log.find(number) {
-        Some((number, record)) => call(number, &record, all, window),
-        None if log.count() == 0 => vec!["Nothing was called yet.".to_owned()],
-        None => vec![format!(
-            "There is no call with this number: they go from 1 to {}.",
-            log.count()
-        )],
+        Some(record) => call(&record, all, window),
+        None => vec![match (number, log.numbers()) {
+            (Some(number), Some((first, last))) => {
+                format!("There is no call {number}. Calls have the numbers {first} to {last}.")
+            }
+            _ => "There was no call yet.".to_owned(),
+        }],
     }
 }
 
-fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<String> {
+fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let styles = window.styles;
+    let number = record.number;
     let (mark, label, word) = look(record.state);
     let took = record.duration_ms.map(Duration::from_millis).map(elapsed);
     let parts = [word.to_owned(), took.unwrap_or_default()];
@@ -96,8 +98,9 @@ mod tests {
         styles: Styles::plain(),
     };
 
-    fn record(state: CallState, result: Option<&str>) -> CallRecord {
+    fn record(number: usize, state: CallState, result: Option<&str>) -> CallRecord {
         CallRecord {
+            number,
             state,
             result: result.map(str::to_owned),
             duration_ms: state.is_settled().then_some(12),
@@ -108,9 +111,9 @@ mod tests {
     #[test]
     fn a_call_is_shown_whole() {
         let log = CallLog::default();
-        log.keep(1, record(CallState::Completed, Some("one\ntwo")));
-        log.keep(2, record(CallState::Failed, Some("ERROR: no such file")));
-        log.keep(3, record(CallState::Running, None));
+        log.keep(record(1, CallState::Completed, Some("one\ntwo")));
+        log.keep(record(2, CallState::Failed, Some("ERROR: no such file")));
+        log.keep(record(3, CallState::Running, None));
         let shown = |typed| rows(&log, typed, WINDOW).join("\n");
         let parameters = "  parameters\n  │ {\n  │   \"file_path\": \"a\\u001b[2J\"\n  │ }\n";
         assert_eq!(
@@ -129,12 +132,12 @@ mod tests {
         );
         assert_eq!(
             shown("4"),
-            "There is no call with this number: they go from 1 to 3."
+            "There is no call 4. Calls have the numbers 1 to 3."
         );
         assert!(shown("x").starts_with("/expand takes"));
         assert_eq!(
             rows(&CallLog::default(), "", WINDOW),
-            ["Nothing was called yet."]
+            ["There was no call yet."]
         );
     }
 
@@ -142,7 +145,7 @@ mod tests {
     fn long_results_are_cut_in_the_middle() {
         let log = CallLog::default();
         let lines: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
-        log.keep(1, record(CallState::Completed, Some(&lines.join("\n"))));
+        log.keep(record(1, CallState::Completed, Some(&lines.join("\n"))));
         let shown = rows(&log, "1", WINDOW).join("\n");
         assert!(
             shown.contains("  │ line 27\n    … 60 more rows: /expand 1 all\n  │ line 88\n"),

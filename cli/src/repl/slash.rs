@@ -142,19 +142,19 @@ pub const COMMANDS: &[Command] = &[
     command(
         "/history",
         "[all]",
-        "list what was said and called",
+        "list messages (m1, m2, ...) and calls (by their numbers)",
         Slash::History,
     ),
     command(
         "/show",
-        "[N]",
-        "show one of these whole, the last without a number",
+        "[N|mN]",
+        "show call N or message mN in full; without a number, the last one",
         Slash::Show,
     ),
     command(
         "/expand",
         "[N] [all]",
-        "show call N whole, the last without a number",
+        "show call N in full; without a number, the last one",
         Slash::Expand,
     ),
     command(
@@ -422,14 +422,13 @@ fn look(
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
         Slash::History => print(messages::history(messages, rest == "all", ui.window())),
-        Slash::Show => {
-            let number = (!rest.is_empty()).then(|| rest.parse().unwrap_or(0));
-            match messages::show(messages, number, ui.window()) {
-                Some(rows) => print(rows),
-                None if rest.is_empty() => ui.status("Nothing was said yet."),
-                None => ui.status("There is nothing with this number: /history has the numbers."),
-            }
-        }
+        Slash::Show => match messages::show(messages, rest, ui.window()) {
+            Some(rows) => print(rows),
+            None if rest.is_empty() => ui.status("Nothing was said yet."),
+            None => ui.status(
+                "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
+            ),
+        },
         Slash::Expand => print(expand::rows(&workshop.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Copy => copy(ui, messages),

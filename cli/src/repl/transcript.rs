@@ -5,7 +5,6 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::message::{Message, Role};
 use crate::session::Loaded;
-use crate::turn::{CallRecord, CallState, CallView};
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -47,27 +46,8 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                 if message.partial {
                     quiet("(interrupted)");
                 }
-                for (index, call) in message.tool_calls.iter().enumerate() {
-                    let place = loaded.calls.iter().position(|entry| entry.id == call.id);
-                    let entry = place.and_then(|place| loaded.calls.get(place));
-                    let record = match entry {
-                        Some(entry) => entry.clone().into_record(),
-                        None => CallRecord {
-                            id: call.id.clone(),
-                            tool: call.name.clone(),
-                            arguments: serde_json::Value::Object(call.arguments.clone()),
-                            state: CallState::Cancelled,
-                            result: None,
-                            duration_ms: None,
-                            recovered: false,
-                            repaired: false,
-                            failure: None,
-                        },
-                    };
-                    ui.call(&CallView {
-                        number: place.map(|place| place + 1),
-                        ..record.view(index + 1)
-                    });
+                for call in &message.tool_calls {
+                    ui.call(&loaded.record(call).view());
                 }
             }
             Role::System | Role::Tool => {}

@@ -76,16 +76,14 @@ impl CallState {
 /// A call as it is shown. The texts are escaped and shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallView {
-    /// Its place within the reply, from 1.
-    pub index: usize,
+    /// The number by which the user knows it, from 1: unique within the session. `None`: it is not shown.
+    pub number: Option<usize>,
     /// Its id.
     pub id: String,
     /// The tool's name.
     pub tool: String,
     /// What it is about: a path, a URL, a command; may be empty.
     pub target: String,
-    /// The number under which the user can look at it, where there is one.
-    pub number: Option<usize>,
     /// Where it stands.
     pub state: CallState,
     /// Why it failed, was denied or was not run.
@@ -97,6 +95,9 @@ pub struct CallView {
 /// What became of a call, for programs. The texts are as they came: escape before showing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
+    /// The number by which the user knows it, from 1: unique within the session.
+    #[serde(skip)]
+    pub number: usize,
     /// Its id.
     pub id: String,
     /// The tool's name.
@@ -122,13 +123,12 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// How it is shown when it is long over.
-    pub fn view(&self, index: usize) -> CallView {
+    pub fn view(&self) -> CallView {
         CallView {
-            index,
+            number: Some(self.number),
             id: line(&self.id, TARGET_CHARS),
             tool: line(&self.tool, TARGET_CHARS),
             target: target(&self.arguments),
-            number: None,
             state: self.state,
             note: None,
             duration: self.duration_ms.map(Duration::from_millis),
@@ -169,7 +169,7 @@ pub(super) enum Task {
 pub struct TurnCall {
     /// Its number within the turn.
     pub number: usize,
-    /// Its place within the reply, from 1: the number that the user knows.
+    /// The number by which the user knows it, from 1: unique within the session.
     pub index: usize,
     /// What is run.
     pub call: Call,
@@ -233,11 +233,10 @@ impl TurnCall {
     /// How it is shown.
     pub fn view(&self) -> CallView {
         CallView {
-            index: self.index,
+            number: Some(self.index),
             id: line(&self.call.id, TARGET_CHARS),
             tool: line(&self.call.tool, TARGET_CHARS),
             target: target(&self.call.arguments),
-            number: None,
             state: self.state,
             note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
             duration: self.duration,
@@ -247,6 +246,7 @@ impl TurnCall {
     /// What became of it.
     pub fn record(&self) -> CallRecord {
         CallRecord {
+            number: self.index,
             id: self.call.id.clone(),
             tool: self.call.tool.clone(),
             arguments: self.call.arguments.clone(),

@@ -113,9 +113,8 @@ pub trait Frontend: Progress {
     fn reply_ended(&self) {}
     /// A call is proposed, or has changed.
     fn call(&self, call: &CallView);
-    /// The same with all there is to know of it; comes before it is shown. `number` is its place within the turn,
-    /// from 0.
-    fn keep_call(&self, _number: usize, _call: &TurnCall) {}
+    /// The same with all there is to know of it; comes before it is shown.
+    fn keep_call(&self, _call: &TurnCall) {}
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
     /// Something the user must know, one line.
@@ -191,13 +190,16 @@ pub async fn run_turn(
     drive(turn, effects, Some(context), &context.calls, interrupt).await
 }
 
-/// Leads calls that the user made by hand through the same steps as a model's, and ends with them.
+/// Leads calls that the user made by hand through the same steps as a model's, and ends with them. They are numbered
+/// after `last_call`, the last number that the session has used.
 pub async fn run_calls(
     calls: Vec<ProposedCall>,
+    last_call: usize,
     context: &CallContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {
     let mut conversation = Conversation::new();
+    conversation.number_calls_after(last_call);
     let (turn, effects) = Turn::by_hand(&mut conversation, calls, context.rules);
     drive(turn, effects, None, context, interrupt).await
 }
@@ -241,7 +243,7 @@ async fn drive(
             },
             Effect::Show(number) => {
                 if let Some(call) = turn.call(number) {
-                    context.frontend.keep_call(number, call);
+                    context.frontend.keep_call(call);
                     context.frontend.call(&call.view());
                 }
                 None

@@ -380,7 +380,7 @@ fn a_denial_stops_what_comes_after_it() {
             "Assistant:  a:read_file b:read_file c:read_file",
             "a: A",
             "b: ERROR: Permission denied: Read file 'a'?",
-            "c: not run: an earlier call was denied",
+            "c: not run: call 2 was denied",
         ],
     );
     check(
@@ -396,7 +396,7 @@ fn a_denial_stops_what_comes_after_it() {
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
-            "b: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
         ],
     );
     check(
@@ -425,7 +425,7 @@ fn a_denial_stops_what_comes_after_it() {
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read '/etc'?",
-            "b: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
         ],
     );
 }

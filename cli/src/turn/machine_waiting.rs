@@ -108,7 +108,7 @@ fn an_explicit_yes_survives_a_later_no() {
             "End(Denied)",
         ],
         &[
-            "a: not run: an earlier call was denied",
+            "a: not run: call 2 was denied",
             &format!("b: {DENIED}"),
             "c: C",
         ],
@@ -308,8 +308,8 @@ fn changed_permissions_are_seen_by_all_that_wait() {
         ],
         &[
             &format!("a: {DENIED}"),
-            "b: not run: an earlier call was denied",
-            "c: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
+            "c: not run: call 1 was denied",
         ],
     );
 }

@@ -190,7 +190,6 @@ mod tests {
 
     fn line_of(state: CallState, note: Option<&str>, columns: usize) -> String {
         let call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "/project/src/main.rs".to_owned(),
@@ -254,7 +253,6 @@ mod tests {
     #[test]
     fn a_reason_that_does_not_fit_has_rows_of_its_own() {
         let mut call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "/project/src/main.rs".to_owned(),
@@ -291,7 +289,6 @@ mod tests {
     #[test]
     fn a_number_names_the_call() {
         let call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "a".to_owned(),

@@ -54,7 +54,6 @@ fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
 
 fn call(state: CallState) -> CallView {
     CallView {
-        index: 1,
         id: "1".to_owned(),
         tool: "read_file".to_owned(),
         target: "a.rs".to_owned(),

@@ -268,7 +268,7 @@ fn after_a_denied_call_the_others_are_not_run() {
         results[1].starts_with("ERROR: Permission denied"),
         "{results:?}"
     );
-    assert_eq!(results[2], "not run: an earlier call was denied");
+    assert_eq!(results[2], "not run: call 2 was denied");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn three_calls_are_answered_in_odd_order() {
     assert_shows(
         &screen,
         &[
-            "\n  3 calls wait for you\n",
+            "\n  3 calls need your approval\n",
             "\n  ? 1 read_file\n",
             "\n    │ Read file '../outside/a.txt'?\n",
             "\n  ? 3 read_file\n",
@@ -204,13 +204,13 @@ fn one_can_look_around_while_calls_wait() {
     assert_shows(
         &screen,
         &[
-            "   1 you read them",
-            "   2 model I need these.",
-            "   3 read_file {\"file_path\":\"../outside/a.txt\"}",
+            "  m1 you read them",
+            "  m2 model I need these.",
+            "   1 read_file {\"file_path\":\"../outside/a.txt\"}",
         ],
     );
-    let screen = chat.decide("/show 5");
-    let shown = "   5 read_file\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  no result yet\n";
+    let screen = chat.decide("/show 3");
+    let shown = "   3 read_file\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  no result yet\n";
     assert_shows(&screen, &[shown]);
     chat.decide("/copy");
     let copied = chat.terminal.effects();
@@ -310,7 +310,10 @@ fn a_narrow_window_shows_all_of_it() {
     chat.terminal.resize(narrow, narrow);
     chat.say("read them");
     let screen = chat.approval();
-    let (_, block) = screen.text.split_once("2 calls wait for you\n").unwrap();
+    let (_, block) = screen
+        .text
+        .split_once("2 calls need your approval\n")
+        .unwrap();
     for row in block.lines() {
         assert!(row.chars().count() < 40, "{row:?}");
         assert!(row.starts_with("  ") || row.is_empty(), "{row:?}");

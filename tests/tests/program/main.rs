@@ -24,6 +24,7 @@ mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
 mod mentions;
+mod numbers;
 mod ollama;
 mod piped;
 mod plugins;

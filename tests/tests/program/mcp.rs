@@ -165,7 +165,7 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     chat.answer("y");
     let screen = chat.question();
     for row in [
-        "  sampling__echo asks in the middle of its call",
+        "  ? 2 sampling__echo asks in the middle of its call",
         "  │ Let the MCP server 'sampling' ask scripted this, and have the answer? At most 100 tokens",
         "  │ instructions",
         "  │   Be brief.",

@@ -14,19 +14,12 @@ use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
 use crate::provider::{Finish, ReplyEnd};
 
-/// The result of a call that is not run because another was denied.
-const AFTER_DENIAL: &str = "not run: an earlier call was denied";
-
 /// The result of a call that the user left out.
 const SKIPPED: &str = "skipped by the user: not run, but not denied either";
 
 /// The result of a call whose reply was cut off.
 pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
     send the call again, with shorter arguments if they were long";
-
-/// The result of a call that stands in the same reply before.
-const REPEATED: &str = "not run again: this message has the same call before this one, \
-    and its result holds for both";
 
 /// After so many replies in a row that were cut off in their calls the turn ends: the next one would be,
 /// too.
@@ -51,8 +44,9 @@ impl Turn<'_> {
         let stored = self.store(end.calls.iter().map(history_call).collect(), cut);
         self.reply_start = self.calls.len();
         self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
-        for (index, (proposed, stored)) in end.calls.into_iter().zip(stored).enumerate() {
+        for (proposed, stored) in end.calls.into_iter().zip(stored) {
             let number = self.calls.len();
+            let index = stored.number;
             let (recovered, repaired) = (proposed.recovered, proposed.repaired);
             let (arguments, bad) = match proposed.arguments {
                 Ok(arguments) => (arguments, None),
@@ -65,13 +59,14 @@ impl Turn<'_> {
                 tool: proposed.tool,
                 arguments: Value::Object(arguments),
             };
-            let repeats = bad.is_none() && !self.by_hand && self.is_in_reply(&call);
+            let repeated = self.in_reply(&call);
+            let repeated = repeated.filter(|_| bad.is_none() && !self.by_hand);
             let quoted = recovered && quotation::is_quoted(&call, self.conversation.messages());
             self.calls.push(TurnCall {
                 recovered,
                 quoted,
                 repaired,
-                ..TurnCall::new(number, index + 1, call)
+                ..TurnCall::new(number, index, call)
             });
             if self.rounds >= self.rules.max_tool_rounds && !self.by_hand {
                 let note = format!(
@@ -88,9 +83,12 @@ impl Turn<'_> {
                     Some(note),
                     effects,
                 );
-            } else if repeats {
-                let note = Some("the same call stands before it".to_owned());
-                let result = REPEATED.to_owned();
+            } else if let Some(earlier) = repeated {
+                let note = Some(format!("not run: it is the same as call {earlier}"));
+                let result = format!(
+                    "not run again: this message has the same call before this one (call {earlier}), \
+                     and its result holds for both"
+                );
                 self.settle(number, CallState::NotRun, result, note, effects);
             } else if let Some(bad) = bad {
                 let tool = self.calls[number].call.tool.clone();
@@ -424,19 +422,26 @@ impl Turn<'_> {
     }
 
     fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
-        let result = AFTER_DENIAL.to_owned();
-        let note = Some(AFTER_DENIAL.to_owned());
-        self.settle(number, CallState::NotRun, result, note, effects);
+        let denied = self.stopped_by.and_then(|denied| self.calls.get(denied));
+        let denied = denied.or_else(|| {
+            let mut calls = self.calls[self.reply_start..].iter();
+            calls.find(|call| call.state == CallState::Denied)
+        });
+        let note = match denied {
+            Some(denied) => format!("not run: call {} was denied", denied.index),
+            None => "not run: another call was denied".to_owned(),
+        };
+        self.settle(number, CallState::NotRun, note.clone(), Some(note), effects);
     }
 
-    /// Whether the same call stands in the last reply already.
-    fn is_in_reply(&self, call: &Call) -> bool {
-        let earlier = self.calls[self.reply_start..].iter();
-        earlier
-            .filter(|earlier| earlier.failure.is_none())
-            .any(|earlier| {
-                (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
-            })
+    /// The number of the same call, if it stands in the last reply already.
+    fn in_reply(&self, call: &Call) -> Option<usize> {
+        let mut earlier = self.calls[self.reply_start..].iter();
+        let is_same = |earlier: &&TurnCall| {
+            earlier.failure.is_none()
+                && (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
+        };
+        earlier.find(is_same).map(|earlier| earlier.index)
     }
 
     /// Whether a call that comes before this one was denied, so that the turn ends.
