@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use dunlin_host::target::Operation;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
@@ -255,7 +256,13 @@ pub enum ToolsCommand {
 pub enum PermissionsCommand {
     /// List what is stored
     List,
-    /// Store three characters for a target; they hold for every tool
+    /// Allow one operation on a target, in all projects and for every tool
+    Allow(PermissionArgs),
+    /// Deny one operation on a target, in all projects and for every tool
+    Deny(PermissionArgs),
+    /// Decide nothing any more about one operation on a target: take back an allow or a deny
+    Ask(PermissionArgs),
+    /// Store three characters for a target, in one go; they hold for every tool
     Set {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`
         target: String,
@@ -273,6 +280,38 @@ pub enum PermissionsCommand {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line in quotes
         target: String,
     },
+}
+
+/// An operation and what it is done with.
+#[derive(Debug, Args)]
+pub struct PermissionArgs {
+    /// What is done
+    #[arg(value_enum)]
+    pub operation: OperationName,
+    /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a key as listed
+    pub target: String,
+}
+
+/// An operation as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OperationName {
+    /// Read a file, list a folder, fetch an address
+    Read,
+    /// Create, change or remove files, send data to an address
+    Write,
+    /// Run a program or a command
+    #[value(alias = "execute")]
+    Run,
+}
+
+impl From<OperationName> for Operation {
+    fn from(name: OperationName) -> Operation {
+        match name {
+            OperationName::Read => Operation::Read,
+            OperationName::Write => Operation::Write,
+            OperationName::Run => Operation::Execute,
+        }
+    }
 }
 
 /// What can be done with sessions.

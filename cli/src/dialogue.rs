@@ -14,7 +14,7 @@ use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
-use crate::commands::permissions::shell_word;
+use crate::approval::storing;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
@@ -326,17 +326,8 @@ pub fn way_to_allow(workshop: &Workshop, needs: &[Need]) -> Option<String> {
     if needs.is_empty() {
         return None;
     }
-    let ways = workshop
-        .host()
-        .ok()?
-        .permissions()
-        .ways_to_allow(needs)
-        .ok()?;
-    let commands = ways.iter().map(|way| {
-        let target = escape(&shell_word(&way.target)).into_owned();
-        format!("dunlin permissions set {target} {}", way.bits)
-    });
-    let commands: Vec<String> = commands.collect();
+    let ways = workshop.host().ok()?.permissions().ways_to_allow(needs);
+    let commands: Vec<String> = ways.iter().map(storing::command).collect();
     (!commands.is_empty()).then(|| format!("{} allows it beforehand", commands.join(" and ")))
 }
 
@@ -662,6 +653,10 @@ impl Frontend for Presenter {
             let row = self.ui.status_styles().paint(Label::Quiet, &row);
             self.ui.status(&row);
         }
+    }
+
+    fn stored(&self, text: &str) {
+        self.ui.say_stored(text);
     }
 
     fn warning(&self, text: &str) {

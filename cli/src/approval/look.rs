@@ -7,7 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::entry::Entry;
 use super::line::WORDS;
-use super::text::{BAR, calm, room, wrap};
+use super::storing;
+use super::text::{BAR, calm, room, wrap, wrap_words};
 use crate::turn::CallState;
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
@@ -333,13 +334,28 @@ impl Page {
                         let path = program.called.to_string_lossy();
                         self.need(need.operation.verb(), &display::escape(&path));
                     }
-                    // What a lasting answer would cover is part of the question.
-                    if entry.longest == Scope::Always {
-                        let covers = command.describe();
-                        self.need("always:", &display::escape(&covers));
-                    }
                 }
             }
+        }
+        // What a lasting answer would store is part of the question.
+        let always = entry.longest == Scope::Always && entry.problem.is_none();
+        for (label, text) in storing::before(&entry.question, always) {
+            self.stored(label, &text);
+        }
+    }
+
+    /// A row of what would be stored, broken between words.
+    fn stored(&mut self, label: &str, text: &str) {
+        let styles = self.window.styles;
+        let indent = self.indent + 2;
+        let first = format!("{:<7} ", format!("{label}:"));
+        let room = self.window.columns.saturating_sub(indent + first.len() + 1);
+        let bar = styles.paint(Label::Quiet, BAR.trim_end());
+        let below = format!("{}{bar} ", " ".repeat(first.len().saturating_sub(2)));
+        for (number, row) in wrap_words(text, room).into_iter().enumerate() {
+            let before = if number == 0 { &first } else { &below };
+            let row = styles.paint(Label::Quiet, &row);
+            self.own(&format!("  {before}{row}"));
         }
     }
 
@@ -385,7 +401,7 @@ impl Page {
             .map(|problem| format!("It cannot be run like this: {problem}"));
         for notice in entry.question.notices.iter().chain(&problem) {
             // Notices quote keys and names.
-            for (number, row) in wrap(&calm(notice), room).into_iter().enumerate() {
+            for (number, row) in wrap_words(&calm(notice), room).into_iter().enumerate() {
                 let mark = if number == 0 { "!" } else { "│" };
                 let row = styles.paint(Label::Warning, &format!("{mark} {row}"));
                 rows.push(format!("{}{row}", self.margin()));

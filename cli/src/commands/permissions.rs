@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use dunlin_host::Explained;
 use dunlin_host::display::escape;
+use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
+use dunlin_host::{Explained, Permissions};
 
-use crate::args::{Allow, PermissionsCommand};
+use crate::approval::storing;
+use crate::args::{Allow, PermissionArgs, PermissionsCommand};
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -42,17 +44,15 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 ));
             }
         }
+        PermissionsCommand::Allow(args) => decide(workshop, &permissions, &args, Decided::Allow)?,
+        PermissionsCommand::Deny(args) => decide(workshop, &permissions, &args, Decided::Deny)?,
+        PermissionsCommand::Ask(args) => decide(workshop, &permissions, &args, Decided::Open)?,
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
             say_taken(workshop, &target, &key);
-            say_covered(ui, &key, &bits);
-            if !key.ends_with('/') && Path::new(&key).is_dir() {
-                let folder = escape(&key);
-                ui.status(&format!(
-                    "This covers the folder itself; {folder}/ covers all that lies in it."
-                ));
-            }
+            say_covered(ui, &key, bits.ends_with('x'));
+            say_folder(ui, &key);
         }
         PermissionsCommand::Unset { target } => {
             if !permissions.unset(&target)? {
@@ -88,6 +88,42 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
     Ok(Exit::Done)
 }
 
+/// Decides about one operation, and says what that covers.
+fn decide(
+    workshop: &Workshop,
+    permissions: &Permissions,
+    args: &PermissionArgs,
+    decided: Decided,
+) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let operation = Operation::from(args.operation);
+    let key = permissions.set_one(&args.target, operation, decided)?;
+    let word = match decided {
+        Decided::Allow => "allow",
+        Decided::Deny => "deny",
+        Decided::Open => "ask",
+    };
+    ui.data(&format!("{word} {}  {}", operation.verb(), escape(&key)));
+    say_taken(workshop, &args.target, &key);
+    if decided == Decided::Open {
+        return Ok(());
+    }
+    if operation == Operation::Execute {
+        say_covered(ui, &key, decided == Decided::Allow);
+    }
+    say_folder(ui, &key);
+    Ok(())
+}
+
+fn say_folder(ui: &Ui, key: &str) {
+    if !key.ends_with('/') && Path::new(key).is_dir() {
+        let folder = escape(key);
+        ui.status(&format!(
+            "This covers the folder itself; {folder}/ covers all that lies in it."
+        ));
+    }
+}
+
 /// Says what a target was taken for where it could have meant something else, and how that is written.
 pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
     if !key.starts_with('/') {
@@ -112,8 +148,8 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
 }
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
-fn say_covered(ui: &Ui, key: &str, bits: &str) {
-    if !bits.ends_with('x') || key.ends_with('/') {
+fn say_covered(ui: &Ui, key: &str, allows: bool) {
+    if !allows || key.ends_with('/') {
         return;
     }
     match key.parse::<CommandKey>() {
@@ -160,13 +196,8 @@ fn explain(ui: &Ui, line: &Explained) {
         } else {
             "allows"
         };
-        let hint = format!(
-            "{:19}{other} it: dunlin permissions set {} {}",
-            "",
-            shell_word(&way_out.target),
-            way_out.bits
-        );
-        ui.data(&ui.styles().paint(Label::Quiet, &escape(&hint)));
+        let hint = format!("{:19}{other} it: {}", "", storing::command(way_out));
+        ui.data(&ui.styles().paint(Label::Quiet, &hint));
     }
 }
 
@@ -208,15 +239,16 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     }
 }
 
-/// A word as a shell takes it back.
+/// A word as bash, zsh and fish take it back.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%~".contains(c);
-    // A tilde at the start is the shell's.
-    if !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
     }
+    // Within single quotes fish alone reads backslashes: they stand outside, as the quotes do.
+    let quoted = text.replace('\\', "\0");
+    let quoted = quoted.replace('\'', "'\\''").replace('\0', "'\\\\'");
+    format!("'{quoted}'")
 }
 
 /// Prints stored keys, one a line.
@@ -233,5 +265,25 @@ pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
             escape(&line.bits),
             escape(&line.key)
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_every_shell() {
+        for (text, expected) in [
+            ("/a/b.txt", "/a/b.txt"),
+            ("r??", "'r??'"),
+            ("~/x", "'~/x'"),
+            ("it's", r"'it'\''s'"),
+            (r"a\b", r"'a'\\'b'"),
+            ("$ /usr/bin/cargo test", "'$ /usr/bin/cargo test'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(text), expected, "{text}");
+        }
     }
 }

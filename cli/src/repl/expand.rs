@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::messages::foreign;
 use crate::approval::look::Window;
+use crate::approval::storing;
+use crate::approval::text::wrap_words;
 use crate::turn::log::CallLog;
 use crate::turn::{CallRecord, CallState};
 use crate::ui::calls::{elapsed, fit, look};
@@ -53,6 +55,16 @@ fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
         styles.paint(label, &format!("{mark} {number}")),
         styles.paint(Label::Name, &fit(&escape(&record.tool), 64)),
     )];
+    if let Some(by) = &record.denied_by {
+        let undo = by.revert.as_ref().and_then(storing::revert);
+        let undo = undo.map(|undo| format!("undo: {undo}"));
+        let rule = format!("denied by: {}", escape(&by.rule));
+        for text in std::iter::once(rule).chain(undo) {
+            let room = window.columns.saturating_sub(5);
+            let text = wrap_words(&text, room).into_iter();
+            rows.extend(text.map(|row| format!("    {row}")));
+        }
+    }
     let mut part = |name: &str, text: &str| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
         let whole = foreign(text, window);

@@ -129,6 +129,7 @@ impl Loaded {
             recovered: false,
             repaired: false,
             failure: None,
+            denied_by: None,
         }
     }
 }

@@ -114,6 +114,7 @@ impl CallEntry {
             recovered: self.recovered,
             repaired: self.repaired,
             failure: None,
+            denied_by: None,
         }
     }
 }

@@ -125,6 +125,7 @@ fn ended(id: &str, result: &str) -> CallRecord {
         recovered: false,
         repaired: false,
         failure: None,
+        denied_by: None,
     }
 }
 

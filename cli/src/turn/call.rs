@@ -5,6 +5,7 @@ use std::time::Duration;
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
+use dunlin_host::permission::Revert;
 use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -88,6 +89,8 @@ pub struct CallView {
     pub state: CallState,
     /// Why it failed, was denied or was not run.
     pub note: Option<String>,
+    /// What takes the rule back that denied it.
+    pub revert: Option<Revert>,
     /// How long it ran, without the time in which the user was being asked.
     pub duration: Option<Duration>,
 }
@@ -119,6 +122,18 @@ pub struct CallRecord {
     /// Why it failed or was denied, for whoever goes on from here.
     #[serde(skip)]
     pub failure: Option<Failure>,
+    /// The rule that denied it.
+    #[serde(skip)]
+    pub denied_by: Option<DeniedBy>,
+}
+
+/// The rule that denied a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedBy {
+    /// The rule, in words.
+    pub rule: String,
+    /// What takes it back.
+    pub revert: Option<Revert>,
 }
 
 impl CallRecord {
@@ -131,6 +146,7 @@ impl CallRecord {
             target: target(&self.arguments),
             state: self.state,
             note: None,
+            revert: None,
             duration: self.duration_ms.map(Duration::from_millis),
         }
     }
@@ -147,6 +163,9 @@ pub struct Denial {
     pub question: String,
     /// The rule that refused it; `None`: the user, or nobody was there to be asked.
     pub rule: Option<String>,
+    /// What takes that rule back.
+    #[serde(skip)]
+    pub revert: Option<Revert>,
     /// What the user said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -198,7 +217,10 @@ pub struct TurnCall {
     pub(super) shown: bool,
     /// Whether the user said yes to it, to this very call.
     pub(super) explicit: bool,
+    /// Whether it runs as soon as it may, before the others are decided.
+    pub(super) runs_now: bool,
     pub(super) failure: Option<Failure>,
+    pub(super) denied_by: Option<DeniedBy>,
     pub(super) note: Option<String>,
     pub(super) duration: Option<Duration>,
     /// What goes back to the model; there once the call is settled.
@@ -223,7 +245,9 @@ impl TurnCall {
             task: None,
             shown: false,
             explicit: false,
+            runs_now: false,
             failure: None,
+            denied_by: None,
             note: None,
             duration: None,
             result: None,
@@ -239,6 +263,7 @@ impl TurnCall {
             target: target(&self.call.arguments),
             state: self.state,
             note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
+            revert: self.denied_by.as_ref().and_then(|by| by.revert.clone()),
             duration: self.duration,
         }
     }
@@ -258,6 +283,7 @@ impl TurnCall {
             recovered: self.recovered,
             repaired: self.repaired,
             failure: self.failure.clone(),
+            denied_by: self.denied_by.clone(),
         }
     }
 }

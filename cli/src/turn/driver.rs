@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
-use dunlin_host::call::{Call, Failure, Outcome, Plan};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::permission::ToolMode;
 use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
@@ -22,6 +23,7 @@ use super::journal::{Journal, Teller};
 use super::machine::Turn;
 use super::{room, sending};
 use crate::agent::Agent;
+use crate::approval::storing;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
@@ -51,6 +53,11 @@ pub trait Tools: Send + Sync {
 
     /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
     fn cancelled(&self, call: &Call);
+
+    /// Whether the user does not want a tool to be used: it is not offered then.
+    fn is_off(&self, _tool: &str) -> bool {
+        false
+    }
 
     /// Tools that have come since the turn began, or before it in the same session.
     fn joined(&self) -> Vec<Tool> {
@@ -87,6 +94,10 @@ impl Tools for Host {
         Host::cancelled(self, call);
     }
 
+    fn is_off(&self, tool: &str) -> bool {
+        self.permissions().tool_mode(tool) == ToolMode::Never
+    }
+
     fn joined(&self) -> Vec<Tool> {
         Host::joined(self)
     }
@@ -117,6 +128,10 @@ pub trait Frontend: Progress {
     fn keep_call(&self, _call: &TurnCall) {}
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
+    /// An answer was stored; says what, and what takes it back. Escaped.
+    fn stored(&self, text: &str) {
+        self.notice(text);
+    }
     /// Something the user must know, one line.
     fn warning(&self, text: &str) {
         self.notice(text);
@@ -424,6 +439,11 @@ impl CallContext<'_> {
             return Ok(());
         };
         let kept = self.tools.answer(call, plan, answer).await;
+        if let (Ok(()), Standing::Ask { needs, longest, .. }) = (&kept, &plan.standing) {
+            for text in storing::after(needs, answer.at_most(*longest)) {
+                self.frontend.stored(&text);
+            }
+        }
         if let (false, Err(failure)) = (answer.allow, &kept) {
             self.frontend
                 .notice(&format!("the answer could not be kept: {failure}"));

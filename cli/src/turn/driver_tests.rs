@@ -103,6 +103,7 @@ impl Tools for FakeTools {
             "forbidden" => Standing::Denied {
                 need,
                 rule: "/ is ---".to_owned(),
+                revert: None,
             },
             _ => Standing::Allowed,
         };

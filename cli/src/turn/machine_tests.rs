@@ -70,6 +70,7 @@ pub(super) fn ruled_out(number: usize) -> Event {
         Ok(plan(Standing::Denied {
             need: need(),
             rule: "/p/ is ---".to_owned(),
+            revert: None,
         })),
     )
 }

@@ -76,7 +76,7 @@ fn calls_are_decided_in_any_order_and_run_in_theirs() {
         vec![
             decided([answer(1, ALLOW)]),
             kept(1),
-            Event::Resolved(Resolution::Run),
+            Event::Resolved(Resolution::Run(None)),
             finished(1, Ok("B")),
         ],
         &["Keep(1, yes)", "Wait", "Run(1)", "Compose"],
@@ -258,7 +258,7 @@ fn an_edit_voids_what_was_decided() {
             decided([answer(1, ALLOW)]),
             decided([of_edited(5, Choice::Answer(ALLOW))]),
             kept(1),
-            Event::Resolved(Resolution::Run),
+            Event::Resolved(Resolution::Run(None)),
             finished(1, Ok("B")),
         ],
         &[

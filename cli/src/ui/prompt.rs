@@ -11,6 +11,7 @@ use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use super::{Typed, Ui, question};
 use crate::approval::desk::{Desk, Reply};
 use crate::approval::entry::Entry;
+use crate::approval::storing;
 use crate::turn::log::CallLog;
 use crate::turn::{Choice, Resolution};
 
@@ -51,6 +52,7 @@ impl Ask for TerminalAsk {
 
 fn converse(ui: &Ui, entry: Entry) -> Answer {
     let mut desk = Desk::default();
+    let (needs, longest) = (entry.question.needs.clone(), entry.longest);
     let mut rows = desk.open(0, vec![entry], ui.window());
     loop {
         let line = match ui.ask_line(&rows.join("\n"), &desk.prompt()) {
@@ -69,14 +71,18 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
                         Choice::Answer(answer) => Some(answer),
                         _ => None,
                     });
-                return answer.unwrap_or(Answer::DENY);
+                let answer = answer.unwrap_or(Answer::DENY);
+                for text in storing::after(&needs, answer.at_most(longest)) {
+                    ui.say_stored(&text);
+                }
+                return answer;
             }
             Reply::Say(rows) => Reply::Say(rows),
             Reply::Keep(rows) => {
                 ui.keep_for_later(&line);
                 Reply::Say(rows)
             }
-            Reply::Slash => desk.say(
+            Reply::Slash | Reply::Tools(..) => desk.say(
                 ["commands work again once the call has ended".to_owned()],
                 window,
             ),

@@ -60,6 +60,7 @@ fn call(state: CallState) -> CallView {
         number: None,
         state,
         note: None,
+        revert: None,
         duration: Some(Duration::from_millis(3)),
     }
 }

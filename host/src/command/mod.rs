@@ -238,7 +238,8 @@ impl CommandLine {
             notices.push(match is_sensitive {
                 true => format!("Compound command ({why})."),
                 false => format!(
-                    "Compound command ({why}): it can be allowed for this session, not permanently."
+                    "Compound command ({why}): s allows exactly this line until the session ends. It can't be allowed \
+                     permanently; single commands can, so have the model run them one by one."
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {

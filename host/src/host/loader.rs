@@ -49,14 +49,15 @@ impl Host {
         let meant = self.meant(call)?;
         let is_off = self.permissions().tool_mode(&call.tool) == ToolMode::Never;
         if let (true, Some(server)) = (is_off, meant.first()) {
-            let rule = Rule::ToolNever(call.tool.clone()).to_string();
+            let rule = Rule::ToolNever(call.tool.clone());
             return Ok(Plan {
                 question: "Connect the MCP servers?".to_owned(),
                 needs: Vec::new(),
                 actions: Vec::new(),
                 standing: Standing::Denied {
                     need: server_need(server),
-                    rule,
+                    revert: rule.revert(Operation::Execute),
+                    rule: rule.to_string(),
                 },
             });
         }
@@ -69,7 +70,7 @@ impl Host {
                 (Start::Needless, _) => {}
                 (Start::Allowed(need), _) => needs.push(need),
                 // Of several the others can still be connected.
-                (Start::Denied(need), rule) => denied = Some((need, rule.to_string())),
+                (Start::Denied(need), rule) => denied = Some((need, rule)),
                 (Start::Asks(need), rule) => {
                     for notice in capability::notices(&rule) {
                         if !notices.contains(&notice) {
@@ -121,7 +122,11 @@ impl Host {
             ),
         };
         let standing = match (denied, meant.len()) {
-            (Some((need, rule)), 1) => Standing::Denied { need, rule },
+            (Some((need, rule)), 1) => Standing::Denied {
+                revert: rule.revert(need.operation),
+                need,
+                rule: rule.to_string(),
+            },
             _ if open.is_empty() => Standing::Allowed,
             _ => Standing::Ask {
                 needs: open,

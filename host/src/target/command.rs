@@ -230,7 +230,13 @@ impl CommandTarget {
             .map(|path| path.file_name().unwrap_or(path.as_os_str()))
             .map(|name| name.to_string_lossy().into_owned())
             .collect();
-        let covers = self.key.describe();
+        // A yes that is given to what was shown covers less than a key that a person wrote.
+        let covers = match self.key {
+            CommandKey::Program(_) | CommandKey::Words(_) => {
+                format!("{} that Dunlin knows to be harmless", self.key.describe())
+            }
+            _ => self.key.describe(),
+        };
         match names.as_slice() {
             [] => covers,
             [name] => format!("{covers}, as long as {name} is unchanged"),

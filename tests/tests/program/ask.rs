@@ -153,13 +153,12 @@ fn with_on_denial_continue_the_model_is_told_and_goes_on() {
         request.results(),
         ["ERROR: Permission denied: Read file '../outside/b.txt'?"]
     );
-    let said =
-        "denied, with nobody to ask: Read file '../outside/b.txt'?\nhint: dunlin permissions set ";
+    let said = "denied, with nobody to ask: Read file '../outside/b.txt'?\nhint: dunlin permissions allow read ";
     assert!(output.stderr.contains(said), "{output}");
     assert!(
         output
             .stderr
-            .contains("/outside/b.txt r?? allows it beforehand"),
+            .contains("/outside/b.txt allows it beforehand"),
         "{output}"
     );
 }

@@ -92,13 +92,13 @@ fn command_lines_are_explained() {
     let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
     let simple = explain("timeout 5 ls -l");
     assert!(
-        simple.starts_with("one simple command; always would allow ls, with any arguments\n"),
+        simple.starts_with("one simple command; always would allow ls, with any arguments that Dunlin knows to be harmless\n"),
         "{simple}"
     );
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
     assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
     assert!(
-        simple.contains("allows it: dunlin permissions set "),
+        simple.contains("allows it: dunlin permissions allow run /usr/bin/ls"),
         "{simple}"
     );
     let exact = explain("git push --force");
@@ -193,7 +193,7 @@ fn permissions() {
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
-    let way_out = "allows it: dunlin permissions set [ROOT]/outside/b.txt rw?";
+    let way_out = "allows it: dunlin permissions allow write [ROOT]/outside/b.txt";
     assert!(explained.stdout.contains(way_out), "{explained}");
     check(
         &["permissions", "unset", &file],
@@ -214,7 +214,9 @@ fn permissions() {
     check(ftp, 2, "", "is not an http or https address");
     let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
     assert!(
-        explained.stdout.contains("set https://docs.rs/ r??"),
+        explained
+            .stdout
+            .contains("permissions allow read https://docs.rs/"),
         "{explained}"
     );
     assert!(!explained.stdout.contains("execute"), "{explained}");

@@ -40,6 +40,7 @@ mod sessions;
 mod stage;
 mod startup;
 mod steps;
+mod storing;
 mod surroundings;
 mod terminal_commands;
 mod type_ahead;

@@ -132,7 +132,7 @@ fn an_interruption_leaves_nothing_behind() {
         chat.say("work");
         chat.question();
         chat.answer("y");
-        chat.terminal.wait_for("  │ begun");
+        chat.terminal.wait_for("\n  │ begun");
         chat.interrupt_by(key, "a command");
         wait_until_nothing_is_left(&environment, Some(chat.terminal.id()));
         assert!(chat.turn("enough").contains("It is done."));

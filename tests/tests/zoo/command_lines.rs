@@ -118,8 +118,8 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
         assert_eq!(question.wording, "Run command: cargo build | git log?");
         assert_eq!(question.longest, Scope::Session);
         assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-        let notice =
-            "Compound command (a pipe): it can be allowed for this session, not permanently.";
+        let notice = "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
+             allowed permanently; single commands can, so have the model run them one by one.";
         assert_eq!(question.notices, [notice]);
         shop.answer(line, true, scope).await;
     }

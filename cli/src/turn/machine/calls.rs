@@ -5,10 +5,11 @@
 
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::permission::Revert;
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
-use super::super::call::{CallState, Denial, Task, TurnCall};
+use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
@@ -120,6 +121,12 @@ impl Turn<'_> {
             self.state = State::Preparing(number);
             return effects.push(Effect::Prepare(number));
         }
+        let runs_now = |call: &TurnCall| call.runs_now && call.state == CallState::Approved;
+        if let Some(number) = self.first(runs_now).filter(|_| !self.halted) {
+            self.calls[number].state = CallState::Running;
+            self.state = State::Running(number);
+            return effects.extend([Effect::Show(number), Effect::Run(number)]);
+        }
         while let Some(number) = self.first(|call| call.state == CallState::Asking) {
             if self.closing || self.is_after_denial(number) {
                 self.leave_out(number, effects);
@@ -177,7 +184,10 @@ impl Turn<'_> {
         call.plan = Some(plan);
         call.problem = None;
         match standing {
-            Standing::Denied { rule, .. } => self.deny(number, None, Some(rule), effects),
+            Standing::Denied { rule, revert, .. } => {
+                let by = DeniedBy { rule, revert };
+                self.deny(number, None, Some(by), effects);
+            }
             // Something else than what the user saw is never run, whatever allows it by now.
             Standing::Allowed
                 if (same || !call.shown) && (!call.quoted || call.edited || call.explicit) =>
@@ -199,7 +209,13 @@ impl Turn<'_> {
                     self.decide(decision, effects);
                 }
             }
-            Resolution::Run => {
+            Resolution::Run(comment) => {
+                // It is about what is left out; one result is enough to carry it.
+                if let Some(number) = self.first(|call| call.state == CallState::Asking)
+                    && comment.is_some()
+                {
+                    self.calls[number].comment = comment;
+                }
                 while let Some(number) = self.first(|call| call.state == CallState::Asking) {
                     self.skip(number, effects);
                 }
@@ -224,8 +240,18 @@ impl Turn<'_> {
         }
         match decision.choice {
             // What cannot be run cannot be allowed.
-            Choice::Answer(Answer { allow: true, .. }) if call.problem.is_some() => {}
+            Choice::Answer(Answer { allow: true, .. }) | Choice::RunNow
+                if call.problem.is_some() => {}
             Choice::Answer(answer) => call.task = Some(Task::Keep(answer)),
+            Choice::RunNow => {
+                call.runs_now = true;
+                if call.state == CallState::Asking {
+                    call.task = Some(Task::Keep(Answer {
+                        allow: true,
+                        scope: Scope::Once,
+                    }));
+                }
+            }
             Choice::Skip => self.skip(number, effects),
             Choice::Edit(arguments) => {
                 call.call.arguments = Value::Object(arguments);
@@ -381,7 +407,7 @@ impl Turn<'_> {
         &mut self,
         number: usize,
         question: Option<String>,
-        rule: Option<String>,
+        by: Option<DeniedBy>,
         effects: &mut Vec<Effect>,
     ) {
         let call = &mut self.calls[number];
@@ -390,7 +416,10 @@ impl Turn<'_> {
             .or_else(planned)
             .unwrap_or_else(|| call.call.tool.clone());
         // What the user explains is for the model to hear.
-        let goes_back = rule.is_none() && call.comment.is_some();
+        let commented = by.is_none() && call.comment.is_some();
+        // Whoever turns a tool off wants the model to do without it.
+        let is_off = matches!(&by, Some(by) if matches!(by.revert, Some(Revert::ToolMode(_))));
+        let goes_back = commented || is_off;
         let needs = match call.plan.as_ref().map(|plan| &plan.standing) {
             Some(Standing::Ask { needs, longest, .. }) if *longest == Scope::Always => {
                 needs.clone()
@@ -401,7 +430,8 @@ impl Turn<'_> {
             call: call.call.id.clone(),
             tool: call.call.tool.clone(),
             question: question.clone(),
-            rule: rule.clone(),
+            rule: by.as_ref().map(|by| by.rule.clone()),
+            revert: by.as_ref().and_then(|by| by.revert.clone()),
             comment: call.comment.clone(),
             needs,
         };
@@ -413,7 +443,9 @@ impl Turn<'_> {
         let failure = Failure::Denied { question };
         let result = failure.for_model();
         call.failure = Some(failure);
-        self.settle(number, CallState::Denied, result, rule, effects);
+        let note = by.as_ref().map(|by| by.rule.clone());
+        call.denied_by = by;
+        self.settle(number, CallState::Denied, result, note, effects);
     }
 
     fn skip(&mut self, number: usize, effects: &mut Vec<Effect>) {
