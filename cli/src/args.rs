@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use dunlin_host::target::Operation;
+use dunlin_host::target::{CommandKey, Operation};
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
@@ -161,9 +161,16 @@ pub struct AskArgs {
     /// Print one JSON document: reply, calls, denials, usage
     #[arg(long)]
     pub json: bool,
-    /// Allow a target for this run: a file, `folder/`, a program, a command, `https://host/`; bits of rwx
-    #[arg(long, value_name = "TARGET=rwx")]
+    /// Allow a target for this run: a file, `folder/` or `https://host/` with letters of rwx (src/=r), or a command
+    /// ('cargo test')
+    #[arg(long, value_name = "TARGET=rwx|COMMAND")]
     pub allow: Vec<Allow>,
+    /// Allow what a tool declares for this run, as its mode `always` does in the chat
+    #[arg(long, value_name = "NAME")]
+    pub allow_tool: Vec<String>,
+    /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
+    #[arg(long, value_name = "LINE")]
+    pub allow_line: Vec<String>,
     /// The question; what is piped in is appended
     #[arg(value_name = "PROMPT", trailing_var_arg = true)]
     pub prompt: Vec<String>,
@@ -193,13 +200,15 @@ pub struct Allow {
     pub target: String,
     /// Three characters: `r`, `w`, `x`, or `?` where nothing was said.
     pub bits: String,
+    /// Whether it was typed without letters: a command, to be run.
+    pub is_command: bool,
 }
 
 /// Why `--allow` cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowError {
     /// There is no `=`, or nothing before it.
-    #[error("expected TARGET=BITS, for example src/=r")]
+    #[error("expected TARGET=BITS, for example src/=r, or a command, for example 'cargo test'")]
     Form,
     /// Something else than `r`, `w`, `x` after the `=`, or one of them twice, or none.
     #[error("expected some of r, w, x after the last '=', not {0:?}")]
@@ -210,8 +219,21 @@ impl std::str::FromStr for Allow {
     type Err = AllowError;
 
     fn from_str(text: &str) -> Result<Allow, AllowError> {
+        let command = || Allow {
+            target: text.to_owned(),
+            bits: "??x".to_owned(),
+            is_command: true,
+        };
         // The last `=`: a path or a URL may hold one itself.
-        let (target, letters) = text.rsplit_once('=').ok_or(AllowError::Form)?;
+        let (target, letters) = match text.rsplit_once('=') {
+            Some(parts) => parts,
+            None if text.trim().is_empty() => return Err(AllowError::Form),
+            None => return Ok(command()),
+        };
+        let is_bits = !letters.is_empty() && letters.chars().all(|letter| "rwx".contains(letter));
+        if CommandKey::is_command(text) && (!is_bits || target.is_empty()) {
+            return Ok(command());
+        }
         if target.is_empty() {
             return Err(AllowError::Form);
         }
@@ -227,6 +249,7 @@ impl std::str::FromStr for Allow {
         Ok(Allow {
             target: target.to_owned(),
             bits: bits.iter().collect(),
+            is_command: false,
         })
     }
 }
@@ -512,7 +535,13 @@ mod tests {
         check("src/=rw", Ok(("src/", "rw?")));
         check("/a=b=x", Ok(("/a=b", "??x")));
         check("f=xr", Ok(("f", "r?x")));
-        check("f", Err(AllowError::Form));
+        check("cargo test", Ok(("cargo test", "??x")));
+        check(
+            "$ /usr/bin/cargo test",
+            Ok(("$ /usr/bin/cargo test", "??x")),
+        );
+        check("= /usr/bin/git push", Ok(("= /usr/bin/git push", "??x")));
+        check("", Err(AllowError::Form));
         check("=r", Err(AllowError::Form));
         check("f=", Err(AllowError::Bits(String::new())));
         check("f=rr", Err(AllowError::Bits("rr".to_owned())));

@@ -8,6 +8,7 @@ mod switch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dunlin_host::ask::Scope;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
@@ -15,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
 use crate::approval::storing;
+use crate::commands::permissions::shell_word;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
@@ -314,21 +316,57 @@ pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
     let ui = &workshop.ui;
     for denial in denials {
         let question = escape(&denial.question);
-        ui.warn(&format!("denied, with nobody to ask: {question}"));
-        if let Some(hint) = way_to_allow(workshop, &denial.needs) {
+        let hint = match &denial.rule {
+            Some(rule) => {
+                ui.warn(&format!("denied by a rule ({}): {question}", escape(rule)));
+                let undo = denial.revert.as_ref().and_then(storing::revert);
+                undo.map(|undo| format!("{undo} takes the rule back"))
+            }
+            None => {
+                ui.warn(&format!("denied, with nobody to ask: {question}"));
+                way_to_allow(workshop, denial)
+            }
+        };
+        if let Some(hint) = hint {
             ui.status(&format!("hint: {hint}"));
         }
     }
 }
 
-/// The command that allows this beforehand.
-pub fn way_to_allow(workshop: &Workshop, needs: &[Need]) -> Option<String> {
-    if needs.is_empty() {
-        return None;
+/// What allows this beforehand: for one run, and from then on.
+fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
+    let needs = &denial.needs;
+    match denial.longest? {
+        Scope::Once => Some("this is asked about each time, which only the chat can do".to_owned()),
+        _ if needs.is_empty() => Some(format!(
+            "dunlin ask --allow-tool {} allows it for one run",
+            escape(&shell_word(&denial.tool))
+        )),
+        longest => {
+            let flags: Option<Vec<String>> = needs.iter().map(storing::flag).collect();
+            let one = format!("dunlin ask {} allows it for one run", flags?.join(" "));
+            match lasting_ways(workshop, needs).filter(|_| longest == Scope::Always) {
+                Some(commands) => Some(format!("{one}, {commands} from now on")),
+                None => Some(one),
+            }
+        }
     }
+}
+
+/// The command that allows this from now on.
+pub fn way_to_allow_always(workshop: &Workshop, denial: &Denial) -> Option<String> {
+    if let Some(revert) = &denial.revert {
+        return storing::revert(revert).map(|undo| format!("{undo} takes the rule back"));
+    }
+    let longest = denial.longest.filter(|longest| *longest == Scope::Always);
+    let commands = longest.and_then(|_| lasting_ways(workshop, &denial.needs))?;
+    Some(format!("{commands} allows it beforehand"))
+}
+
+fn lasting_ways(workshop: &Workshop, needs: &[Need]) -> Option<String> {
     let ways = workshop.host().ok()?.permissions().ways_to_allow(needs);
     let commands: Vec<String> = ways.iter().map(storing::command).collect();
-    (!commands.is_empty()).then(|| format!("{} allows it beforehand", commands.join(" and ")))
+    (!commands.is_empty()).then(|| commands.join(" and "))
 }
 
 /// All tools there are, after a warning of those that the agent is to have and that do not exist.

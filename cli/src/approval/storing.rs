@@ -141,10 +141,19 @@ fn word(operation: Operation) -> &'static str {
     }
 }
 
-/// Whether a key is that of a compound command.
-pub fn is_compound(need: &Need) -> bool {
-    let command = need.target.command();
-    command.is_some_and(|command| matches!(command.key, CommandKey::Text(_)))
+/// The option of `dunlin ask` that allows a need for one run, escaped. `None`: its target cannot be typed.
+pub fn flag(need: &Need) -> Option<String> {
+    let way = WayOut::of(need, Decided::Allow)?;
+    let (option, target) = match need.target.command().map(|command| &command.key) {
+        Some(CommandKey::Text(line)) => ("--allow-line", line.clone()),
+        Some(_) => ("--allow", way.target),
+        None => (
+            "--allow",
+            format!("{}={}", way.target, need.operation.letter()),
+        ),
+    };
+    let target = shell_word(&target);
+    (escape(&target) == target).then(|| format!("{option} {target}"))
 }
 
 #[cfg(test)]

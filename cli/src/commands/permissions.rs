@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use dunlin_host::command::kind;
 use dunlin_host::display::escape;
 use dunlin_host::permission::key::Decided;
-use dunlin_host::permission::{ExplainedCommand, Verdict};
+use dunlin_host::permission::{ExplainedCommand, ToolMode, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
 use dunlin_host::{Explained, Permissions};
 
 use crate::approval::storing;
-use crate::args::{Allow, PermissionArgs, PermissionsCommand};
+use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
+use crate::commands::tools::unknown_tool;
+use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -166,12 +169,43 @@ fn say_covered(ui: &Ui, key: &str, allows: bool) {
     }
 }
 
-/// Allows what `--allow` names, and says what was taken for what.
+/// Allows what `--allow` names until the session ends, and says what was taken for what.
 pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), CliError> {
     let permissions = workshop.host()?.permissions();
     for allow in allowed {
+        if allow.is_command {
+            permissions
+                .explain_command(&allow.target)
+                .map_err(|error| {
+                    CliError::usage(error).with_hint(Some(
+                        "--allow takes a command, or a target with letters of rwx: src/=r"
+                            .to_owned(),
+                    ))
+                })?;
+        }
         let key = permissions.allow_for_session(&allow.target, &allow.bits)?;
         say_taken(workshop, &allow.target, &key);
+    }
+    Ok(())
+}
+
+/// Allows for this run what the options name, and says what was taken for what.
+pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError> {
+    allow_for_session(workshop, &args.allow)?;
+    let permissions = workshop.host()?.permissions();
+    for line in &args.allow_line {
+        permissions
+            .allow_line_for_session(line)
+            .map_err(CliError::usage)?;
+    }
+    if !args.allow_tool.is_empty() {
+        let tools = look_at_tools(workshop)?;
+        for name in &args.allow_tool {
+            if !tools.iter().any(|tool| tool.name == *name) {
+                return Err(unknown_tool(&tools, name));
+            }
+            permissions.set_tool_mode(name, ToolMode::Always);
+        }
     }
     Ok(())
 }
@@ -199,6 +233,16 @@ fn explain(ui: &Ui, line: &Explained) {
         let hint = format!("{:19}{other} it: {}", "", storing::command(way_out));
         ui.data(&ui.styles().paint(Label::Quiet, &hint));
     }
+    if line.verdict == Verdict::Deny
+        && let Some(undo) = line
+            .rule
+            .revert(line.operation)
+            .as_ref()
+            .and_then(storing::revert)
+    {
+        let hint = format!("{:19}takes the rule back: {undo}", "");
+        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+    }
 }
 
 /// Says how a command line is read, and what holds for it.
@@ -213,8 +257,8 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
             ));
         }
         Some(why) => ui.data(&format!(
-            "compound command ({}): allowed once or for a session, never stored, and refused when one of its programs is denied",
-            escape(why)
+            "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
+            escape(&kind(why))
         )),
     }
     if explained.compound.is_none() {
@@ -260,8 +304,15 @@ pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
                 .paint(Label::Quiet, &format!("  {}", escape(plugins))),
             None => String::new(),
         };
+        let lapsed = match &line.lapsed {
+            Some(change) => {
+                let text = format!("  lapsed: {}", escape(&change.to_string()));
+                ui.styles().paint(Label::Warning, &text)
+            }
+            None => String::new(),
+        };
         ui.data(&format!(
-            "{}  {}{bound}",
+            "{}  {}{bound}{lapsed}",
             escape(&line.bits),
             escape(&line.key)
         ));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dunlin_host::ask::Answer;
+use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
 use dunlin_host::permission::Revert;
@@ -169,9 +169,12 @@ pub struct Denial {
     /// What the user said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// What would have to be allowed beforehand; empty where that is not to be had.
+    /// What would have to be allowed beforehand.
     #[serde(skip)]
     pub needs: Vec<Need>,
+    /// The longest that a yes could have held. `None`: nothing was open.
+    #[serde(skip)]
+    pub longest: Option<Scope>,
 }
 
 /// What has to be done about a call before it can be decided about or run.

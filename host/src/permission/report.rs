@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::command_lines::lapsed;
 use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::stored::resolved_key;
-use super::{Decision, PermissionError, Permissions, Rule, Verdict};
+use super::{Change, Decision, PermissionError, Permissions, Rule, Verdict};
 use crate::command::{CommandError, simple_words};
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
@@ -21,6 +22,8 @@ pub struct Stored {
     pub bits: String,
     /// Which plugins its allows were given to, in words; `None`: they hold for every tool.
     pub bound_to: Option<String>,
+    /// Why its allow holds no longer, if nobody has one that does.
+    pub lapsed: Option<Change>,
 }
 
 /// What holds for one operation on a target, for `permissions explain`.
@@ -81,6 +84,7 @@ impl Permissions {
                     key: key.clone(),
                     bits: bits.to_string(),
                     bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                    lapsed: lapsed(grants.into_iter().flat_map(|g| g.values().flatten())),
                 }
             })
             .collect();
@@ -114,6 +118,7 @@ impl Permissions {
                     key: key.to_string(),
                     bits: bits.to_string(),
                     bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                    lapsed: None,
                 }
             })
             .collect();

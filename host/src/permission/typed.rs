@@ -42,6 +42,24 @@ impl Permissions {
         Ok(said(&typed))
     }
 
+    /// Allows exactly this command line to every tool until the session ends, also a compound one. Returns the key.
+    pub fn allow_line_for_session(&self, line: &str) -> Result<String, CommandError> {
+        let target = self.command_line(line)?.target;
+        let key = match &target.key {
+            key @ CommandKey::Text(_) => key.clone(),
+            _ => CommandKey::Line(target.subject.clone()),
+        };
+        let said = key.to_string();
+        let mut state = self.lock();
+        let key = (Key::Command(key), Operation::Execute);
+        state.session.entry(key).or_default().push(SessionAnswer {
+            allow: true,
+            plugin: None,
+            runs: None,
+        });
+        Ok(said)
+    }
+
     /// Stores three characters for a target, for every tool. `???` removes the key. Returns the key.
     ///
     /// A target that ends with `/` means all below it, and a bare word what it means in [`Permissions::explain`]. Several

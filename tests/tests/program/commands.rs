@@ -106,9 +106,19 @@ fn command_lines_are_explained() {
         exact.starts_with("one simple command; always would allow exactly this line\n= "),
         "{exact}"
     );
+    let of_the_shell = explain("cd src");
+    assert!(
+        of_the_shell.starts_with("Command of the shell itself (cd): "),
+        "{of_the_shell}"
+    );
+    let denied = environment.run(["permissions", "deny", "run", "git push"]);
+    assert_eq!(denied.status, Some(0), "{denied}");
+    let denied = explain("git push && ls");
+    let undo = "takes the rule back: dunlin permissions ask run '$ ";
+    assert!(denied.contains(undo), "{denied}");
     let compound = explain("ls -l | cat .env");
     assert!(
-        compound.starts_with("compound command (a pipe): "),
+        compound.starts_with("Compound command (a pipe): "),
         "{compound}"
     );
     assert!(
@@ -188,8 +198,7 @@ fn permissions() {
     let verdicts: Vec<&str> = explained
         .stdout
         .lines()
-        .skip(1)
-        .step_by(2)
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");

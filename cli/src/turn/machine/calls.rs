@@ -420,11 +420,9 @@ impl Turn<'_> {
         // Whoever turns a tool off wants the model to do without it.
         let is_off = matches!(&by, Some(by) if matches!(by.revert, Some(Revert::ToolMode(_))));
         let goes_back = commented || is_off;
-        let needs = match call.plan.as_ref().map(|plan| &plan.standing) {
-            Some(Standing::Ask { needs, longest, .. }) if *longest == Scope::Always => {
-                needs.clone()
-            }
-            _ => Vec::new(),
+        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
+            Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
+            _ => (Vec::new(), None),
         };
         let denial = Denial {
             call: call.call.id.clone(),
@@ -434,6 +432,7 @@ impl Turn<'_> {
             revert: by.as_ref().and_then(|by| by.revert.clone()),
             comment: call.comment.clone(),
             needs,
+            longest,
         };
         self.denials.insert(number, denial);
         if self.rules.on_denial == OnDenial::Stop && !goes_back {
