@@ -18,6 +18,7 @@
 //! What a program may do at all is for the sandbox in which commands run.
 
 mod builtins;
+mod danger;
 mod find;
 #[cfg(test)]
 mod fuzz;
@@ -250,6 +251,7 @@ impl CommandLine {
                     .to_owned(),
             );
         }
+        notices.extend(danger::dangers(&self.line));
         if self.network && !has_network {
             notices.push(
                 "Needs network access, so this is asked about each time. network = true below [commands] in your \

@@ -89,9 +89,14 @@ impl Host {
             let place = display::escape(&server.place()).into_owned();
             match &server.config.at {
                 ServerAt::Program(program) if program.sandbox => {
-                    format!("{} runs in the cage of commands: {place}", server.name())
+                    format!(
+                        "{} runs in the sandbox for commands: {place}",
+                        server.name()
+                    )
                 }
-                ServerAt::Program(_) => format!("{} runs: {place}", server.name()),
+                ServerAt::Program(_) => {
+                    format!("{} runs without a sandbox: {place}", server.name())
+                }
                 ServerAt::Web { .. } => format!("{} is at {place}", server.name()),
             }
         });
@@ -100,11 +105,12 @@ impl Host {
             ([_], Some(server)) => match &server.config.at {
                 // Whole: it is what the answer is given to.
                 ServerAt::Program(program) => format!(
-                    "Start the MCP server '{}'? It runs {}: {}",
+                    "Start the MCP server '{}'? {}: {}",
                     server.name(),
                     match program.sandbox {
-                        true => "in the cage of commands",
-                        false => "with your rights",
+                        true => "It runs in the sandbox for commands",
+                        false =>
+                            "It runs without a sandbox, with access to all that you have access to",
                     },
                     server.place()
                 ),
@@ -115,11 +121,11 @@ impl Host {
                 ),
             },
             ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
-            _ => format!(
-                "Connect {} MCP servers? What they run has your rights. {}",
-                places.len(),
-                places.join(" · ")
-            ),
+            _ => {
+                // A row for each server.
+                notices.splice(0..0, places.iter().cloned());
+                format!("Connect {} MCP servers?", places.len())
+            }
         };
         let standing = match (denied, meant.len()) {
             (Some((need, rule)), 1) => Standing::Denied {

@@ -121,8 +121,7 @@ impl CommandKey {
             CommandKey::Words(words) => format!("{}, with any arguments", short(words)),
             CommandKey::Line(_) | CommandKey::Text(_) => "exactly this line".to_owned(),
             CommandKey::Server(_) => {
-                "starting this server outside the sandbox, with exactly this command line"
-                    .to_owned()
+                "starting this server without a sandbox, with exactly this command line".to_owned()
             }
         }
     }
@@ -279,7 +278,7 @@ mod tests {
             (
                 "mcp /usr/bin/npx -y server .",
                 CommandKey::Server(words(&["/usr/bin/npx", "-y", "server", "."])),
-                "starting this server outside the sandbox, with exactly this command line",
+                "starting this server without a sandbox, with exactly this command line",
             ),
         ] {
             assert_eq!(text.parse(), Ok(key.clone()), "{text}");

@@ -90,7 +90,10 @@ async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_show
     };
     assert_eq!(command.line, "cargo test");
     assert_eq!(command.compound, None);
-    assert_eq!(command.target.describe(), "cargo test, with any arguments");
+    assert_eq!(
+        command.target.describe(),
+        "cargo test, with any arguments that Dunlin knows to be harmless"
+    );
 
     shop.answer("cargo test", true, Scope::Always).await;
     assert!(
