@@ -222,7 +222,11 @@ fn names_are_names() {
         assert_eq!(name_problem(name, 1).is_none(), is_right, "{name}");
     }
     // A value that was written there by mistake is not repeated.
-    assert!(!name_problem("TOKEN=hunter2", 1).unwrap().contains("hunter2"));
+    assert!(
+        !name_problem("TOKEN=hunter2", 1)
+            .unwrap()
+            .contains("hunter2")
+    );
 }
 
 #[test]
