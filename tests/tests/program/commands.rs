@@ -386,7 +386,7 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
     assert!(
         check
             .stdout
-            .contains("agents.assistant.model = \"theirs\"  line 1"),
+            .contains("agents.assistant.model = \"theirs\"  line 2"),
         "{check}"
     );
     let trusted = environment.run(["config", "trust", "--yes"]);
