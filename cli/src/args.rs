@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use dunlin_host::target::{CommandKey, Operation};
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
@@ -160,9 +161,16 @@ pub struct AskArgs {
     /// Print one JSON document: reply, calls, denials, usage
     #[arg(long)]
     pub json: bool,
-    /// Allow a target for this run: a file, `folder/`, a program, a command, `https://host/`; bits of rwx
-    #[arg(long, value_name = "TARGET=rwx")]
+    /// Allow a target for this run: a file, `folder/` or `https://host/` with letters of rwx (src/=r), or a command
+    /// ('cargo test')
+    #[arg(long, value_name = "TARGET=rwx|COMMAND")]
     pub allow: Vec<Allow>,
+    /// Allow what a tool declares for this run, as its mode `always` does in the chat
+    #[arg(long, value_name = "NAME")]
+    pub allow_tool: Vec<String>,
+    /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
+    #[arg(long, value_name = "LINE")]
+    pub allow_line: Vec<String>,
     /// The question; what is piped in is appended
     #[arg(value_name = "PROMPT", trailing_var_arg = true)]
     pub prompt: Vec<String>,
@@ -192,13 +200,15 @@ pub struct Allow {
     pub target: String,
     /// Three characters: `r`, `w`, `x`, or `?` where nothing was said.
     pub bits: String,
+    /// Whether it was typed without letters: a command, to be run.
+    pub is_command: bool,
 }
 
 /// Why `--allow` cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowError {
     /// There is no `=`, or nothing before it.
-    #[error("expected TARGET=BITS, for example src/=r")]
+    #[error("expected TARGET=BITS, for example src/=r, or a command, for example 'cargo test'")]
     Form,
     /// Something else than `r`, `w`, `x` after the `=`, or one of them twice, or none.
     #[error("expected some of r, w, x after the last '=', not {0:?}")]
@@ -209,8 +219,21 @@ impl std::str::FromStr for Allow {
     type Err = AllowError;
 
     fn from_str(text: &str) -> Result<Allow, AllowError> {
+        let command = || Allow {
+            target: text.to_owned(),
+            bits: "??x".to_owned(),
+            is_command: true,
+        };
         // The last `=`: a path or a URL may hold one itself.
-        let (target, letters) = text.rsplit_once('=').ok_or(AllowError::Form)?;
+        let (target, letters) = match text.rsplit_once('=') {
+            Some(parts) => parts,
+            None if text.trim().is_empty() => return Err(AllowError::Form),
+            None => return Ok(command()),
+        };
+        let is_bits = !letters.is_empty() && letters.chars().all(|letter| "rwx".contains(letter));
+        if CommandKey::is_command(text) && (!is_bits || target.is_empty()) {
+            return Ok(command());
+        }
         if target.is_empty() {
             return Err(AllowError::Form);
         }
@@ -226,6 +249,7 @@ impl std::str::FromStr for Allow {
         Ok(Allow {
             target: target.to_owned(),
             bits: bits.iter().collect(),
+            is_command: false,
         })
     }
 }
@@ -255,7 +279,13 @@ pub enum ToolsCommand {
 pub enum PermissionsCommand {
     /// List what is stored
     List,
-    /// Store three characters for a target; they hold for every tool
+    /// Allow one operation on a target, in all projects and for every tool
+    Allow(PermissionArgs),
+    /// Deny one operation on a target, in all projects and for every tool
+    Deny(PermissionArgs),
+    /// Decide nothing any more about one operation on a target: take back an allow or a deny
+    Ask(PermissionArgs),
+    /// Store three characters for a target, in one go; they hold for every tool
     Set {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`
         target: String,
@@ -273,6 +303,38 @@ pub enum PermissionsCommand {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line in quotes
         target: String,
     },
+}
+
+/// An operation and what it is done with.
+#[derive(Debug, Args)]
+pub struct PermissionArgs {
+    /// What is done
+    #[arg(value_enum)]
+    pub operation: OperationName,
+    /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a key as listed
+    pub target: String,
+}
+
+/// An operation as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OperationName {
+    /// Read a file, list a folder, fetch an address
+    Read,
+    /// Create, change or remove files, send data to an address
+    Write,
+    /// Run a program or a command
+    #[value(alias = "execute")]
+    Run,
+}
+
+impl From<OperationName> for Operation {
+    fn from(name: OperationName) -> Operation {
+        match name {
+            OperationName::Read => Operation::Read,
+            OperationName::Write => Operation::Write,
+            OperationName::Run => Operation::Execute,
+        }
+    }
 }
 
 /// What can be done with sessions.
@@ -464,7 +526,13 @@ mod tests {
         check("src/=rw", Ok(("src/", "rw?")));
         check("/a=b=x", Ok(("/a=b", "??x")));
         check("f=xr", Ok(("f", "r?x")));
-        check("f", Err(AllowError::Form));
+        check("cargo test", Ok(("cargo test", "??x")));
+        check(
+            "$ /usr/bin/cargo test",
+            Ok(("$ /usr/bin/cargo test", "??x")),
+        );
+        check("= /usr/bin/git push", Ok(("= /usr/bin/git push", "??x")));
+        check("", Err(AllowError::Form));
         check("=r", Err(AllowError::Form));
         check("f=", Err(AllowError::Bits(String::new())));
         check("f=rr", Err(AllowError::Bits("rr".to_owned())));

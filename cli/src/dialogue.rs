@@ -8,6 +8,7 @@ mod switch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dunlin_host::ask::Scope;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
@@ -15,6 +16,7 @@ use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
+use crate::approval::storing;
 use crate::commands::permissions::shell_word;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
@@ -141,10 +143,8 @@ impl Dialogue {
         {
             host.use_servers(&loaded.servers);
         }
-        let calls = loaded.calls.iter().cloned();
-        workshop
-            .calls
-            .restore(calls.map(|call| call.into_record()).collect());
+        self.conversation.number_calls_after(loaded.last_call);
+        workshop.calls.restore(loaded.records());
     }
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
@@ -231,7 +231,7 @@ impl Dialogue {
         let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
-        presenter.number_calls(&workshop.calls);
+        presenter.keep_calls(&workshop.calls);
         presenter.accepts_edits = Arc::clone(&workshop.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
         let approver = approver(workshop, &known, recall);
@@ -323,30 +323,57 @@ pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
     let ui = &workshop.ui;
     for denial in denials {
         let question = escape(&denial.question);
-        ui.warn(&format!("denied, with nobody to ask: {question}"));
-        if let Some(hint) = way_to_allow(workshop, &denial.needs) {
+        let hint = match &denial.rule {
+            Some(rule) => {
+                ui.warn(&format!("denied by a rule ({}): {question}", escape(rule)));
+                let undo = denial.revert.as_ref().and_then(storing::revert);
+                undo.map(|undo| format!("{undo} takes the rule back"))
+            }
+            None => {
+                ui.warn(&format!("denied, with nobody to ask: {question}"));
+                way_to_allow(workshop, denial)
+            }
+        };
+        if let Some(hint) = hint {
             ui.status(&format!("hint: {hint}"));
         }
     }
 }
 
-/// The command that allows this beforehand.
-pub fn way_to_allow(workshop: &Workshop, needs: &[Need]) -> Option<String> {
-    if needs.is_empty() {
-        return None;
+/// What allows this beforehand: for one run, and from then on.
+fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
+    let needs = &denial.needs;
+    match denial.longest? {
+        Scope::Once => Some("this is asked about each time, which only the chat can do".to_owned()),
+        _ if needs.is_empty() => Some(format!(
+            "dunlin ask --allow-tool {} allows it for one run",
+            escape(&shell_word(&denial.tool))
+        )),
+        longest => {
+            let flags: Option<Vec<String>> = needs.iter().map(storing::flag).collect();
+            let one = format!("dunlin ask {} allows it for one run", flags?.join(" "));
+            match lasting_ways(workshop, needs).filter(|_| longest == Scope::Always) {
+                Some(commands) => Some(format!("{one}, {commands} from now on")),
+                None => Some(one),
+            }
+        }
     }
-    let ways = workshop
-        .host()
-        .ok()?
-        .permissions()
-        .ways_to_allow(needs)
-        .ok()?;
-    let commands = ways.iter().map(|way| {
-        let target = escape(&shell_word(&way.target)).into_owned();
-        format!("dunlin permissions set {target} {}", way.bits)
-    });
-    let commands: Vec<String> = commands.collect();
-    (!commands.is_empty()).then(|| format!("{} allows it beforehand", commands.join(" and ")))
+}
+
+/// The command that allows this from now on.
+pub fn way_to_allow_always(workshop: &Workshop, denial: &Denial) -> Option<String> {
+    if let Some(revert) = &denial.revert {
+        return storing::revert(revert).map(|undo| format!("{undo} takes the rule back"));
+    }
+    let longest = denial.longest.filter(|longest| *longest == Scope::Always);
+    let commands = longest.and_then(|_| lasting_ways(workshop, &denial.needs))?;
+    Some(format!("{commands} allows it beforehand"))
+}
+
+fn lasting_ways(workshop: &Workshop, needs: &[Need]) -> Option<String> {
+    let ways = workshop.host().ok()?.permissions().ways_to_allow(needs);
+    let commands: Vec<String> = ways.iter().map(storing::command).collect();
+    (!commands.is_empty()).then(|| commands.join(" and "))
 }
 
 /// All tools there are, after a warning of those that the agent is to have and that do not exist.
@@ -527,10 +554,8 @@ pub struct Presenter {
     says_why: bool,
     /// Who is waited for.
     model: String,
-    /// Where calls are kept, and how many there were before the turn.
-    calls: Option<(Arc<CallLog>, usize)>,
-    /// The number of the call that is shown next.
-    number: Mutex<Option<usize>>,
+    /// Where calls are kept.
+    calls: Option<Arc<CallLog>>,
     /// The call whose line is being shown: progress is added to it.
     current: Mutex<Option<CallView>>,
     /// What the call that is shown next has changed in files, and whether the user saw that before.
@@ -558,7 +583,6 @@ impl Presenter {
             says_why: true,
             model: String::new(),
             calls: None,
-            number: Mutex::default(),
             current: Mutex::default(),
             edits: Mutex::default(),
             accepts_edits: Arc::default(),
@@ -575,10 +599,10 @@ impl Presenter {
         self
     }
 
-    /// Keeps the calls of the turn here, and shows their numbers in the chat, where they can be looked at.
-    pub fn number_calls(&mut self, calls: &Arc<CallLog>) {
+    /// Keeps the calls of the turn here, where they can be looked at.
+    pub fn keep_calls(&mut self, calls: &Arc<CallLog>) {
         calls.begin_turn();
-        self.calls = Some((Arc::clone(calls), calls.count()));
+        self.calls = Some(Arc::clone(calls));
     }
 
     /// Shows what a call has changed in files, folded to a few rows.
@@ -660,18 +684,15 @@ impl Frontend for Presenter {
         self.ui.wait_for(&format!("writing a call of {tool}"));
     }
 
-    fn keep_call(&self, number: usize, call: &TurnCall) {
-        let Some((calls, before)) = &self.calls else {
+    fn keep_call(&self, call: &TurnCall) {
+        let Some(calls) = &self.calls else {
             return;
         };
-        let number = before + number + 1;
         let record = call.record();
         let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
         let was_seen = call.is_approved_by_hand() && !is_accepted;
         *locked(&self.edits) = (Arc::clone(&record.edits), was_seen);
-        calls.keep(number, record);
-        let shown = self.ui.is_chat().then_some(number);
-        *self.number.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+        calls.keep(record);
     }
 
     fn text(&self, piece: &str) {
@@ -721,11 +742,9 @@ impl Frontend for Presenter {
     }
 
     fn call(&self, call: &CallView) {
-        let number = *self.number.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut call = CallView {
-            number,
-            ..call.clone()
-        };
+        let mut call = call.clone();
+        // A number is for whoever can answer or look at the call.
+        call.number = call.number.filter(|_| self.ui.can_ask());
         if !self.says_why && matches!(call.state, CallState::Failed | CallState::Denied) {
             call.note = None;
         }
@@ -756,6 +775,10 @@ impl Frontend for Presenter {
             let row = self.ui.status_styles().paint(Label::Quiet, &row);
             self.ui.status(&row);
         }
+    }
+
+    fn stored(&self, text: &str) {
+        self.ui.say_stored(text);
     }
 
     fn warning(&self, text: &str) {

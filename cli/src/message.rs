@@ -84,6 +84,10 @@ pub struct ToolCall {
     /// What the model really wrote, where that could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<String>,
+    /// The number by which the user knows the call, from 1; unique within the session. 0 until the conversation has
+    /// the call.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: usize,
 }
 
 impl Message {
@@ -119,6 +123,8 @@ pub struct Conversation {
     /// call only" is bound to the id, so no later call may bear it again.
     used_ids: HashSet<String>,
     ids_made: u64,
+    /// The highest number that a call has had. It never goes down, so that no number is used twice in a session.
+    last_call: usize,
 }
 
 impl Conversation {
@@ -149,6 +155,16 @@ impl Conversation {
         }
         conversation.close_open_calls(LOST);
         conversation
+    }
+
+    /// The highest number that a call has had.
+    pub fn last_call(&self) -> usize {
+        self.last_call
+    }
+
+    /// Numbers the calls that come from now on after this number.
+    pub fn number_calls_after(&mut self, number: usize) {
+        self.last_call = self.last_call.max(number);
     }
 
     /// The messages in order.
@@ -184,6 +200,10 @@ impl Conversation {
                 call.id = self.fresh_id();
             }
             self.used_ids.insert(call.id.clone());
+            if call.number == 0 {
+                call.number = self.last_call.saturating_add(1);
+            }
+            self.last_call = self.last_call.max(call.number);
         }
         self.open.clone_from(&message.tool_calls);
         self.messages.push(message);
@@ -207,7 +227,7 @@ impl Conversation {
         }
     }
 
-    /// Forgets the messages. The ids stay used.
+    /// Forgets the messages. The ids and the numbers of calls stay used.
     pub fn clear(&mut self) {
         self.messages.clear();
         self.open.clear();
@@ -252,6 +272,14 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +290,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: Map::new(),
             raw_arguments: None,
+            number: 0,
         }
     }
 

@@ -85,7 +85,10 @@ impl Workshop {
     /// Who answers questions.
     pub fn asker(&self) -> Arc<dyn Ask> {
         if self.asks {
-            Arc::new(TerminalAsk::new(Arc::clone(&self.ui)))
+            Arc::new(TerminalAsk::new(
+                Arc::clone(&self.ui),
+                Arc::clone(&self.calls),
+            ))
         } else {
             Arc::new(DenyAll)
         }

@@ -6,6 +6,7 @@ use crate::ask::{Origin, Question, Scope};
 pub use crate::command::CommandLine;
 use crate::edit::FileEdit;
 use crate::model::Prompt;
+use crate::permission::Revert;
 use crate::target::Need;
 
 /// What the model proposed.
@@ -89,6 +90,8 @@ pub enum Standing {
         need: Need,
         /// Which rule refused it, in words.
         rule: String,
+        /// What takes that rule back; `None`: nobody can.
+        revert: Option<Revert>,
     },
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::display;
+use dunlin_host::permission::ToolMode;
 
 use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
@@ -26,6 +27,8 @@ pub enum Reply {
     Resolve(Vec<String>, Resolution),
     /// Open the arguments of the call with this number of the turn in an editor.
     Edit(usize),
+    /// Set this mode for these tools until the session ends.
+    Tools(Vec<String>, ToolMode),
     /// It is a slash command.
     Slash,
     /// It is no answer, and may be a message: show these rows, keep the text, and ask again.
@@ -77,7 +80,7 @@ impl Desk {
             rows.push(String::new());
         }
         if self.several && begins {
-            rows.push(format!("{MARGIN}{asking} calls wait for you"));
+            rows.push(format!("{MARGIN}{asking} calls need your approval"));
         }
         // The key, the line to answer in, and a row for each call.
         let taken = rows.len() + 2 + if self.several { self.entries.len() } else { 0 };
@@ -174,12 +177,18 @@ impl Desk {
     fn understand(&mut self, typed: &str, window: Window) -> Result<Reply, String> {
         let (word, which, comment) = match line::parse(typed) {
             Line::Empty => return Ok(self.say([], window)),
-            Line::Wrong(problem) => return Err(problem),
+            Line::Wrong(problem) | Line::Mistyped(problem) => return Err(problem),
+            Line::Unclear(problem) => {
+                return Ok(Reply::Keep(vec![
+                    format!("{MARGIN}{problem}"),
+                    self.key(window),
+                ]));
+            }
             Line::Slash => return Ok(Reply::Slash),
             Line::Other => {
                 let typed = display::escape(typed.trim()).into_owned();
                 let typed = display::shorten(&typed, MAX_ECHO_CHARS);
-                let sentence = format!("{MARGIN}\"{typed}\" is no answer");
+                let sentence = format!("{MARGIN}\"{typed}\" is not an answer");
                 return Ok(Reply::Keep(vec![sentence, self.key(window)]));
             }
             Line::Word(word, which, comment) => (word, which, comment),
@@ -190,7 +199,17 @@ impl Desk {
                 rows.extend(self.again(window));
                 Ok(Reply::Say(rows))
             }
-            Word::Run => self.run(),
+            Word::Run => self.run(&which, comment, window),
+            Word::Tool(mode) => {
+                let chosen = self.choose(&which, &format!("tool {mode}"))?;
+                let mut tools: Vec<String> = Vec::new();
+                for entry in chosen {
+                    if !tools.contains(&entry.question.tool) {
+                        tools.push(entry.question.tool.clone());
+                    }
+                }
+                Ok(Reply::Tools(tools, mode))
+            }
             Word::View => {
                 let chosen = self.choose(&which, "v")?;
                 let mut rows = Vec::new();
@@ -236,32 +255,17 @@ impl Desk {
         }
         let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
         for entry in &chosen {
-            let name = self.name(entry);
-            if let Some(why) = entry.refuses(answer) {
-                return Err(format!("{name} {why}"));
-            }
-            if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry))
-            {
-                return Err(
-                    "the target does not fit on the screen, so it can't be allowed permanently"
-                        .to_owned(),
-                );
-            }
-            if answer.allow && entry.is_asking() && !self.seen.contains(&form(entry)) {
-                let view = if self.several {
-                    format!("v {}", entry.index)
-                } else {
-                    "v".to_owned()
-                };
-                return Err(format!(
-                    "there is more than the screen shows: {view} shows all of it first"
-                ));
-            }
+            self.check(entry, answer)?;
         }
+        // What an answer to all comes to is said of each. A no is said of each call when it is settled.
         let rows = match which {
-            Which::All => chosen
+            Which::All if answer.allow => chosen
                 .iter()
-                .map(|entry| look::row(entry, window))
+                .map(|entry| {
+                    let mut approved = (*entry).clone();
+                    approved.state = CallState::Approved;
+                    look::row(&approved, window)
+                })
                 .collect(),
             _ => Vec::new(),
         };
@@ -272,12 +276,61 @@ impl Desk {
         Ok(Reply::Resolve(rows, Resolution::Decided(decisions)))
     }
 
-    fn run(&self) -> Result<Reply, String> {
-        let approved = |entry: &&Entry| entry.state == CallState::Approved;
-        if self.entries.iter().any(|entry| approved(&entry)) {
-            return Ok(Reply::Resolve(Vec::new(), Resolution::Run));
+    /// Whether this answer can be given to a call as it was shown.
+    fn check(&self, entry: &Entry, answer: Answer) -> Result<(), String> {
+        if let Some(why) = entry.refuses(answer) {
+            return Err(format!("call {} {why}", entry.index));
         }
-        Err("nothing is approved yet: y allows and runs, skip leaves out".to_owned())
+        if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry)) {
+            return Err(
+                "the target does not fit on the screen, so it can't be allowed permanently"
+                    .to_owned(),
+            );
+        }
+        if answer.allow && entry.is_asking() && !self.seen.contains(&form(entry)) {
+            let view = if self.several {
+                format!("v {}", entry.index)
+            } else {
+                "v".to_owned()
+            };
+            return Err(format!(
+                "there is more than the screen shows: {view} shows all of it first"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs what is approved and skips the rest, or runs the named calls and keeps the rest.
+    fn run(&self, which: &Which, comment: Option<String>, window: Window) -> Result<Reply, String> {
+        let approved = |entry: &&Entry| entry.state == CallState::Approved;
+        if let Which::Numbers(_) = which {
+            self.not_while_running()?;
+            let chosen = self.choose(which, "run")?;
+            let yes = Answer {
+                allow: true,
+                scope: Scope::Once,
+            };
+            for entry in &chosen {
+                self.check(entry, yes)?;
+            }
+            let decisions = chosen
+                .into_iter()
+                .map(|entry| entry.decide(Choice::RunNow, comment.clone()))
+                .collect();
+            return Ok(Reply::Resolve(Vec::new(), Resolution::Decided(decisions)));
+        }
+        if self.entries.iter().any(|entry| approved(&entry)) {
+            return Ok(Reply::Resolve(Vec::new(), Resolution::Run(comment)));
+        }
+        let problem = "nothing is approved yet: y allows and runs, skip leaves out";
+        match comment {
+            // It may be a message that begins with the word.
+            Some(_) => Ok(Reply::Keep(vec![
+                format!("{MARGIN}{problem}"),
+                self.key(window),
+            ])),
+            None => Err(problem.to_owned()),
+        }
     }
 
     /// The calls that are meant; at least one.
@@ -289,7 +342,7 @@ impl Desk {
                 match asking.len() {
                     1 => Ok(asking),
                     count => Err(format!(
-                        "{count} calls wait: say which, as in {word} {}, or {word} all",
+                        "Which of the {count} calls? For example {word} {}, or {word} all.",
                         asking.first().map_or(1, |entry| entry.index)
                     )),
                 }
@@ -298,9 +351,18 @@ impl Desk {
                 .iter()
                 .map(|number| {
                     let found = self.entries.iter().find(|entry| entry.index == *number);
-                    found.ok_or_else(|| format!("there is no call {number} that waits"))
+                    found.ok_or_else(|| self.no_such_call(*number))
                 })
                 .collect(),
+        }
+    }
+
+    fn no_such_call(&self, number: usize) -> String {
+        let waiting: Vec<String> = self.asking().map(|entry| entry.index.to_string()).collect();
+        match waiting.as_slice() {
+            [] => format!("No pending call {number}."),
+            [only] => format!("No pending call {number}: call {only} is pending."),
+            all => format!("No pending call {number}: pending are {}.", all.join(", ")),
         }
     }
 
@@ -309,14 +371,6 @@ impl Desk {
         match self.entries.iter().any(runs) {
             true => Err("the call runs already: it can have a yes or a no".to_owned()),
             false => Ok(()),
-        }
-    }
-
-    fn name(&self, entry: &Entry) -> String {
-        if self.several {
-            format!("call {}", entry.index)
-        } else {
-            "this call".to_owned()
         }
     }
 

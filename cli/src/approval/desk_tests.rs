@@ -33,6 +33,7 @@ fn decisions(reply: Reply) -> Vec<String> {
     let short = |decision: Decision| {
         let what = match decision.choice {
             Choice::Answer(answer) => format!("{} {:?}", answer.allow, answer.scope),
+            Choice::RunNow => "run now".to_owned(),
             Choice::Skip => "skip".to_owned(),
             Choice::Edit(_) => "edit".to_owned(),
         };
@@ -58,7 +59,11 @@ fn says(reply: Reply, text: &str) {
 fn one_call_is_answered_with_a_word() {
     for (line, expected) in [
         ("y", "11.1 true Once"),
+        ("yes", "11.1 true Once"),
+        ("a", "11.1 true Always"),
         ("y 1", "11.1 true Once"),
+        ("y 1 carefully", "11.1 true Once (carefully)"),
+        ("run 1", "11.1 run now"),
         ("always", "11.1 true Always"),
         ("ns", "11.1 false Session"),
         ("n not that one", "11.1 false Once (not that one)"),
@@ -70,12 +75,17 @@ fn one_call_is_answered_with_a_word() {
     }
     let mut desk = desk(vec![entry(1)]);
     for (line, expected) in [
-        ("y 2", "there is no call 2 that waits"),
-        ("yes", "\"yes\" is no answer: type y"),
+        ("y 2", "No pending call 2: call 1 is pending."),
+        ("ok", "\"ok\" is not an answer: type y"),
+        ("yse", "\"yse\" is not an answer; ? explains the answers."),
+        (
+            "y but be careful",
+            "Nothing was approved: to say something with it, name one call",
+        ),
         ("run", "nothing is approved yet"),
-        ("?", "yes, until the session ends"),
+        ("?", "yes, also from now on until the session ends"),
         ("v", "arguments {\"file_path\":\"/outside/1\"}"),
-        ("tell me more", "\"tell me more\" is no answer"),
+        ("tell me more", "\"tell me more\" is not an answer"),
         ("", "n no"),
     ] {
         says(answer(&mut desk, line), expected);
@@ -96,13 +106,14 @@ fn several_calls_are_answered_by_number() {
         window(100, 60),
     );
     assert_eq!(
-        rows[..7],
+        rows[..8],
         [
             "",
-            "  2 calls wait for you",
+            "  2 calls need your approval",
             "  ? 1 read_file",
             "    │ Read file '/outside/1'?",
             "      read    /outside/1",
+            "      always, never: stored for all projects; undo: dunlin permissions ask read /outside/1",
             "    ! Outside the project.",
             "  + 2 read_file Read file '/outside/2'? · approved",
         ]
@@ -120,12 +131,12 @@ fn several_calls_are_answered_by_number() {
     assert_eq!(decisions(answer(&mut desk, "n 2")), ["12.1 false Once"]);
     assert_eq!(
         answer(&mut desk, "run"),
-        Reply::Resolve(Vec::new(), Resolution::Run)
+        Reply::Resolve(Vec::new(), Resolution::Run(None))
     );
     for (line, expected) in [
-        ("y", "2 calls wait: say which, as in y 1, or y all"),
-        ("n because", "2 calls wait: say which"),
-        ("y 4", "there is no call 4 that waits"),
+        ("y", "Which of the 2 calls? For example y 1, or y all."),
+        ("n because", "Which of the 2 calls? For example n 1"),
+        ("y 4", "No pending call 4: pending are 1, 3."),
         ("never 2", "call 2 is not being asked about"),
         ("e 1 3", "one call at a time"),
     ] {

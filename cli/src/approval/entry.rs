@@ -8,7 +8,7 @@ use crate::turn::{CallState, Choice, Decision, TurnCall};
 /// One call that waits, or waited, in the form that is decided about.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The number that the user knows.
+    /// The number by which the user knows it, from 1: unique within the session.
     pub index: usize,
     /// Its number within the turn.
     pub number: usize,
@@ -45,13 +45,12 @@ impl Entry {
             origin: Origin::Declared,
         });
         let mut entry = Entry {
-            index: call.index,
             number: call.number,
             revision: call.revision,
             state: call.state,
             edited: call.edited,
             problem: call.problem.as_ref().map(ToString::to_string),
-            ..Entry::asked(question)
+            ..Entry::asked(call.index, question)
         };
         if call.edited {
             // What the user wrote is what the user meant.
@@ -77,10 +76,10 @@ impl Entry {
         entry
     }
 
-    /// A question that comes up while a call runs.
-    pub fn asked(question: Question) -> Entry {
+    /// A question that comes up while the call with this number runs.
+    pub fn asked(index: usize, question: Question) -> Entry {
         Entry {
-            index: 1,
+            index,
             number: 0,
             revision: 0,
             state: CallState::Asking,

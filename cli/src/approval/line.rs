@@ -1,6 +1,7 @@
 //! What was typed at an approval.
 
 use dunlin_host::ask::{Answer, Scope};
+use dunlin_host::permission::ToolMode;
 
 /// A word that can be typed, and what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Word {
     Edit,
     /// Starts the round.
     Run,
+    /// What holds for the tool of a call until the session ends.
+    Tool(ToolMode),
     /// Explains the words.
     Help,
 }
@@ -30,29 +33,51 @@ pub const WORDS: &[(&str, Word, &str)] = &[
     (
         "s",
         answer(true, Scope::Session),
-        "yes, until the session ends",
+        "yes, also from now on until the session ends",
     ),
     (
         "ns",
         answer(false, Scope::Session),
-        "no, until the session ends",
+        "no, also from now on until the session ends",
     ),
     (
         "always",
         answer(true, Scope::Always),
-        "yes, and remember it (see dunlin permissions list)",
+        "yes, and store it for all projects, as the question says",
     ),
-    ("never", answer(false, Scope::Always), "no, and remember it"),
-    ("skip", Word::Skip, "leave it out: not run, nothing denied"),
+    (
+        "never",
+        answer(false, Scope::Always),
+        "no, and store it for all projects, as the question says",
+    ),
+    (
+        "skip",
+        Word::Skip,
+        "don't run it; the model is told it was skipped",
+    ),
     ("v", Word::View, "show everything about it"),
     ("e", Word::Edit, "change its arguments in your editor"),
-    ("run", Word::Run, "start now; what is undecided is skipped"),
+    (
+        "run",
+        Word::Run,
+        "run the approved calls now and skip the rest; run 2 runs call 2 now and keeps the rest",
+    ),
     ("?", Word::Help, "show this"),
+];
+
+/// Other words that people type for these.
+const ALIASES: &[(&str, &str)] = &[
+    ("yes", "y"),
+    ("no", "n"),
+    ("a", "always"),
+    ("session", "s"),
+    ("view", "v"),
+    ("edit", "e"),
+    ("help", "?"),
 ];
 
 /// What people type instead, and the word that they mean. A yes is not guessed.
 const NEAR: &[(&str, &str)] = &[
-    ("yes", "y"),
     ("yy", "y"),
     ("ok", "y"),
     ("okay", "y"),
@@ -60,11 +85,13 @@ const NEAR: &[(&str, &str)] = &[
     ("approve", "y"),
     ("nn", "n"),
     ("deny", "n"),
-    ("view", "v"),
-    ("edit", "e"),
-    ("help", "?"),
-    ("session", "s"),
 ];
+
+/// Sets what holds for the tool of a call: `tool always`, `tool 2 never`.
+const TOOL: &str = "tool";
+
+/// The longest single word that counts as a mistyped answer, in characters.
+const MAX_MISTYPED_CHARS: usize = 10;
 
 /// Which calls are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +111,12 @@ pub enum Line {
     Empty,
     /// A word, the calls that it is about, and what is said about them.
     Word(Word, Which, Option<String>),
-    /// Something that was meant as an answer and is none: the sentence to show.
+    /// Something that was meant as an answer and is none: the sentence to show. It is no message either.
     Wrong(String),
+    /// A single word that is none of the words: most likely a mistyped answer. The sentence to show.
+    Mistyped(String),
+    /// Words that may be meant as an answer or as a message: the sentence to show.
+    Unclear(String),
     /// A slash command.
     Slash,
     /// Anything else.
@@ -104,21 +135,21 @@ pub fn parse(line: &str) -> Line {
     let (first, rest) = text
         .split_once(char::is_whitespace)
         .map_or((text, ""), |(first, rest)| (first, rest.trim()));
-    let mut first = first.to_ascii_lowercase();
-    // Whoever is refused a yes in so many letters types another one; a no must not wait for that.
-    if first == "no" {
-        first.truncate(1);
+    let first = first.to_ascii_lowercase();
+    if first == TOOL {
+        return tool(rest);
     }
-    let Some((name, word, _)) = WORDS.iter().find(|(name, ..)| *name == first) else {
-        return match NEAR.iter().find(|(near, _)| *near == first) {
-            Some((near, word)) if rest.is_empty() => {
-                Line::Wrong(format!("\"{near}\" is no answer: type {word}"))
-            }
-            _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Line::Wrong("a number needs a word before it, such as y or n".to_owned())
-            }
-            _ => Line::Other,
+    let typed = first.as_str();
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == first);
+    let first = alias.map_or(typed, |(_, word)| word);
+    // Words that also begin sentences: what follows them may be a message.
+    let unclear =
+        |problem: String| match matches!(typed, "a" | "always" | "never" | "session" | "run") {
+            true => Line::Unclear(problem),
+            false => Line::Wrong(problem),
         };
+    let Some((name, word, _)) = WORDS.iter().find(|(name, ..)| *name == first) else {
+        return unknown(first, rest);
     };
     let (which, comment) = match calls_of(rest) {
         Ok(parts) => parts,
@@ -128,19 +159,84 @@ pub fn parse(line: &str) -> Line {
     let denied_once = answer(false, Scope::Once);
     match word {
         // Words that begin many a message.
-        Word::Run | Word::Help if !rest.is_empty() => Line::Other,
+        Word::Help if !rest.is_empty() => Line::Other,
         Word::View | Word::Edit if commented => Line::Other,
-        // What follows may take back what stands before it: "y all but 3", "always 1 not 2".
-        Word::Answer(Answer { allow: true, .. }) if commented => Line::Wrong(format!(
-            "nothing was approved: \"{name}\" takes numbers and nothing else, as in {name} all or {name} 1 2"
-        )),
+        // "run all" is no word of ours: what is not approved is not run by it.
+        Word::Run if which == Which::All => Line::Wrong(
+            "Nothing was run: y all approves and runs all calls; run alone runs those that are approved."
+                .to_owned(),
+        ),
+        // What follows may take back what stands before it, as in "y all but 3"; a number that begins it would be taken
+        // for a call, as in "y 1 3 files are enough".
+        Word::Run | Word::Answer(Answer { allow: true, .. })
+            if commented && !names_one(&which) && (*word != Word::Run || which != Which::Only) =>
+        {
+            unclear(format!(
+                "Nothing was approved: to say something with it, name one call, as in {name} 1 TEXT."
+            ))
+        }
         // "never mind" denies nothing. Only a no is safe to take with whatever follows it.
         Word::Answer(_) if commented && which == Which::Only && *word != denied_once => {
-            Line::Wrong(format!(
-                "\"{name}\" answers alone or with a number; what you want to say about a call comes after it"
+            unclear(format!(
+                "Nothing was answered: {name} stands alone or before a number; what you want to say comes after that."
             ))
         }
         _ => Line::Word(*word, which, commented.then(|| comment.to_owned())),
+    }
+}
+
+/// Whether a text is an answer or what people type for one, as opposed to a message.
+pub fn looks_like_answer(text: &str) -> bool {
+    matches!(parse(text), Line::Word(_, _, None) | Line::Wrong(_))
+}
+
+fn names_one(which: &Which) -> bool {
+    matches!(which, Which::Numbers(numbers) if numbers.len() == 1)
+}
+
+/// A line that begins with none of the words.
+fn unknown(first: &str, rest: &str) -> Line {
+    let numbers = rest
+        .chars()
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || c == ',');
+    if let Some((near, word)) = NEAR.iter().find(|(near, _)| *near == first)
+        && numbers
+    {
+        return Line::Wrong(format!("\"{near}\" is not an answer: type {word}"));
+    }
+    if first.bytes().all(|byte| byte.is_ascii_digit()) && numbers {
+        return Line::Wrong("A number needs a word before it, such as y or n.".to_owned());
+    }
+    // A message has more than one word.
+    let is_word = first.chars().count() <= MAX_MISTYPED_CHARS
+        && first.chars().all(char::is_alphanumeric)
+        && numbers;
+    match is_word {
+        true => Line::Mistyped(format!(
+            "\"{first}\" is not an answer; ? explains the answers."
+        )),
+        false => Line::Other,
+    }
+}
+
+/// What stands behind the word for the tool of a call: a mode, and perhaps the number of the call.
+fn tool(rest: &str) -> Line {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let number = |word: &str| word.parse::<usize>().ok();
+    let (mode, which) = match words.as_slice() {
+        [mode] => (*mode, Which::Only),
+        [mode, call] | [call, mode] if number(call).is_some() => {
+            (*mode, Which::Numbers(number(call).into_iter().collect()))
+        }
+        [] => ("", Which::Only),
+        _ => return Line::Other,
+    };
+    match mode.to_ascii_lowercase().parse() {
+        Ok(mode) => Line::Word(Word::Tool(mode), which, None),
+        Err(_) => Line::Wrong(
+            "Usage: tool prompt, tool always or tool never, and a number where several calls are pending."
+                .to_owned(),
+        ),
     }
 }
 
@@ -187,44 +283,63 @@ mod tests {
         };
         check("y", true, Scope::Once);
         check(" Y \n", true, Scope::Once);
+        check("yes", true, Scope::Once);
+        check("YES", true, Scope::Once);
         check("n", false, Scope::Once);
+        check("No", false, Scope::Once);
         check("s", true, Scope::Session);
         check("ns", false, Scope::Session);
         check("always", true, Scope::Always);
+        check("a", true, Scope::Always);
         check("never", false, Scope::Always);
-        for line in [
-            "yes",
-            "yy",
-            "ok",
-            "1",
-            "2 3",
-            "y n",
-            "y yes",
-            "always y",
-            "never mind",
-            "s tuff",
-        ] {
+        for line in ["yy", "ok", "Okay", "1", "2 3", "ok 2"] {
             let found = parse(line);
-            assert!(
-                matches!(found, Line::Wrong(_) | Line::Other),
-                "{line:?}: {found:?}"
-            );
+            assert!(matches!(found, Line::Wrong(_)), "{line:?}: {found:?}");
+            assert!(looks_like_answer(line), "{line:?}");
+        }
+        for line in ["yse", "alway", "true", "yall", "v1", "thanks", "yse 2"] {
+            assert!(matches!(parse(line), Line::Mistyped(_)), "{line:?}");
+            assert!(!looks_like_answer(line), "{line:?}");
+        }
+        for line in ["y n", "y yes", "yes please", "s tuff", "run all"] {
+            assert!(matches!(parse(line), Line::Wrong(_)), "{line:?}");
+        }
+        for line in ["always y", "never mind", "a file is missing"] {
+            let found = parse(line);
+            assert!(matches!(found, Line::Unclear(_)), "{line:?}: {found:?}");
+            assert!(!looks_like_answer(line), "{line:?}");
         }
         for line in [
-            "a",
-            "alway",
-            "true",
-            "\u{ff59}",
-            "run the tests",
+            "\u{ff59}!",
             "? what",
             "e is wrong",
-            "v1",
-            "yall",
+            "tell me more",
+            "ok then do it",
+            "help me",
         ] {
             assert_eq!(parse(line), Line::Other, "{line:?}");
         }
         assert_eq!(parse("  "), Line::Empty);
         assert_eq!(parse("/help y"), Line::Slash);
+    }
+
+    #[test]
+    fn the_tool_of_a_call_is_set_with_a_word() {
+        for (line, mode, which) in [
+            ("tool always", ToolMode::Always, Which::Only),
+            ("tool never", ToolMode::Never, Which::Only),
+            ("Tool 3 Prompt", ToolMode::Prompt, Which::Numbers(vec![3])),
+            ("tool never 3", ToolMode::Never, Which::Numbers(vec![3])),
+        ] {
+            assert_eq!(
+                parse(line),
+                Line::Word(Word::Tool(mode), which, None),
+                "{line}"
+            );
+        }
+        assert!(matches!(parse("tool"), Line::Wrong(_)));
+        assert!(matches!(parse("tool sometimes"), Line::Wrong(_)));
+        assert_eq!(parse("tool calls are slow today"), Line::Other);
     }
 
     #[test]
@@ -251,26 +366,34 @@ mod tests {
         check("v 2", Word::View, numbers(&[2]), None);
         check("e", Word::Edit, Which::Only, None);
         check("run", Word::Run, Which::Only, None);
+        check("run 2", Word::Run, numbers(&[2]), None);
+        check(
+            "run and then stop",
+            Word::Run,
+            Which::Only,
+            Some("and then stop"),
+        );
+        check("y 1 carefully", yes, numbers(&[1]), Some("carefully"));
+        check("yes 2", yes, numbers(&[2]), None);
         check("?", Word::Help, Which::Only, None);
         assert!(matches!(parse("y 99999999999999999999999"), Line::Wrong(_)));
     }
 
     #[test]
-    fn a_yes_with_words_behind_it_approves_nothing() {
+    fn a_yes_with_words_behind_it_needs_the_number_of_one_call() {
         for line in [
             "y all but 3",
             "y all of them",
-            "y 1 not 2",
-            "y 2 go on",
             "y not this one",
+            "y 1 3 files are enough",
             "s all except 1",
             "always all except 2",
             "always 1, 2 and 3",
         ] {
-            let Line::Wrong(why) = parse(line) else {
+            let (Line::Unclear(why) | Line::Wrong(why)) = parse(line) else {
                 panic!("{line:?} is taken for an answer")
             };
-            assert!(why.starts_with("nothing was approved"), "{line:?}: {why}");
+            assert!(why.starts_with("Nothing was approved"), "{line:?}: {why}");
         }
     }
 }

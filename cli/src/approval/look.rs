@@ -7,7 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::entry::Entry;
 use super::line::WORDS;
-use super::text::{BAR, calm, room, wrap};
+use super::storing;
+use super::text::{BAR, calm, room, wrap, wrap_words};
 use crate::turn::CallState;
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
@@ -55,7 +56,7 @@ pub struct Shown {
     pub targets: bool,
 }
 
-/// One question, in at most `most` rows as far as that is possible. With a number it is one of several.
+/// One question, in at most `most` rows as far as that is possible. `numbered`: it is one of several.
 pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> Shown {
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
@@ -261,16 +262,15 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         Some(mode) => styles.paint(Label::Quiet, &format!(" · {mode}")),
         None => String::new(),
     };
-    if numbered {
-        let (mark, label, _) = look(entry.state);
-        let number = styles.paint(label, &format!("{mark} {}", entry.index));
-        return format!("{MARGIN}{number} {tool}{edited}{mode}");
-    }
-    match entry.question.origin {
-        Origin::Declared => format!("{MARGIN}{tool} asks{edited}{mode}"),
-        Origin::Undeclared => format!("{MARGIN}{tool} wants what it did not ask for{mode}"),
-        Origin::Server => format!("{MARGIN}{tool} asks in the middle of its call{mode}"),
-    }
+    let (mark, label, _) = look(entry.state);
+    let number = styles.paint(label, &format!("{mark} {}", entry.index));
+    let asks = match entry.question.origin {
+        Origin::Declared if numbered => "",
+        Origin::Declared => " asks",
+        Origin::Undeclared => " wants what it did not ask for",
+        Origin::Server => " asks in the middle of its call",
+    };
+    format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
 }
 
 /// Rows with one margin.
@@ -341,13 +341,28 @@ impl Page {
                         let path = program.called.to_string_lossy();
                         self.need(need.operation.verb(), &display::escape(&path));
                     }
-                    // What a lasting answer would cover is part of the question.
-                    if entry.longest == Scope::Always {
-                        let covers = command.describe();
-                        self.need("always:", &display::escape(&covers));
-                    }
                 }
             }
+        }
+        // What a lasting answer would store is part of the question.
+        let always = entry.longest == Scope::Always && entry.problem.is_none();
+        for (label, text) in storing::before(&entry.question, always) {
+            self.stored(label, &text);
+        }
+    }
+
+    /// A row of what would be stored, broken between words.
+    fn stored(&mut self, label: &str, text: &str) {
+        let styles = self.window.styles;
+        let indent = self.indent + 2;
+        let first = format!("{:<7} ", format!("{label}:"));
+        let room = self.window.columns.saturating_sub(indent + first.len() + 1);
+        let bar = styles.paint(Label::Quiet, BAR.trim_end());
+        let below = format!("{}{bar} ", " ".repeat(first.len().saturating_sub(2)));
+        for (number, row) in wrap_words(text, room).into_iter().enumerate() {
+            let before = if number == 0 { &first } else { &below };
+            let row = styles.paint(Label::Quiet, &row);
+            self.own(&format!("  {before}{row}"));
         }
     }
 
@@ -393,7 +408,7 @@ impl Page {
             .map(|problem| format!("It cannot be run like this: {problem}"));
         for notice in entry.question.notices.iter().chain(&problem) {
             // Notices quote keys and names.
-            for (number, row) in wrap(&calm(notice), room).into_iter().enumerate() {
+            for (number, row) in wrap_words(&calm(notice), room).into_iter().enumerate() {
                 let mark = if number == 0 { "!" } else { "│" };
                 let row = styles.paint(Label::Warning, &format!("{mark} {row}"));
                 rows.push(format!("{}{row}", self.margin()));

@@ -10,17 +10,20 @@ pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
         target: Target::Path(path.into()),
         operation: Operation::Read,
     };
-    Entry::asked(Question {
-        call: "1".to_owned(),
-        tool: "read_file".to_owned(),
-        arguments: serde_json::json!({"file_path": targets.first()}),
-        wording: wording.to_owned(),
-        needs: targets.iter().map(need).collect(),
-        actions: Vec::new(),
-        notices: vec!["Outside the project.".to_owned()],
-        longest: Scope::Always,
-        origin: Origin::Declared,
-    })
+    Entry::asked(
+        1,
+        Question {
+            call: "1".to_owned(),
+            tool: "read_file".to_owned(),
+            arguments: serde_json::json!({"file_path": targets.first()}),
+            wording: wording.to_owned(),
+            needs: targets.iter().map(need).collect(),
+            actions: Vec::new(),
+            notices: vec!["Outside the project.".to_owned()],
+            longest: Scope::Always,
+            origin: Origin::Declared,
+        },
+    )
 }
 
 pub(in crate::approval) fn window(columns: usize, rows: usize) -> Window {
@@ -48,13 +51,14 @@ fn edit(lines: usize) -> Entry {
 #[test]
 fn one_question_is_a_few_calm_rows() {
     let entry = asked("Read file '/etc/hosts'?", &["/etc/hosts"]);
-    let shown = question(&entry, false, window(80, 24), 20);
+    let shown = question(&entry, false, window(100, 24), 20);
     assert_eq!(
         shown.rows,
         [
-            "  read_file asks",
+            "  ? 1 read_file asks",
             "  │ Read file '/etc/hosts'?",
             "    read    /etc/hosts",
+            "    always, never: stored for all projects; undo: dunlin permissions ask read /etc/hosts",
             "  ! Outside the project.",
         ]
     );
@@ -62,11 +66,12 @@ fn one_question_is_a_few_calm_rows() {
     let mut entry = entry;
     (entry.edited, entry.mode, entry.index) = (true, Some("never"), 2);
     assert_eq!(
-        question(&entry, true, window(80, 24), 20).rows,
+        question(&entry, true, window(100, 24), 20).rows,
         [
             "  ? 2 read_file, as you edited it · never",
             "    │ Read file '/etc/hosts'?",
             "      read    /etc/hosts",
+            "      always, never: stored for all projects; undo: dunlin permissions ask read /etc/hosts",
             "    ! Outside the project.",
         ]
     );
@@ -129,7 +134,7 @@ fn an_edit_is_shown_as_far_as_it_fits() {
     for most in [2, 8, 24, 50] {
         let shown = question(&entry, false, window(80, 50), most);
         assert!(!shown.complete);
-        assert!(shown.rows.len() <= most.max(11), "{most}: {shown:?}");
+        assert!(shown.rows.len() <= most.max(12), "{most}: {shown:?}");
         assert!(
             shown
                 .rows
@@ -138,8 +143,12 @@ fn an_edit_is_shown_as_far_as_it_fits() {
             "{shown:?}"
         );
         if most > 8 {
-            assert_eq!(shown.rows[3], "  │ @@ -1,100 +1,100 @@");
-            assert_eq!(shown.rows[4], "  │ -old 0");
+            let first = shown
+                .rows
+                .iter()
+                .position(|row| row == "  │ @@ -1,100 +1,100 @@");
+            let first = first.unwrap_or_else(|| panic!("{shown:?}"));
+            assert_eq!(shown.rows[first + 1], "  │ -old 0");
             assert!(shown.targets);
         }
     }
@@ -204,7 +213,16 @@ fn foreign_text_begins_no_row() {
                         "{text:?}"
                     );
                     let begins = text[margin.min(text.len())..].to_owned();
-                    let own = ["! ", "  read ", "  execute ", "\"", "aaaa", "… more: v"];
+                    let own = [
+                        "! ",
+                        "  read ",
+                        "  execute ",
+                        "  never: ",
+                        "  always, never: ",
+                        "\"",
+                        "aaaa",
+                        "… more: v",
+                    ];
                     let is_own = own.iter().any(|start| begins.starts_with(start))
                         || begins.trim_start().starts_with('│');
                     let is_heading = ["  ? 1 \"", "  ? 1 aaaa"]

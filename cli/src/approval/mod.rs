@@ -1,6 +1,6 @@
 //! Approving calls at the prompt: what was typed, what waits, and how it looks.
 //!
-//! Nothing here touches a terminal. [`mod@line`] understands a typed line; [`entry`] is a call as it can be
+//! Nothing here touches a terminal. [`mod@line`] understands a typed line; [`storing`] says what an answer stores; [`entry`] is a call as it can be
 //! shown; [`look`] makes the rows of it; [`desk`] holds one question with all its calls and says what a line
 //! comes to. Reading and printing is done by `repl::approver` and by `ui::question`, which asks about what
 //! comes up while a call runs.
@@ -17,4 +17,5 @@ pub mod editor;
 pub mod entry;
 pub mod line;
 pub mod look;
+pub mod storing;
 pub mod text;

@@ -55,7 +55,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
         // The document is all there is on standard output; a question would be in its midst.
         workshop.never_ask();
     }
-    super::permissions::allow_for_session(workshop, &args.allow)?;
+    super::permissions::allow_for_run(workshop, &args)?;
     let dialogue = Dialogue::begin(workshop)?;
     let mut dialogue = if args.json {
         dialogue.silent()

@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
-use dunlin_host::Explained;
+use dunlin_host::command::kind;
 use dunlin_host::display::escape;
-use dunlin_host::permission::{ExplainedCommand, Verdict};
+use dunlin_host::permission::key::Decided;
+use dunlin_host::permission::{ExplainedCommand, ToolMode, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
+use dunlin_host::{Explained, Permissions};
 
-use crate::args::{Allow, PermissionsCommand};
+use crate::approval::storing;
+use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
+use crate::commands::tools::unknown_tool;
+use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -42,17 +47,15 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 ));
             }
         }
+        PermissionsCommand::Allow(args) => decide(workshop, &permissions, &args, Decided::Allow)?,
+        PermissionsCommand::Deny(args) => decide(workshop, &permissions, &args, Decided::Deny)?,
+        PermissionsCommand::Ask(args) => decide(workshop, &permissions, &args, Decided::Open)?,
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
             say_taken(workshop, &target, &key);
-            say_covered(ui, &key, &bits);
-            if !key.ends_with('/') && Path::new(&key).is_dir() {
-                let folder = escape(&key);
-                ui.status(&format!(
-                    "This covers the folder itself; {folder}/ covers all that lies in it."
-                ));
-            }
+            say_covered(ui, &key, bits.ends_with('x'));
+            say_folder(ui, &key);
         }
         PermissionsCommand::Unset { target } => {
             if !permissions.unset(&target)? {
@@ -88,6 +91,42 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
     Ok(Exit::Done)
 }
 
+/// Decides about one operation, and says what that covers.
+fn decide(
+    workshop: &Workshop,
+    permissions: &Permissions,
+    args: &PermissionArgs,
+    decided: Decided,
+) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let operation = Operation::from(args.operation);
+    let key = permissions.set_one(&args.target, operation, decided)?;
+    let word = match decided {
+        Decided::Allow => "allow",
+        Decided::Deny => "deny",
+        Decided::Open => "ask",
+    };
+    ui.data(&format!("{word} {}  {}", operation.verb(), escape(&key)));
+    say_taken(workshop, &args.target, &key);
+    if decided == Decided::Open {
+        return Ok(());
+    }
+    if operation == Operation::Execute {
+        say_covered(ui, &key, decided == Decided::Allow);
+    }
+    say_folder(ui, &key);
+    Ok(())
+}
+
+fn say_folder(ui: &Ui, key: &str) {
+    if !key.ends_with('/') && Path::new(key).is_dir() {
+        let folder = escape(key);
+        ui.status(&format!(
+            "This covers the folder itself; {folder}/ covers all that lies in it."
+        ));
+    }
+}
+
 /// Says what a target was taken for where it could have meant something else, and how that is written.
 pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
     if !key.starts_with('/') {
@@ -112,8 +151,8 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
 }
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
-fn say_covered(ui: &Ui, key: &str, bits: &str) {
-    if !bits.ends_with('x') || key.ends_with('/') {
+fn say_covered(ui: &Ui, key: &str, allows: bool) {
+    if !allows || key.ends_with('/') {
         return;
     }
     match key.parse::<CommandKey>() {
@@ -130,12 +169,43 @@ fn say_covered(ui: &Ui, key: &str, bits: &str) {
     }
 }
 
-/// Allows what `--allow` names, and says what was taken for what.
+/// Allows what `--allow` names until the session ends, and says what was taken for what.
 pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), CliError> {
     let permissions = workshop.host()?.permissions();
     for allow in allowed {
+        if allow.is_command {
+            permissions
+                .explain_command(&allow.target)
+                .map_err(|error| {
+                    CliError::usage(error).with_hint(Some(
+                        "--allow takes a command, or a target with letters of rwx: src/=r"
+                            .to_owned(),
+                    ))
+                })?;
+        }
         let key = permissions.allow_for_session(&allow.target, &allow.bits)?;
         say_taken(workshop, &allow.target, &key);
+    }
+    Ok(())
+}
+
+/// Allows for this run what the options name, and says what was taken for what.
+pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError> {
+    allow_for_session(workshop, &args.allow)?;
+    let permissions = workshop.host()?.permissions();
+    for line in &args.allow_line {
+        permissions
+            .allow_line_for_session(line)
+            .map_err(CliError::usage)?;
+    }
+    if !args.allow_tool.is_empty() {
+        let tools = look_at_tools(workshop)?;
+        for name in &args.allow_tool {
+            if !tools.iter().any(|tool| tool.name == *name) {
+                return Err(unknown_tool(&tools, name));
+            }
+            permissions.set_tool_mode(name, ToolMode::Always);
+        }
     }
     Ok(())
 }
@@ -160,13 +230,18 @@ fn explain(ui: &Ui, line: &Explained) {
         } else {
             "allows"
         };
-        let hint = format!(
-            "{:19}{other} it: dunlin permissions set {} {}",
-            "",
-            shell_word(&way_out.target),
-            way_out.bits
-        );
-        ui.data(&ui.styles().paint(Label::Quiet, &escape(&hint)));
+        let hint = format!("{:19}{other} it: {}", "", storing::command(way_out));
+        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+    }
+    if line.verdict == Verdict::Deny
+        && let Some(undo) = line
+            .rule
+            .revert(line.operation)
+            .as_ref()
+            .and_then(storing::revert)
+    {
+        let hint = format!("{:19}takes the rule back: {undo}", "");
+        ui.data(&ui.styles().paint(Label::Quiet, &hint));
     }
 }
 
@@ -182,8 +257,8 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
             ));
         }
         Some(why) => ui.data(&format!(
-            "compound command ({}): allowed once or for a session, never stored, and refused when one of its programs is denied",
-            escape(why)
+            "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
+            escape(&kind(why))
         )),
     }
     if explained.compound.is_none() {
@@ -208,15 +283,16 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     }
 }
 
-/// A word as a shell takes it back.
+/// A word as bash, zsh and fish take it back.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%~".contains(c);
-    // A tilde at the start is the shell's.
-    if !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
     }
+    // Within single quotes fish alone reads backslashes: they stand outside, as the quotes do.
+    let quoted = text.replace('\\', "\0");
+    let quoted = quoted.replace('\'', "'\\''").replace('\0', "'\\\\'");
+    format!("'{quoted}'")
 }
 
 /// Prints stored keys, one a line.
@@ -228,10 +304,37 @@ pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
                 .paint(Label::Quiet, &format!("  {}", escape(plugins))),
             None => String::new(),
         };
+        let lapsed = match &line.lapsed {
+            Some(change) => {
+                let text = format!("  lapsed: {}", escape(&change.to_string()));
+                ui.styles().paint(Label::Warning, &text)
+            }
+            None => String::new(),
+        };
         ui.data(&format!(
-            "{}  {}{bound}",
+            "{}  {}{bound}{lapsed}",
             escape(&line.bits),
             escape(&line.key)
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_every_shell() {
+        for (text, expected) in [
+            ("/a/b.txt", "/a/b.txt"),
+            ("r??", "'r??'"),
+            ("~/x", "'~/x'"),
+            ("it's", r"'it'\''s'"),
+            (r"a\b", r"'a'\\'b'"),
+            ("$ /usr/bin/cargo test", "'$ /usr/bin/cargo test'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(text), expected, "{text}");
+        }
     }
 }

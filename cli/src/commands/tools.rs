@@ -11,7 +11,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::args::ToolsCommand;
 use crate::config::nearest;
-use crate::dialogue::{HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow};
+use crate::dialogue::{
+    HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow_always,
+};
 use crate::error::{CliError, Exit};
 use crate::provider::ProposedCall;
 use crate::repl::line::Recall;
@@ -107,7 +109,8 @@ pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Chan
     Ok(Changed::Permissions)
 }
 
-fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
+/// Says that there is no such tool, and which come near.
+pub fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let near = nearest(name, names)
         .map(str::to_owned)
@@ -176,7 +179,7 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         host.begin_turn();
         workshop
             .runtime()?
-            .block_on(run_calls(vec![call], &context, interrupt))
+            .block_on(run_calls(vec![call], 0, &context, interrupt))
     };
     let Some(record) = report.calls.into_iter().next() else {
         return Err(CliError::silent(Exit::Interrupted));
@@ -188,7 +191,7 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => {
             let denial = report.denials.first().filter(|_| !workshop.asks());
-            let hint = denial.and_then(|denial| way_to_allow(workshop, &denial.needs));
+            let hint = denial.and_then(|denial| way_to_allow_always(workshop, denial));
             Err(CliError::new(Exit::Denied, failure).with_hint(hint))
         }
         (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {

@@ -430,6 +430,20 @@ impl Loaded {
         self.line_at(value.span().start)
     }
 
+    /// The line of a key in a table; where it cannot be told, as in an inline table, that of the table.
+    pub fn line_of_key<T>(&self, table: &Spanned<T>, key: &str) -> usize {
+        let first = self.line_of(table);
+        let mut lines = self.text.lines().enumerate().skip(first);
+        let found = lines
+            .by_ref()
+            .take_while(|(_, line)| !line.trim_start().starts_with('['))
+            .find(|(_, line)| {
+                let rest = line.trim_start().strip_prefix(key);
+                rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+            });
+        found.map_or(first, |(index, _)| index + 1)
+    }
+
     /// An error at a value of this file.
     pub fn error_of<T>(&self, value: &Spanned<T>, problem: impl Into<String>) -> FileError {
         self.error_at(value.span().start, problem.into(), None)
@@ -476,17 +490,12 @@ impl Loaded {
                 return Err(self.error_of(entry, problem));
             }
         }
-        for name in self
-            .file
-            .commands
-            .environment
-            .iter()
-            .flat_map(Spanned::get_ref)
-        {
+        let names = self.file.commands.environment.iter();
+        for (number, name) in (1..).zip(names.flat_map(Spanned::get_ref)) {
             let text = name.get_ref();
             let keys = self.file.keys.iter();
             let mut keys = keys.filter(|(_, key)| key.get_ref().env.as_deref() == Some(text));
-            let problem = variables::name_problem(text).or_else(|| {
+            let problem = variables::name_problem(text, number).or_else(|| {
                 let (key, _) = keys.next()?;
                 Some(format!(
                     "commands.environment names {text}, which holds the key of [keys.{key}]: no command gets that"

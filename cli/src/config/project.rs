@@ -314,7 +314,8 @@ impl Layer<'_> {
         }
         let mut is_wanted = false;
         for (field, value) in &values {
-            is_wanted |= self.wish(&place(field), agent, value);
+            let line = self.loaded.line_of_key(agent, field);
+            is_wanted |= self.wish_at(&place(field), line, value);
         }
         if !is_wanted {
             return;
@@ -390,10 +391,14 @@ impl Layer<'_> {
 
     /// Notes a value that needs trust; whether it counts.
     fn wish<T>(&mut self, name: &str, place: &Spanned<T>, value: &str) -> bool {
+        self.wish_at(name, self.loaded.line_of(place), value)
+    }
+
+    fn wish_at(&mut self, name: &str, line: usize, value: &str) -> bool {
         self.wishes.push(Wish {
             name: name.to_owned(),
             value: value.to_owned(),
-            line: self.loaded.line_of(place),
+            line,
         });
         self.is_trusted
     }

@@ -317,18 +317,18 @@ pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> F
     filtered
 }
 
-/// What is wrong with a name in `[commands] environment`.
-pub fn name_problem(name: &str) -> Option<String> {
+/// What is wrong with a name in `[commands] environment`, which is its entry with this number, from 1.
+pub fn name_problem(name: &str, number: usize) -> Option<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty()
         || !name.chars().all(is_name)
         || name.starts_with(|c: char| c.is_ascii_digit())
     {
         // The text is not repeated: it may contain a value, and the value may be a secret.
-        return Some(
-            "commands.environment takes names of variables alone, such as \"DATABASE_URL\", without values"
-                .to_owned(),
-        );
+        return Some(format!(
+            "entry {number} of commands.environment is not a name: it takes names of variables alone, such as \
+             \"DATABASE_URL\", without values"
+        ));
     }
     let is_set = SET.iter().any(|(set, _)| *set == name) || SET_BY_SHELLS.contains(&name);
     is_set.then(|| format!("commands.environment names {name}, which Dunlin sets itself"))

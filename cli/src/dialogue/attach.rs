@@ -275,10 +275,17 @@ impl Dialogue {
         let interrupt = interrupted(workshop)?;
         let report = {
             let _hands_off = HandsOff::begin(workshop);
-            workshop
-                .runtime()?
-                .block_on(run_calls(calls, &context, interrupt))
+            workshop.runtime()?.block_on(run_calls(
+                calls,
+                self.conversation.last_call(),
+                &context,
+                interrupt,
+            ))
         };
+        for record in &report.calls {
+            self.conversation.number_calls_after(record.number);
+            workshop.calls.keep(record.clone());
+        }
         let mut read = Vec::new();
         let mut problems = Vec::new();
         for (path, record) in paths.into_iter().zip(report.calls) {

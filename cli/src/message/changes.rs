@@ -64,6 +64,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: Map::new(),
             raw_arguments: None,
+            number: 0,
         };
         Message {
             tool_calls: ids.iter().map(call).collect(),

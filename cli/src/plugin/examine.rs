@@ -330,7 +330,7 @@ async fn try_out(host: &Host, tool: &Tool) -> Tried {
         Ok(plan) => match plan.standing {
             Standing::Allowed => Tried::Allowed,
             Standing::Ask { .. } => Tried::Asks(plan.question),
-            Standing::Denied { need, rule } => Tried::Refuses(format!(
+            Standing::Denied { need, rule, .. } => Tried::Refuses(format!(
                 "{} '{}' would be denied: {rule}",
                 need.operation.verb(),
                 need.target

@@ -39,7 +39,7 @@ pub async fn run(options: HostOptions, plugin: Plugin, trial: &Trial) -> Result<
         arguments,
     };
     let plan = host.prepare(&call).await.map_err(|e| e.to_string())?;
-    if let Standing::Denied { need, rule } = &plan.standing {
+    if let Standing::Denied { need, rule, .. } = &plan.standing {
         return Err(format!(
             "{} '{}': {rule}",
             need.operation.verb(),

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
+use dunlin_host::display::escape;
+use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
@@ -79,10 +81,26 @@ impl<'a> TerminalApprover<'a> {
             Reply::Keep(mut rows) => {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
-                    let note = "the text is kept for your next message";
+                    let note = "the text is back in the input line after these calls";
                     rows.insert(1, Desk::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
+            }
+            Reply::Tools(tools, mode) => {
+                let Ok(host) = self.workshop.host() else {
+                    return ControlFlow::Continue(self.desk.borrow().again(window));
+                };
+                for tool in tools {
+                    host.permissions().set_tool_mode(&tool, mode);
+                    let undo = match mode {
+                        ToolMode::Prompt => String::new(),
+                        _ => format!(" Undo: /tools {tool} prompt"),
+                    };
+                    ui.say_stored(&escape(&format!(
+                        "Until the session ends: {tool} is set to {mode}.{undo}"
+                    )));
+                }
+                ControlFlow::Break(Resolution::Reconsider)
             }
             Reply::Slash => self.command(line, waiting),
             Reply::Edit(number) => self.edit(number).await,
@@ -127,7 +145,8 @@ impl<'a> TerminalApprover<'a> {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
                 }
-                let sentence = "that is no answer; the text is kept for your next message";
+                let sentence =
+                    "that is not an answer; the text is back in the input line after these calls";
                 let reply = self.desk.borrow().say([sentence.to_owned()], ui.window());
                 match reply {
                     Reply::Say(rows) => ControlFlow::Continue(rows),

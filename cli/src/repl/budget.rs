@@ -326,6 +326,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: serde_json::Map::from_iter([("file_path".to_owned(), "src/main.rs".into())]),
             raw_arguments: None,
+            number: 0,
         };
         conversation.push_assistant(Message {
             tool_calls: vec![call],
@@ -356,7 +357,7 @@ mod tests {
   free                  312  ╌╌╌
 
   the largest results
-  2,040  /show 2  read_file {\"file_path\":\"src/main.rs\"}
+  2,040  /show 1  read_file {\"file_path\":\"src/main.rs\"}
 
   tools
     800  run_terminal_command

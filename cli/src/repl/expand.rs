@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use super::messages::foreign;
 use crate::approval::look::Window;
+use crate::approval::storing;
+use crate::approval::text::wrap_words;
 use crate::tokens::counted;
 use crate::turn::CallRecord;
 use crate::turn::log::CallLog;
@@ -33,12 +35,13 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
         return vec!["/expand takes the number of a call, and \"all\" for a long one.".to_owned()];
     }
     match log.find(number) {
-        Some((number, record)) => call(number, &record, all, window),
-        None if log.count() == 0 => vec!["Nothing was called yet.".to_owned()],
-        None => vec![format!(
-            "There is no call with this number: they go from 1 to {}.",
-            log.count()
-        )],
+        Some(record) => call(&record, all, window),
+        None => vec![match (number, log.numbers()) {
+            (Some(number), Some((first, last))) => {
+                format!("There is no call {number}. Calls have the numbers {first} to {last}.")
+            }
+            _ => "There was no call yet.".to_owned(),
+        }],
     }
 }
 
@@ -46,7 +49,7 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
 pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
-            Some((number, record)) if !record.edits.is_empty() => vec![(number, record)],
+            Some(record) if !record.edits.is_empty() => vec![record],
             Some(_) => return vec![format!("Call {number} changed no file in this session.")],
             None => return vec![format!("There is no call {number}.")],
         },
@@ -57,7 +60,8 @@ pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
         return vec!["The last turn changed no file.".to_owned()];
     }
     let mut rows = Vec::new();
-    for (number, record) in calls {
+    for record in calls {
+        let number = record.number;
         let (mark, label, _) = look(record.state);
         let styles = window.styles;
         for edit in record.edits.iter() {
@@ -82,8 +86,9 @@ pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     rows
 }
 
-fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<String> {
+fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let styles = window.styles;
+    let number = record.number;
     let (mark, label, word) = look(record.state);
     let took = record.duration().map(elapsed);
     let error = record.error.as_deref().unwrap_or_default();
@@ -97,6 +102,16 @@ fn call(number: usize, record: &CallRecord, all: bool, window: Window) -> Vec<St
         styles.paint(label, &format!("{mark} {number}")),
         styles.paint(Label::Name, &fit(&escape(&record.tool), 64)),
     )];
+    if let Some(by) = &record.denied_by {
+        let undo = by.revert.as_ref().and_then(storing::revert);
+        let undo = undo.map(|undo| format!("undo: {undo}"));
+        let rule = format!("denied by: {}", escape(&by.rule));
+        for text in std::iter::once(rule).chain(undo) {
+            let room = window.columns.saturating_sub(5);
+            let text = wrap_words(&text, room).into_iter();
+            rows.extend(text.map(|row| format!("    {row}")));
+        }
+    }
     let mut part = |name: &str, text: &str| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
         let whole = foreign(text, window);
@@ -147,8 +162,9 @@ mod tests {
         styles: Styles::plain(),
     };
 
-    fn record(state: CallState, result: Option<&str>) -> CallRecord {
+    fn record(number: usize, state: CallState, result: Option<&str>) -> CallRecord {
         CallRecord {
+            number,
             state,
             result: result.map(str::to_owned),
             duration_ms: state.is_settled().then_some(12.0),
@@ -159,9 +175,9 @@ mod tests {
     #[test]
     fn a_call_is_shown_whole() {
         let log = CallLog::default();
-        log.keep(1, record(CallState::Completed, Some("one\ntwo")));
-        log.keep(2, record(CallState::Failed, Some("ERROR: no such file")));
-        log.keep(3, record(CallState::Running, None));
+        log.keep(record(1, CallState::Completed, Some("one\ntwo")));
+        log.keep(record(2, CallState::Failed, Some("ERROR: no such file")));
+        log.keep(record(3, CallState::Running, None));
         let shown = |typed| rows(&log, typed, WINDOW).join("\n");
         let parameters = "  parameters\n  │ {\n  │   \"file_path\": \"a\\u001b[2J\"\n  │ }\n";
         assert_eq!(
@@ -180,25 +196,22 @@ mod tests {
         );
         assert_eq!(
             shown("4"),
-            "There is no call with this number: they go from 1 to 3."
+            "There is no call 4. Calls have the numbers 1 to 3."
         );
         assert!(shown("x").starts_with("/expand takes"));
         assert_eq!(
             rows(&CallLog::default(), "", WINDOW),
-            ["Nothing was called yet."]
+            ["There was no call yet."]
         );
     }
 
     #[test]
     fn a_command_that_failed_has_a_result_and_says_how_it_ended() {
         let log = CallLog::default();
-        log.keep(
-            1,
-            CallRecord {
-                error: Some("exit status 1".to_owned()),
-                ..record(CallState::Failed, Some("<stdout>"))
-            },
-        );
+        log.keep(CallRecord {
+            error: Some("exit status 1".to_owned()),
+            ..record(1, CallState::Failed, Some("<stdout>"))
+        });
         let shown = rows(&log, "1", WINDOW);
         assert_eq!(shown[0], "  ✗ 1 read_file · failed · 12 ms · exit status 1");
         assert_eq!(shown[shown.len() - 2..], ["  result", "  │ <stdout>"]);
@@ -208,7 +221,7 @@ mod tests {
     fn long_results_are_cut_in_the_middle() {
         let log = CallLog::default();
         let lines: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
-        log.keep(1, record(CallState::Completed, Some(&lines.join("\n"))));
+        log.keep(record(1, CallState::Completed, Some(&lines.join("\n"))));
         let shown = rows(&log, "1", WINDOW).join("\n");
         assert!(
             shown.contains("  │ line 27\n    … 60 more rows: /expand 1 all\n  │ line 88\n"),

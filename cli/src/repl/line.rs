@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::{escape, escape_multiline};
 use rustyline::completion::Completer;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hint, Hinter};
 use rustyline::history::{FileHistory, MemHistory};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
@@ -83,6 +83,7 @@ impl LineEditor {
             names: Names::default(),
             files: FileIndex::new(project, is_project),
             placeholder: String::new(),
+            early: String::new(),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         newline::bind(&mut editor);
@@ -136,7 +137,17 @@ impl LineEditor {
 
     /// Reads a message, beginning with `early`.
     pub fn read(&mut self, ui: &Ui, prompt: &str, early: &str) -> Typed {
-        ui.read_message(&mut self.editor, prompt, early)
+        self.dim(early);
+        let typed = ui.read_message(&mut self.editor, prompt, early);
+        self.dim("");
+        typed
+    }
+
+    /// Dims the line as long as it is just this text, which nobody typed here.
+    fn dim(&mut self, early: &str) {
+        if let Some(helper) = self.editor.helper_mut() {
+            early.clone_into(&mut helper.early);
+        }
     }
 
     /// Whether the line that was read last is to go on in an editor of texts; says so once.
@@ -266,6 +277,8 @@ struct LineHelper {
     files: FileIndex,
     /// What stands there as long as nothing was typed.
     placeholder: String,
+    /// Text that stood in the line before anybody typed into it.
+    early: String,
 }
 
 /// What the line can become, behind the cursor.
@@ -345,7 +358,15 @@ impl Hinter for LineHelper {
 
 impl Highlighter for LineHelper {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        legible(line)
+        match !self.early.is_empty() && line == self.early {
+            true => self.styles.paint(Label::Quiet, &legible(line)).into(),
+            false => legible(line),
+        }
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+        // The first key takes the dimming away from all of the line.
+        !self.early.is_empty()
     }
 
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {

@@ -1,6 +1,6 @@
 //! The conversation to look at: `/history`, `/show`, `/copy`.
 //!
-//! What was said and what was called are counted together, so that one number names either.
+//! A number names a call, as everywhere; a number behind an `m` names a message, as in `m3`.
 
 use dunlin_host::display;
 use serde_json::Value;
@@ -22,10 +22,14 @@ const MAX_SHOWN_CHARS: usize = 200_000;
 /// The longest reply that is copied, in bytes. Terminals take some 100,000 bytes in base64 and drop the rest.
 pub const MAX_COPY_BYTES: usize = 74_000;
 
+/// What stands before the number of a message.
+const MESSAGE_MARK: char = 'm';
+
 /// One thing that was said or called.
 #[derive(Debug, Clone, Copy)]
 enum Item<'a> {
-    Said(&'a Message),
+    /// A message and its number among the messages, from 1.
+    Said(usize, &'a Message),
     Called(&'a ToolCall, Option<&'a str>),
 }
 
@@ -36,10 +40,12 @@ fn items(messages: &[Message]) -> Vec<Item<'_>> {
         found.map(|message| message.content.as_str())
     };
     let mut items = Vec::new();
+    let mut said = 0;
     for message in messages {
         let speaks = matches!(message.role, Role::User | Role::Assistant);
         if speaks && (!message.content.trim().is_empty() || message.reasoning.is_some()) {
-            items.push(Item::Said(message));
+            said += 1;
+            items.push(Item::Said(said, message));
         }
         let calls = message.tool_calls.iter();
         items.extend(calls.map(|call| Item::Called(call, result(call))));
@@ -48,10 +54,18 @@ fn items(messages: &[Message]) -> Vec<Item<'_>> {
 }
 
 impl Item<'_> {
+    /// What names it: `m3` for a message, `3` for a call.
+    fn name(&self) -> String {
+        match self {
+            Item::Said(number, _) => format!("{MESSAGE_MARK}{number}"),
+            Item::Called(call, _) => call.number.to_string(),
+        }
+    }
+
     fn who(&self) -> String {
         match self {
-            Item::Said(message) if message.role == Role::User => "you".to_owned(),
-            Item::Said(_) => "model".to_owned(),
+            Item::Said(_, message) if message.role == Role::User => "you".to_owned(),
+            Item::Said(..) => "model".to_owned(),
             Item::Called(call, _) => display::escape(&call.name).into_owned(),
         }
     }
@@ -59,15 +73,15 @@ impl Item<'_> {
     /// Whether it is something between a message of the user and the reply to it.
     fn is_step(&self) -> bool {
         match self {
-            Item::Said(message) => !message.tool_calls.is_empty(),
+            Item::Said(_, message) => !message.tool_calls.is_empty(),
             Item::Called(..) => true,
         }
     }
 
     fn about(&self) -> String {
         match self {
-            Item::Said(message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
-            Item::Said(message) => calm(&message.content),
+            Item::Said(_, message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
+            Item::Said(_, message) => calm(&message.content),
             Item::Called(call, _) => calm(&Value::Object(call.arguments.clone()).to_string()),
         }
     }
@@ -89,11 +103,11 @@ pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Windo
         let note = format!("  {left_out} before these: /history all");
         rows.push(window.styles.paint(Label::Quiet, &note));
     }
-    for (index, item) in items.iter().enumerate().skip(left_out) {
+    for item in items.iter().skip(left_out) {
         if !shows_steps && item.is_step() {
             continue;
         }
-        let head = format!("{:>4} ", index + 1);
+        let head = format!("{:>4} ", item.name());
         let who = fit(&item.who(), 20);
         let left = window
             .columns
@@ -108,16 +122,19 @@ pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Windo
     rows
 }
 
-/// The rows of `/show`: the thing with this number, the last one without. `None`: there is none.
-pub fn show(messages: &[Message], number: Option<usize>, window: Window) -> Option<Vec<String>> {
+/// The rows of `/show`: the call or message with this name, the last one where it is empty. `None`: there is none.
+pub fn show(messages: &[Message], name: &str, window: Window) -> Option<Vec<String>> {
     let items = items(messages);
-    let number = number.unwrap_or(items.len());
-    let item = items.get(number.checked_sub(1)?)?;
-    let name = window.styles.paint(Label::Name, &fit(&item.who(), 64));
-    let mut rows = vec![format!("{number:>4} {name}")];
+    let name = name.trim().to_ascii_lowercase();
+    let item = match name.as_str() {
+        "" => items.last(),
+        name => items.iter().find(|item| item.name() == name),
+    }?;
+    let who = window.styles.paint(Label::Name, &fit(&item.who(), 64));
+    let mut rows = vec![format!("{:>4} {who}", item.name())];
     match item {
         // As it was shown when it came.
-        Item::Said(message) if message.role == Role::Assistant => {
+        Item::Said(_, message) if message.role == Role::Assistant => {
             if let Some(reasoning) = &message.reasoning {
                 rows.push(format!(
                     "  {}",
@@ -128,7 +145,7 @@ pub fn show(messages: &[Message], number: Option<usize>, window: Window) -> Opti
             let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
             rows.extend(markdown::rows(&text, window.styles, window.columns));
         }
-        Item::Said(message) => rows.extend(foreign(&message.content, window)),
+        Item::Said(_, message) => rows.extend(foreign(&message.content, window)),
         Item::Called(call, result) => {
             let arguments = Value::Object(call.arguments.clone());
             let arguments = serde_json::to_string_pretty(&arguments).unwrap_or_default();
@@ -162,10 +179,12 @@ pub(super) fn foreign(text: &str, window: Window) -> Vec<String> {
 pub fn call_of_result(messages: &[Message], result: usize) -> Option<(usize, String)> {
     let id = messages.get(result)?.tool_call_id.as_deref()?;
     let items = items(messages);
-    let is_it = |item: &Item<'_>| matches!(item, Item::Called(call, _) if call.id == id);
-    let index = items.iter().position(is_it)?;
-    let item = items.get(index)?;
-    Some((index + 1, format!("{} {}", item.who(), item.about())))
+    items.iter().find_map(|item| match item {
+        Item::Called(call, _) if call.id == id => {
+            Some((call.number, format!("{} {}", item.who(), item.about())))
+        }
+        _ => None,
+    })
 }
 
 /// What the model said last, without escape sequences and what else could act on a terminal.

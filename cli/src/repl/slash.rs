@@ -137,26 +137,26 @@ pub const COMMANDS: &[Command] = &[
     .waits(NEXT),
     command(
         "/permissions",
-        "",
-        "list what was granted and denied",
+        "[forget [KEY]]",
+        "list everything in force, tool modes first; forget takes back answers of this session",
         Slash::Permissions,
     ),
     command(
         "/history",
         "[all]",
-        "list what was said and called",
+        "list messages (m1, m2, ...) and calls (by their numbers)",
         Slash::History,
     ),
     command(
         "/show",
-        "[N]",
-        "show one of these whole, the last without a number",
+        "[N|mN]",
+        "show call N or message mN in full; without a number, the last one",
         Slash::Show,
     ),
     command(
         "/expand",
         "[N] [all]",
-        "show call N whole, the last without a number",
+        "show call N in full; without a number, the last one",
         Slash::Expand,
     ),
     command(
@@ -431,7 +431,8 @@ fn look(
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
         Slash::Help => help::show(ui),
-        Slash::Permissions => show_permissions(workshop)?,
+        Slash::Permissions if rest.is_empty() => show_permissions(workshop)?,
+        Slash::Permissions => return forget_answers(workshop, rest),
         Slash::Mcp => servers::list(workshop)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
@@ -441,14 +442,13 @@ fn look(
             ui.shows_steps(),
             ui.window(),
         )),
-        Slash::Show => {
-            let number = (!rest.is_empty()).then(|| rest.parse().unwrap_or(0));
-            match messages::show(messages, number, ui.window()) {
-                Some(rows) => print(rows),
-                None if rest.is_empty() => ui.status("Nothing was said yet."),
-                None => ui.status("There is nothing with this number: /history has the numbers."),
-            }
-        }
+        Slash::Show => match messages::show(messages, rest, ui.window()) {
+            Some(rows) => print(rows),
+            None if rest.is_empty() => ui.status("Nothing was said yet."),
+            None => ui.status(
+                "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
+            ),
+        },
         Slash::Expand => print(expand::rows(&workshop.calls, rest, ui.window())),
         Slash::Diff => print(expand::edits(&workshop.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
@@ -507,19 +507,52 @@ pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
 fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let store = workshop.host()?.permissions();
-    let (stored, session) = (store.list()?, store.session_answers());
-    if stored.is_empty() && session.is_empty() {
-        ui.status("Nothing was decided yet: reading in the project is allowed, all else asks.");
+    let (modes, stored, session) = (store.tool_modes(), store.list()?, store.session_answers());
+    let heading = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    if modes.is_empty() && stored.is_empty() && session.is_empty() {
+        ui.status("Nothing is stored or answered for this session.");
     }
-    permissions::show(ui, &stored);
+    if !modes.is_empty() {
+        heading("tools, until the session ends (/tools NAME prompt takes it back):");
+        for (tool, mode) in &modes {
+            ui.data(&format!("{:<6}  {}", mode.as_str(), escape(tool)));
+        }
+    }
     if !session.is_empty() {
-        ui.status(
-            &ui.status_styles()
-                .paint(Label::Quiet, "until the session ends:"),
-        );
+        heading("answers, until the session ends (/permissions forget takes them back):");
         permissions::show(ui, &session);
     }
+    if !stored.is_empty() {
+        heading("stored, in all projects (dunlin permissions ask takes one back):");
+        permissions::show(ui, &stored);
+    }
+    heading(
+        "everything else: reading inside the project is allowed, secrets excepted; the rest asks",
+    );
     Ok(())
+}
+
+/// Takes back answers of the session.
+fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError> {
+    let ui = &workshop.ui;
+    let Some(key) = typed.strip_prefix("forget") else {
+        ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
+        return Ok(Changed::Nothing);
+    };
+    let key = Some(key.trim()).filter(|key| !key.is_empty());
+    let count = workshop.host()?.permissions().forget_answers(key);
+    ui.status(&match (count, key) {
+        (0, Some(_)) => {
+            "No answer of this session has this key; /permissions lists them.".to_owned()
+        }
+        (0, None) => "There is no answer of this session to forget.".to_owned(),
+        (1, _) => "Forgot 1 answer of this session.".to_owned(),
+        (count, _) => format!("Forgot {count} answers of this session."),
+    });
+    Ok(match count {
+        0 => Changed::Nothing,
+        _ => Changed::Permissions,
+    })
 }
 
 /// Takes back edits and says which files it was.

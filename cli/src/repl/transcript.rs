@@ -1,15 +1,11 @@
 //! What was said last, shown again when a session is resumed.
 
-use std::sync::Arc;
-
 use dunlin_host::display::escape;
 use unicode_width::UnicodeWidthStr;
 
 use crate::message::{Message, Role};
 use crate::session::Loaded;
-use crate::session::reader::NOT_STARTED;
 use crate::tokens::counted;
-use crate::turn::{CallRecord, CallState, CallView};
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -52,44 +48,12 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                 if message.partial {
                     quiet("(interrupted)");
                 }
-                for (index, call) in message.tool_calls.iter().enumerate() {
-                    let place = loaded.calls.iter().position(|entry| entry.id == call.id);
-                    let entry = place.and_then(|place| loaded.calls.get(place));
-                    let record = match entry {
-                        Some(entry) => entry.clone().into_record(),
-                        None => CallRecord {
-                            id: call.id.clone(),
-                            tool: call.name.clone(),
-                            arguments: serde_json::Value::Object(call.arguments.clone()),
-                            state: unfinished(messages, &call.id),
-                            result: None,
-                            duration_ms: None,
-                            recovered: false,
-                            repaired: false,
-                            error: None,
-                            failure: None,
-                            edits: Arc::default(),
-                        },
-                    };
-                    ui.call(&CallView {
-                        number: place.map(|place| place + 1),
-                        ..record.view(index + 1)
-                    });
+                for call in &message.tool_calls {
+                    ui.call(&loaded.record(call).view());
                 }
             }
             Role::System | Role::Tool => {}
         }
-    }
-}
-
-/// What became of a call without a record: Dunlin ended while it ran, or before.
-fn unfinished(messages: &[Message], id: &str) -> CallState {
-    let is_not_started = |message: &&Message| {
-        message.tool_call_id.as_deref() == Some(id) && message.content == NOT_STARTED
-    };
-    match messages.iter().any(|message| is_not_started(&message)) {
-        true => CallState::NotRun,
-        false => CallState::Cancelled,
     }
 }
 

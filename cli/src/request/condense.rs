@@ -90,6 +90,7 @@ mod tests {
                 name: "read_file".to_owned(),
                 arguments: serde_json::Map::from_iter([("path".to_owned(), "a.txt".into())]),
                 raw_arguments: None,
+                number: 0,
             }],
             ..Message::text(Role::Assistant, "")
         });

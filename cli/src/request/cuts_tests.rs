@@ -33,6 +33,7 @@ fn play(conversation: &mut Conversation, step: &Step) {
                 name: "read_file".to_owned(),
                 arguments: serde_json::Map::new(),
                 raw_arguments: None,
+                number: 0,
             };
             let calls = conversation.push_assistant(Message {
                 tool_calls: results.iter().map(call).collect(),

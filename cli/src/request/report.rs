@@ -237,6 +237,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: serde_json::Map::new(),
             raw_arguments: None,
+            number: 0,
         };
         let calls = conversation.push_assistant(Message {
             tool_calls: (0..2).map(call).collect(),

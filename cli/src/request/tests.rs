@@ -27,6 +27,7 @@ fn asked_and_called() -> Conversation {
             name: "read_file".to_owned(),
             arguments,
             raw_arguments: None,
+            number: 0,
         }],
         reasoning: Some(crate::message::Reasoning {
             field: "reasoning_content".to_owned(),

@@ -18,7 +18,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::json;
 
-use crate::commands::permissions::shell_word;
+use crate::approval::storing;
 
 /// The field of a form in which the user answers a tool's question.
 const ANSWER_FIELD: &str = "answer";
@@ -186,7 +186,7 @@ impl Running {
                 }
                 return denied(&plan, &self.way_out(needs, *longest));
             }
-            Standing::Denied { need, rule } => {
+            Standing::Denied { need, rule, .. } => {
                 let way_out = self.way_out(std::slice::from_ref(need), Scope::Always);
                 return denied(&plan, &format!("\nThe reason: {}{way_out}", escape(rule)));
             }
@@ -218,10 +218,7 @@ impl Running {
                     allowed beforehand."
                 .to_owned();
         }
-        let ways = match self.host.permissions().ways_to_allow(needs) {
-            Ok(ways) => ways,
-            Err(error) => return format!("\n{}", escape(&error.to_string())),
-        };
+        let ways = self.host.permissions().ways_to_allow(needs);
         if ways.is_empty() {
             return "\nNothing can allow it.".to_owned();
         }
@@ -230,8 +227,7 @@ impl Running {
                         allow it with"
                 .to_owned();
         for way in ways {
-            let command = format!("{} {}", shell_word(&way.target), way.bits);
-            let _ = write!(text, "\n  dunlin permissions set {}", escape(&command));
+            let _ = write!(text, "\n  {}", storing::command(&way));
         }
         text
     }

@@ -195,6 +195,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: json!({"path": "b.md"}).as_object().cloned().unwrap(),
             raw_arguments: None,
+            number: 0,
         };
         let assistant = Message {
             tool_calls: vec![call],
@@ -218,6 +219,7 @@ mod tests {
             ],
             times: vec!["2026-01-31T12:00:00Z".parse().ok(), None, None, None],
             calls: vec![CallEntry {
+                number: 1,
                 id: "a".to_owned(),
                 tool: "read_file".to_owned(),
                 parameters: json!({"path": "b.md"}),

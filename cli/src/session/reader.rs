@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, BufRead, Read};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -14,6 +15,7 @@ use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::message::{Message, Role, ToolCall};
 use crate::provider::Usage;
 use crate::request::cuts::Condensed;
+use crate::turn::{CallRecord, CallState};
 
 /// The result of a call that had none when Dunlin ended.
 pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a result; \
@@ -71,6 +73,8 @@ pub struct Loaded {
     pub complete: usize,
     /// What became of the calls, in the order in which they were proposed.
     pub calls: Vec<CallEntry>,
+    /// The highest number that a call has had, of calls that were taken back, too.
+    pub last_call: usize,
     /// What all turns have cost.
     pub usage: Usage,
     /// The number of the next record.
@@ -91,6 +95,53 @@ impl Loaded {
         self.head
             .as_ref()
             .is_none_or(|head| head.project == project)
+    }
+
+    /// Every call of the session as the chat knows it. One that has no entry was interrupted with Dunlin.
+    pub fn records(&self) -> Vec<CallRecord> {
+        let entries = self.calls.iter().cloned().map(CallEntry::into_record);
+        let mut records: Vec<CallRecord> = entries.collect();
+        let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
+        for call in calls {
+            if records.iter().all(|record| record.number != call.number) {
+                records.push(self.without_entry(call));
+            }
+        }
+        records
+    }
+
+    /// A call of the conversation as the chat knows it.
+    pub fn record(&self, call: &ToolCall) -> CallRecord {
+        let mut entries = self.calls.iter();
+        let entry = entries.find(|entry| entry.number == call.number);
+        entry.map_or_else(
+            || self.without_entry(call),
+            |entry| entry.clone().into_record(),
+        )
+    }
+
+    fn without_entry(&self, call: &ToolCall) -> CallRecord {
+        let is_result = |message: &&Message| message.tool_call_id.as_ref() == Some(&call.id);
+        let result = self.messages.iter().find(is_result);
+        CallRecord {
+            number: call.number,
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments: serde_json::Value::Object(call.arguments.clone()),
+            // Dunlin ended while it ran, or before.
+            state: match result {
+                Some(message) if message.content == NOT_STARTED => CallState::NotRun,
+                _ => CallState::Cancelled,
+            },
+            result: result.map(|message| message.content.clone()),
+            duration_ms: None,
+            recovered: false,
+            repaired: false,
+            error: None,
+            failure: None,
+            denied_by: None,
+            edits: Arc::default(),
+        }
     }
 }
 
@@ -314,7 +365,12 @@ impl Assembler {
             Record::Started(id) => {
                 self.started.insert(id);
             }
-            Record::Call(call) => {
+            Record::Call(mut call) => {
+                if call.number == 0 {
+                    let number = |open: &ToolCall| (open.id == call.id).then_some(open.number);
+                    call.number = self.open.iter().find_map(number).unwrap_or_default();
+                }
+                self.loaded.last_call = self.loaded.last_call.max(call.number);
                 let result = call.result.clone().unwrap_or_default();
                 let place = |id: &str| self.open.iter().position(|open| open.id == id);
                 let own = place(&call.id);
@@ -348,7 +404,14 @@ impl Assembler {
         }
     }
 
-    fn message(&mut self, time: Option<Timestamp>, message: Message) {
+    fn message(&mut self, time: Option<Timestamp>, mut message: Message) {
+        for call in &mut message.tool_calls {
+            if call.number == 0 {
+                // Earlier builds stored no numbers, and counted the calls.
+                call.number = self.loaded.last_call.saturating_add(1);
+            }
+            self.loaded.last_call = self.loaded.last_call.max(call.number);
+        }
         match message.role {
             Role::Tool => {
                 let id = message.tool_call_id.unwrap_or_default();

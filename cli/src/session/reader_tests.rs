@@ -32,6 +32,7 @@ fn model(text: &str, calls: &[&str]) -> Record {
         name: "read_file".to_owned(),
         arguments: serde_json::Map::new(),
         raw_arguments: None,
+        number: 0,
     };
     Record::Message(Message {
         tool_calls: calls.iter().map(call).collect(),
@@ -45,6 +46,7 @@ fn stream(text: &str) -> Record {
 
 fn call(id: &str, result: &str) -> Record {
     Record::Call(CallEntry {
+        number: 0,
         id: id.to_owned(),
         tool: "read_file".to_owned(),
         parameters: serde_json::json!({}),

@@ -60,6 +60,9 @@ pub struct Head {
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallEntry {
+    /// The number by which the user knows it; 0 in files of earlier builds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: usize,
     /// The call's id in the assistant message.
     pub id: String,
     /// The tool.
@@ -89,6 +92,7 @@ impl CallEntry {
     /// The entry of a call that is over.
     pub fn of(call: &CallRecord) -> CallEntry {
         CallEntry {
+            number: call.number,
             id: call.id.clone(),
             tool: call.tool.clone(),
             parameters: call.arguments.clone(),
@@ -104,6 +108,7 @@ impl CallEntry {
     /// The call as the chat knows it.
     pub fn into_record(self) -> CallRecord {
         CallRecord {
+            number: self.number,
             id: self.id,
             tool: self.tool,
             arguments: self.parameters,
@@ -115,8 +120,17 @@ impl CallEntry {
             error: self.error,
             failure: None,
             edits: std::sync::Arc::default(),
+            denied_by: None,
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(value: &usize) -> bool {
+    *value == 0
 }
 
 /// The end of a turn. It repeats what a list of sessions wants to know, so that the end of a file tells it.
@@ -439,6 +453,7 @@ mod tests {
             notes_starts: true,
         };
         let call = CallEntry {
+            number: 1,
             id: "a".to_owned(),
             tool: "read_file".to_owned(),
             parameters: serde_json::json!({"path": "a"}),

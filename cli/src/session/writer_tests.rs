@@ -105,6 +105,7 @@ fn asks(ids: &[&str]) -> Message {
         name: "read_file".to_owned(),
         arguments: serde_json::Map::new(),
         raw_arguments: None,
+        number: 0,
     };
     Message {
         tool_calls: ids.iter().map(call).collect(),
@@ -114,6 +115,7 @@ fn asks(ids: &[&str]) -> Message {
 
 fn ended(id: &str, result: &str) -> CallRecord {
     CallRecord {
+        number: 0,
         id: id.to_owned(),
         tool: "read_file".to_owned(),
         arguments: serde_json::json!({}),
@@ -125,6 +127,7 @@ fn ended(id: &str, result: &str) -> CallRecord {
         error: None,
         failure: None,
         edits: std::sync::Arc::default(),
+        denied_by: None,
     }
 }
 

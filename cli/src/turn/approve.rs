@@ -33,6 +33,8 @@ impl<'a> Waiting<'a> {
 pub enum Choice {
     /// One of the six answers.
     Answer(Answer),
+    /// Yes, this once; and it runs now, while the others go on waiting.
+    RunNow,
     /// It is not run, and nothing is denied.
     Skip,
     /// It is to be another call of the same tool. Whatever was decided about it before is void.
@@ -58,8 +60,8 @@ pub struct Decision {
 pub enum Resolution {
     /// These were decided, in this order. The turn waits again if others are left.
     Decided(Vec<Decision>),
-    /// The round starts with what is approved; what is undecided is skipped.
-    Run,
+    /// The round starts with what is approved; what is undecided is skipped, and the model hears this about it.
+    Run(Option<String>),
     /// What is permitted has changed otherwise: see how the calls stand now.
     Reconsider,
     /// The user wants no more of it. Every open question is denied, and the turn is interrupted.

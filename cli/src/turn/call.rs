@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_host::ask::Answer;
+use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Action, Call, Failure, Plan};
 use dunlin_host::display;
 use dunlin_host::edit::FileEdit;
+use dunlin_host::permission::Revert;
 use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -78,20 +79,20 @@ impl CallState {
 /// A call as it is shown. The texts are escaped and shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallView {
-    /// Its place within the reply, from 1.
-    pub index: usize,
+    /// The number by which the user knows it, from 1: unique within the session. `None`: it is not shown.
+    pub number: Option<usize>,
     /// Its id.
     pub id: String,
     /// The tool's name.
     pub tool: String,
     /// What it is about: a path, a URL, a command; may be empty.
     pub target: String,
-    /// The number under which the user can look at it, where there is one.
-    pub number: Option<usize>,
     /// Where it stands.
     pub state: CallState,
     /// Why it failed, was denied or was not run.
     pub note: Option<String>,
+    /// What takes the rule back that denied it.
+    pub revert: Option<Revert>,
     /// How long it ran, without the time in which the user was being asked.
     pub duration: Option<Duration>,
 }
@@ -99,6 +100,9 @@ pub struct CallView {
 /// What became of a call, for programs. The texts are as they came: escape before showing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
+    /// The number by which the user knows it, from 1: unique within the session.
+    #[serde(skip)]
+    pub number: usize,
     /// Its id.
     pub id: String,
     /// The tool's name.
@@ -126,6 +130,18 @@ pub struct CallRecord {
     /// What it has changed in files, where it completed in this process.
     #[serde(skip)]
     pub edits: Arc<[FileEdit]>,
+    /// The rule that denied it.
+    #[serde(skip)]
+    pub denied_by: Option<DeniedBy>,
+}
+
+/// The rule that denied a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedBy {
+    /// The rule, in words.
+    pub rule: String,
+    /// What takes it back.
+    pub revert: Option<Revert>,
 }
 
 impl CallRecord {
@@ -135,19 +151,19 @@ impl CallRecord {
     }
 
     /// How it is shown when it is long over.
-    pub fn view(&self, index: usize) -> CallView {
+    pub fn view(&self) -> CallView {
         CallView {
-            index,
+            number: Some(self.number),
             id: line(&self.id, TARGET_CHARS),
             tool: line(&self.tool, TARGET_CHARS),
             target: target(&self.arguments),
-            number: None,
             state: self.state,
             note: self
                 .error
                 .as_deref()
                 .filter(|_| self.state == CallState::Failed)
                 .map(|error| line(error, NOTE_CHARS)),
+            revert: None,
             duration: self.duration(),
         }
     }
@@ -164,12 +180,18 @@ pub struct Denial {
     pub question: String,
     /// The rule that refused it; `None`: the user, or nobody was there to be asked.
     pub rule: Option<String>,
+    /// What takes that rule back.
+    #[serde(skip)]
+    pub revert: Option<Revert>,
     /// What the user said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// What would have to be allowed beforehand; empty where that is not to be had.
+    /// What would have to be allowed beforehand.
     #[serde(skip)]
     pub needs: Vec<Need>,
+    /// The longest that a yes could have held. `None`: nothing was open.
+    #[serde(skip)]
+    pub longest: Option<Scope>,
 }
 
 /// What has to be done about a call before it can be decided about or run.
@@ -186,7 +208,7 @@ pub(super) enum Task {
 pub struct TurnCall {
     /// Its number within the turn.
     pub number: usize,
-    /// Its place within the reply, from 1: the number that the user knows.
+    /// The number by which the user knows it, from 1: unique within the session.
     pub index: usize,
     /// What is run.
     pub call: Call,
@@ -215,7 +237,10 @@ pub struct TurnCall {
     pub(super) shown: bool,
     /// Whether the user said yes to it, to this very call.
     pub(super) explicit: bool,
+    /// Whether it runs as soon as it may, before the others are decided.
+    pub(super) runs_now: bool,
     pub(super) failure: Option<Failure>,
+    pub(super) denied_by: Option<DeniedBy>,
     pub(super) note: Option<String>,
     pub(super) duration: Option<Duration>,
     /// What its command had printed when it was interrupted, as plain text.
@@ -242,7 +267,9 @@ impl TurnCall {
             task: None,
             shown: false,
             explicit: false,
+            runs_now: false,
             failure: None,
+            denied_by: None,
             note: None,
             duration: None,
             output: None,
@@ -253,13 +280,13 @@ impl TurnCall {
     /// How it is shown.
     pub fn view(&self) -> CallView {
         CallView {
-            index: self.index,
+            number: Some(self.index),
             id: line(&self.call.id, TARGET_CHARS),
             tool: line(&self.call.tool, TARGET_CHARS),
             target: target(&self.call.arguments),
-            number: None,
             state: self.state,
             note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
+            revert: self.denied_by.as_ref().and_then(|by| by.revert.clone()),
             duration: self.duration,
         }
     }
@@ -297,6 +324,7 @@ impl TurnCall {
     /// What became of it.
     pub fn record(&self) -> CallRecord {
         CallRecord {
+            number: self.index,
             id: self.call.id.clone(),
             tool: self.call.tool.clone(),
             arguments: self.call.arguments.clone(),
@@ -308,6 +336,7 @@ impl TurnCall {
             error: self.error(),
             failure: self.failure.clone(),
             edits: self.edits(),
+            denied_by: self.denied_by.clone(),
         }
     }
 }

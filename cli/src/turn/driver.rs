@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
-use dunlin_host::call::{Call, Failure, Outcome, Plan};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::permission::ToolMode;
 use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
@@ -22,6 +23,7 @@ use super::journal::{Journal, Teller};
 use super::machine::Turn;
 use super::{room, sending};
 use crate::agent::Agent;
+use crate::approval::storing;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
@@ -51,6 +53,11 @@ pub trait Tools: Send + Sync {
 
     /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
     fn cancelled(&self, call: &Call);
+
+    /// Whether the user does not want a tool to be used: it is not offered then.
+    fn is_off(&self, _tool: &str) -> bool {
+        false
+    }
 
     /// Tools that have come since the turn began, or before it in the same session.
     fn joined(&self) -> Vec<Tool> {
@@ -87,6 +94,10 @@ impl Tools for Host {
         Host::cancelled(self, call);
     }
 
+    fn is_off(&self, tool: &str) -> bool {
+        self.permissions().tool_mode(tool) == ToolMode::Never
+    }
+
     fn joined(&self) -> Vec<Tool> {
         Host::joined(self)
     }
@@ -113,15 +124,18 @@ pub trait Frontend: Progress {
     fn reply_ended(&self, _has_calls: bool) {}
     /// A call is proposed, or has changed.
     fn call(&self, call: &CallView);
-    /// The same with all there is to know of it; comes before it is shown. `number` is its place within the turn,
-    /// from 0.
-    fn keep_call(&self, _number: usize, _call: &TurnCall) {}
+    /// The same with all there is to know of it; comes before it is shown.
+    fn keep_call(&self, _call: &TurnCall) {}
     /// What the running call has printed so far, as plain text and not much of it: the newest.
     fn output_so_far(&self) -> Option<String> {
         None
     }
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
+    /// An answer was stored; says what, and what takes it back. Escaped.
+    fn stored(&self, text: &str) {
+        self.notice(text);
+    }
     /// Something the user must know, one line.
     fn warning(&self, text: &str) {
         self.notice(text);
@@ -195,13 +209,16 @@ pub async fn run_turn(
     drive(turn, effects, Some(context), &context.calls, interrupt).await
 }
 
-/// Leads calls that the user made by hand through the same steps as a model's, and ends with them.
+/// Leads calls that the user made by hand through the same steps as a model's, and ends with them. They are numbered
+/// after `last_call`, the last number that the session has used.
 pub async fn run_calls(
     calls: Vec<ProposedCall>,
+    last_call: usize,
     context: &CallContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {
     let mut conversation = Conversation::new();
+    conversation.number_calls_after(last_call);
     let (turn, effects) = Turn::by_hand(&mut conversation, calls, context.rules);
     drive(turn, effects, None, context, interrupt).await
 }
@@ -245,7 +262,7 @@ async fn drive(
             },
             Effect::Show(number) => {
                 if let Some(call) = turn.call(number) {
-                    context.frontend.keep_call(number, call);
+                    context.frontend.keep_call(call);
                     context.frontend.call(&call.view());
                 }
                 None
@@ -435,6 +452,11 @@ impl CallContext<'_> {
             return Ok(());
         };
         let kept = self.tools.answer(call, plan, answer).await;
+        if let (Ok(()), Standing::Ask { needs, longest, .. }) = (&kept, &plan.standing) {
+            for text in storing::after(needs, answer.at_most(*longest)) {
+                self.frontend.stored(&text);
+            }
+        }
         if let (false, Err(failure)) = (answer.allow, &kept) {
             self.frontend
                 .notice(&format!("the answer could not be kept: {failure}"));

@@ -103,6 +103,7 @@ impl Tools for FakeTools {
             "forbidden" => Standing::Denied {
                 need,
                 rule: "/ is ---".to_owned(),
+                revert: None,
             },
             _ => Standing::Allowed,
         };
@@ -189,7 +190,12 @@ impl Frontend for FakeFrontend {
             .unwrap_or_default();
         note(
             &self.0,
-            format!("{} {} {:?}{reason}", call.index, call.target, call.state),
+            format!(
+                "{} {} {:?}{reason}",
+                call.number.unwrap_or_default(),
+                call.target,
+                call.state
+            ),
         );
     }
 
@@ -429,7 +435,7 @@ async fn denials_are_noted_and_reported() {
     let log = world.log().join("\n");
     assert!(log.contains("answer c0 false\n1 outside Denied"), "{log}");
     assert!(
-        log.ends_with("3 a.txt NotRun (not run: an earlier call was denied)"),
+        log.ends_with("3 a.txt NotRun (not run: call 1 was denied)"),
         "{log}"
     );
 
@@ -457,10 +463,7 @@ async fn a_use_that_was_not_declared_is_asked_about_while_it_runs() {
     let (report, conversation) = turn(&world, OnDenial::Stop).await;
     assert!(matches!(report.end, TurnEnd::Denied), "{:?}", report.end);
     assert_eq!(report.denials[0].question, "Read '/etc/passwd'?");
-    assert_eq!(
-        last(&conversation).content,
-        "not run: an earlier call was denied"
-    );
+    assert_eq!(last(&conversation).content, "not run: call 1 was denied");
 }
 
 #[tokio::test]
@@ -578,7 +581,7 @@ async fn a_call_by_hand_takes_the_same_steps() {
     let Piece::Event(StreamEvent::End(reply)) = end(&["outside"]) else {
         unreachable!()
     };
-    let report = run_calls(reply.calls, &context.calls, std::future::pending()).await;
+    let report = run_calls(reply.calls, 0, &context.calls, std::future::pending()).await;
     assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
     assert_eq!(
         report.calls[0].result.as_deref(),

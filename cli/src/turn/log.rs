@@ -1,5 +1,6 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,52 +12,36 @@ const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// Of so many of the newest calls it is kept what they changed in files.
 const MAX_EDITS: usize = 200;
 
-/// What became of the calls of a session, in their order. Shared by whoever shows calls.
+/// What became of the calls of a session, by their numbers. Shared by whoever shows calls.
 #[derive(Debug, Default)]
 pub struct CallLog {
-    records: Mutex<Vec<CallRecord>>,
-    /// How many there were before the last turn.
+    records: Mutex<BTreeMap<usize, CallRecord>>,
+    /// The number of the last call before the last turn.
     before_turn: AtomicUsize,
 }
 
 impl CallLog {
     /// A turn begins: its calls are those from here on.
     pub fn begin_turn(&self) {
-        self.before_turn.store(self.count(), Ordering::Relaxed);
+        let last = self.numbers().map_or(0, |(_, last)| last);
+        self.before_turn.store(last, Ordering::Relaxed);
     }
 
-    /// The calls of the last turn that have changed files, with their numbers.
-    pub fn edits_of_turn(&self) -> Vec<(usize, CallRecord)> {
+    /// The calls of the last turn that have changed files.
+    pub fn edits_of_turn(&self) -> Vec<CallRecord> {
         let before = self.before_turn.load(Ordering::Relaxed);
         let records = self.records();
-        let of_turn = records.iter().enumerate().skip(before);
-        of_turn
-            .filter(|(_, record)| !record.edits.is_empty())
-            .map(|(index, record)| (index + 1, record.clone()))
-            .collect()
+        let of_turn = records.values().filter(|record| record.number > before);
+        let changed = of_turn.filter(|record| !record.edits.is_empty());
+        changed.cloned().collect()
     }
 
-    /// How many there are. The next one has the number after it.
-    pub fn count(&self) -> usize {
-        self.records().len()
-    }
-
-    /// Keeps what is known of a call under its number, from 1. What was known of it before is replaced; a number
-    /// beyond the next one is none.
-    pub fn keep(&self, number: usize, record: CallRecord) {
+    /// Keeps what is known of a call under its number. What was known of it before is replaced.
+    pub fn keep(&self, record: CallRecord) {
         let mut records = self.records();
-        let Some(index) = number
-            .checked_sub(1)
-            .filter(|index| *index <= records.len())
-        else {
-            return;
-        };
-        match records.get_mut(index) {
-            Some(known) => *known = record,
-            None => records.push(record),
-        }
+        records.insert(record.number, record);
         let mut room = MAX_RESULT_BYTES;
-        for record in records.iter_mut().rev() {
+        for record in records.values_mut().rev() {
             let bytes = record.result.as_ref().map_or(0, String::len);
             if bytes > room {
                 record.result = None;
@@ -65,26 +50,44 @@ impl CallLog {
         }
         // A difference holds the lines of files twice; /undo has the files.
         let kept = records.len().saturating_sub(MAX_EDITS);
-        for record in records.iter_mut().take(kept) {
+        for record in records.values_mut().take(kept) {
             record.edits = Arc::default();
         }
     }
 
     /// The call with this number; the last one without.
-    pub fn find(&self, number: Option<usize>) -> Option<(usize, CallRecord)> {
+    pub fn find(&self, number: Option<usize>) -> Option<CallRecord> {
         let records = self.records();
-        let number = number.unwrap_or(records.len());
-        let record = records.get(number.checked_sub(1)?)?;
-        Some((number, record.clone()))
+        let found = match number {
+            Some(number) => records.get(&number),
+            None => records.values().next_back(),
+        };
+        found.cloned()
+    }
+
+    /// The number of the call with this id.
+    pub fn number_of(&self, id: &str) -> Option<usize> {
+        let records = self.records();
+        let mut latest = records.values().rev();
+        latest
+            .find(|record| record.id == id)
+            .map(|record| record.number)
+    }
+
+    /// The numbers of the first and the last call; `None`: there is no call.
+    pub fn numbers(&self) -> Option<(usize, usize)> {
+        let records = self.records();
+        Some((*records.keys().next()?, *records.keys().next_back()?))
     }
 
     /// Begins with these: those of a session that goes on.
     pub fn restore(&self, records: Vec<CallRecord>) {
-        *self.records() = records;
+        let records = records.into_iter().map(|record| (record.number, record));
+        *self.records() = records.collect();
         self.begin_turn();
     }
 
-    fn records(&self) -> MutexGuard<'_, Vec<CallRecord>> {
+    fn records(&self) -> MutexGuard<'_, BTreeMap<usize, CallRecord>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -95,8 +98,9 @@ mod tests {
 
     use super::*;
 
-    fn record(tool: &str, bytes: usize) -> CallRecord {
+    fn record(number: usize, tool: &str, bytes: usize) -> CallRecord {
         CallRecord {
+            number,
             result: Some("x".repeat(bytes)),
             ..CallRecord::sample(tool, json!({}))
         }
@@ -105,32 +109,29 @@ mod tests {
     #[test]
     fn calls_are_found_by_their_numbers() {
         let log = CallLog::default();
-        assert_eq!((log.count(), log.find(None)), (0, None));
-        log.keep(1, record("a", 1));
-        log.keep(2, record("b", 1));
-        log.keep(1, record("c", 1));
-        log.keep(7, record("d", 1));
-        log.keep(0, record("e", 1));
-        let tool = |number| {
-            log.find(number)
-                .map(|(number, record)| (number, record.tool))
-        };
-        assert_eq!(log.count(), 2);
-        assert_eq!(tool(Some(1)), Some((1, "c".to_owned())));
-        assert_eq!(tool(None), Some((2, "b".to_owned())));
+        assert_eq!((log.numbers(), log.find(None)), (None, None));
+        for (number, tool) in [(1, "a"), (2, "b"), (1, "c"), (7, "d")] {
+            log.keep(record(number, tool, 1));
+        }
+        let tool = |number| log.find(number).map(|record| record.tool);
+        assert_eq!(log.numbers(), Some((1, 7)));
+        assert_eq!(tool(Some(1)), Some("c".to_owned()));
+        assert_eq!(tool(None), Some("d".to_owned()));
         assert_eq!(tool(Some(3)), None);
         assert_eq!(tool(Some(0)), None);
-        log.restore(vec![record("f", 1)]);
-        assert_eq!(tool(None), Some((1, "f".to_owned())));
+        log.restore(vec![record(4, "f", 1)]);
+        assert_eq!(tool(None), Some("f".to_owned()));
+        assert_eq!(tool(Some(1)), None);
+        assert_eq!((log.number_of("1"), log.number_of("2")), (Some(4), None));
     }
 
     #[test]
     fn old_results_go() {
         let log = CallLog::default();
         for number in 1..=3 {
-            log.keep(number, record("a", MAX_RESULT_BYTES / 2));
+            log.keep(record(number, "a", MAX_RESULT_BYTES / 2));
         }
-        let has_result = |number| log.find(Some(number)).unwrap().1.result.is_some();
+        let has_result = |number| log.find(Some(number)).unwrap().result.is_some();
         assert_eq!([1, 2, 3].map(has_result), [false, true, true]);
     }
 }

@@ -248,6 +248,7 @@ fn history_call(call: &ProposedCall) -> ToolCall {
         name: wire_name(&call.tool),
         arguments: call.arguments.clone().unwrap_or_default(),
         raw_arguments: call.arguments.as_ref().err().map(|bad| bad.raw.clone()),
+        number: 0,
     }
 }
 

@@ -154,7 +154,7 @@ fn resolution(turn: &Turn<'_>, form: u8) -> Event {
         .filter(|call| !call.state.is_settled())
         .collect();
     match form % 24 {
-        0 => return Event::Resolved(Resolution::Run),
+        0 => return Event::Resolved(Resolution::Run(None)),
         1 => return Event::Resolved(Resolution::Reconsider),
         2 => return Event::Resolved(Resolution::Stop),
         _ => {}

@@ -5,8 +5,7 @@ use super::tests::{
 };
 use super::*;
 
-const REPEATED: &str =
-    "not run again: this message has the same call before this one, and its result holds for both";
+const REPEATED: &str = "not run again: this message has the same call before this one (call 1), and its result holds for both";
 
 fn proposed(id: &str, path: &str) -> ProposedCall {
     super::tests::proposed(id, path)

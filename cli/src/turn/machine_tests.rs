@@ -70,6 +70,7 @@ pub(super) fn ruled_out(number: usize) -> Event {
         Ok(plan(Standing::Denied {
             need: need(),
             rule: "/p/ is ---".to_owned(),
+            revert: None,
         })),
     )
 }
@@ -381,7 +382,7 @@ fn a_denial_stops_what_comes_after_it() {
             "Assistant:  a:read_file b:read_file c:read_file",
             "a: A",
             "b: ERROR: Permission denied: Read file 'a'?",
-            "c: not run: an earlier call was denied",
+            "c: not run: call 2 was denied",
         ],
     );
     check(
@@ -397,7 +398,7 @@ fn a_denial_stops_what_comes_after_it() {
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
-            "b: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
         ],
     );
     check(
@@ -426,7 +427,7 @@ fn a_denial_stops_what_comes_after_it() {
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read '/etc'?",
-            "b: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
         ],
     );
 }

@@ -76,7 +76,7 @@ fn calls_are_decided_in_any_order_and_run_in_theirs() {
         vec![
             decided([answer(1, ALLOW)]),
             kept(1),
-            Event::Resolved(Resolution::Run),
+            Event::Resolved(Resolution::Run(None)),
             finished(1, Ok("B")),
         ],
         &["Keep(1, yes)", "Wait", "Run(1)", "Compose"],
@@ -108,7 +108,7 @@ fn an_explicit_yes_survives_a_later_no() {
             "End(Denied)",
         ],
         &[
-            "a: not run: an earlier call was denied",
+            "a: not run: call 2 was denied",
             &format!("b: {DENIED}"),
             "c: C",
         ],
@@ -258,7 +258,7 @@ fn an_edit_voids_what_was_decided() {
             decided([answer(1, ALLOW)]),
             decided([of_edited(5, Choice::Answer(ALLOW))]),
             kept(1),
-            Event::Resolved(Resolution::Run),
+            Event::Resolved(Resolution::Run(None)),
             finished(1, Ok("B")),
         ],
         &[
@@ -308,8 +308,8 @@ fn changed_permissions_are_seen_by_all_that_wait() {
         ],
         &[
             &format!("a: {DENIED}"),
-            "b: not run: an earlier call was denied",
-            "c: not run: an earlier call was denied",
+            "b: not run: call 1 was denied",
+            "c: not run: call 1 was denied",
         ],
     );
 }

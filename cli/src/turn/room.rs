@@ -123,7 +123,12 @@ impl TurnContext<'_> {
 
     /// All tools by now.
     fn tools(&self) -> Cow<'_, [Tool]> {
-        with_joined(self.tool_list, self.calls.tools.joined())
+        let mut tools = with_joined(self.tool_list, self.calls.tools.joined());
+        let is_off = |tool: &Tool| self.calls.tools.is_off(&tool.name);
+        if tools.iter().any(is_off) {
+            tools.to_mut().retain(|tool| !is_off(tool));
+        }
+        tools
     }
 
     fn occasion<'b>(&'b self, dialect: &'b dyn Dialect, tools: &'b [Tool]) -> Occasion<'b> {

@@ -2,8 +2,8 @@
 //!
 //! Every question goes through here, and all of them keep one rule: keystrokes typed before a question is on the screen
 //! never answer it. The question is shown first, then everything typed is taken out of the terminal until typing pauses,
-//! and only then a line is read. In the chat the early keystrokes become text of the next message. Elsewhere there is no
-//! next message: they are dropped, and a line says so.
+//! and only then a line is read. In the chat the early keystrokes become text of the next message, but for lines that look
+//! like answers: these are dropped with a note, as everything is elsewhere, where there is no next message.
 //!
 //! `clippy.toml` forbids the functions that read a line everywhere else.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dunlin_host::display::escape;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -29,6 +30,7 @@ use super::legible::{COLOR_MODE, legible};
 use super::style::Label;
 use super::terminal::TurnMode;
 use super::{Sink, Typed, Ui, lock, newline, terminal};
+use crate::approval::line::looks_like_answer;
 
 /// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
 /// paste over a slow line; shorter than the time it takes to read the question.
@@ -142,6 +144,9 @@ impl Ui {
         if self.streams.input {
             let silence = self.wait_for_silence(outside_turn);
             self.drop_early_typing_outside_the_chat();
+            if silence == Silence::Quiet {
+                self.drop_early_answers();
+            }
             if silence != Silence::Quiet {
                 return Typed::Interrupted;
             }
@@ -247,6 +252,35 @@ impl Ui {
             };
         }
         Silence::Endless
+    }
+
+    /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
+    fn drop_early_answers(&self) {
+        let mut early = lock(&self.early);
+        let bytes = early.take();
+        let text = terminal::typed_text(&bytes);
+        let (answers, rest): (Vec<&str>, Vec<&str>) = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .partition(|line| looks_like_answer(line));
+        if answers.is_empty() {
+            early.feed(&bytes);
+            return;
+        }
+        for line in rest {
+            early.keep_line(line);
+        }
+        drop(early);
+        let answers: Vec<String> = answers
+            .iter()
+            .map(|line| format!("\"{}\"", escape(line.trim())))
+            .collect();
+        let text = format!(
+            "  {} was typed before this question, so it answers nothing and was dropped.",
+            answers.join(", ")
+        );
+        let text = self.status_styles.paint(Label::Warning, &text);
+        self.line(self.status_sink(), &text);
     }
 
     fn drop_early_typing_outside_the_chat(&self) {

@@ -8,6 +8,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::{Label, Styles};
 use super::wrap::wrapped;
+use crate::approval::storing;
+use crate::approval::text::wrap_words;
 use crate::turn::{CallState, CallView};
 
 /// How much of a failed call's reason is to be seen on the narrowest screen, in columns, before its name is.
@@ -84,6 +86,9 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
 /// The lines of a call that has ended: one, but where it failed and the reason does not fit, as many below it as the reason
 /// takes, up to a few.
 pub fn ended(call: &CallView, styles: Styles, columns: usize) -> String {
+    if call.state == CallState::Denied {
+        return denied(call, styles, columns);
+    }
     let one = line(call, styles, columns);
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let Some(note) = note.filter(|_| call.state == CallState::Failed) else {
@@ -109,6 +114,31 @@ pub fn ended(call: &CallView, styles: Styles, columns: usize) -> String {
         // A word may be longer than a row.
         let row = styles.paint(Label::Quiet, &cut(row, room));
         format!("\n{:REASON_INDENT$}{row}", "")
+    });
+    std::iter::once(line(&short, styles, columns))
+        .chain(rows)
+        .collect()
+}
+
+/// The lines of a call that was denied: below it the rule that denied it, if it was one, and what takes it back.
+fn denied(call: &CallView, styles: Styles, columns: usize) -> String {
+    let short = CallView {
+        note: None,
+        ..call.clone()
+    };
+    let note = call.note.as_deref().filter(|note| !note.is_empty());
+    let rule = note.map(|note| format!("denied by: {}", escape(note)));
+    let undo = call.revert.as_ref().and_then(storing::revert);
+    let undo = undo.map(|undo| format!("undo: {undo}"));
+    let room = columns.saturating_sub(REASON_INDENT + 1);
+    let rows = rule.into_iter().chain(undo);
+    let rows = rows.flat_map(|row| wrap_words(&row, room));
+    let rows = rows.map(|row| {
+        format!(
+            "\n{:REASON_INDENT$}{}",
+            "",
+            styles.paint(Label::Quiet, &row)
+        )
     });
     std::iter::once(line(&short, styles, columns))
         .chain(rows)
@@ -186,17 +216,21 @@ fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use dunlin_host::permission::key::Decided;
+    use dunlin_host::permission::{Revert, WayOut};
+    use dunlin_host::target::Operation;
+
     use super::*;
 
     fn line_of(state: CallState, note: Option<&str>, columns: usize) -> String {
         let call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "/project/src/main.rs".to_owned(),
             number: None,
             state,
             note: note.map(str::to_owned),
+            revert: None,
             duration: Some(Duration::from_millis(12)),
         };
         line(&call, Styles::plain(), columns)
@@ -254,13 +288,13 @@ mod tests {
     #[test]
     fn a_reason_that_does_not_fit_has_rows_of_its_own() {
         let mut call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "/project/src/main.rs".to_owned(),
             number: None,
             state: CallState::Failed,
             note: Some("no such file".to_owned()),
+            revert: None,
             duration: Some(Duration::from_millis(12)),
         };
         let check = |call: &CallView, columns, expected: &str| {
@@ -284,20 +318,32 @@ mod tests {
         for row in rows.lines() {
             assert!(row.width() < 40, "{row:?}");
         }
+        // A rule that denied it stands below it, whole, with what takes it back.
         call.state = CallState::Denied;
-        assert_eq!(ended(&call, Styles::plain(), 40).lines().count(), 1);
+        call.note = Some("stored under /project/src/".to_owned());
+        call.revert = Some(Revert::Stored(WayOut {
+            target: "/project/src/".to_owned(),
+            operation: Operation::Read,
+            decided: Decided::Open,
+        }));
+        check(
+            &call,
+            80,
+            "  ✗ read_file /project/src/main.rs · denied · 12 ms\n    denied by: stored under /project/src/\n    \
+             undo: dunlin permissions ask read /project/src/",
+        );
     }
 
     #[test]
     fn a_number_names_the_call() {
         let call = CallView {
-            index: 1,
             id: "1".to_owned(),
             tool: "read_file".to_owned(),
             target: "a".to_owned(),
             number: Some(12),
             state: CallState::Running,
             note: None,
+            revert: None,
             duration: None,
         };
         assert_eq!(line(&call, Styles::plain(), 80), "  … 12 read_file a");

@@ -45,6 +45,7 @@ use base64::Engine;
 use tokio::sync::Notify;
 
 use crate::approval::look::Window;
+use crate::approval::text::wrap_words;
 use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::error::CliError;
@@ -313,6 +314,17 @@ impl Ui {
             terminal::size().0
         } else {
             usize::MAX
+        }
+    }
+
+    /// Says what an answer has stored. The text is escaped.
+    pub fn say_stored(&self, text: &str) {
+        let room = self.status_columns().saturating_sub(3);
+        for row in wrap_words(text, room) {
+            self.status(&format!(
+                "  {}",
+                self.status_styles.paint(Label::Quiet, &row)
+            ));
         }
     }
 

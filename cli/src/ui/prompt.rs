@@ -11,18 +11,21 @@ use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use super::{Typed, Ui, question};
 use crate::approval::desk::{Desk, Reply};
 use crate::approval::entry::Entry;
+use crate::approval::storing;
+use crate::turn::log::CallLog;
 use crate::turn::{Choice, Resolution};
 
 /// Asks at the terminal.
 #[derive(Debug, Clone)]
 pub struct TerminalAsk {
     ui: Arc<Ui>,
+    calls: Arc<CallLog>,
 }
 
 impl TerminalAsk {
-    /// Asks with this object, which must be on a terminal ([`Ui::can_ask`]).
-    pub fn new(ui: Arc<Ui>) -> TerminalAsk {
-        TerminalAsk { ui }
+    /// Asks with this object, which must be on a terminal ([`Ui::can_ask`]). `calls` has the numbers of the calls.
+    pub fn new(ui: Arc<Ui>, calls: Arc<CallLog>) -> TerminalAsk {
+        TerminalAsk { ui, calls }
     }
 }
 
@@ -32,7 +35,10 @@ impl Ask for TerminalAsk {
     /// screen then answers nothing any more.
     async fn ask(&self, question: Question) -> Answer {
         let ui = Arc::clone(&self.ui);
-        let answered = tokio::task::spawn_blocking(move || converse(&ui, question)).await;
+        // A call that was made by hand is the only one.
+        let number = self.calls.number_of(&question.call).unwrap_or(1);
+        let entry = Entry::asked(number, question);
+        let answered = tokio::task::spawn_blocking(move || converse(&ui, entry)).await;
         // A panic while asking is a no.
         answered.unwrap_or(Answer::DENY)
     }
@@ -44,9 +50,10 @@ impl Ask for TerminalAsk {
     }
 }
 
-fn converse(ui: &Ui, question: Question) -> Answer {
+fn converse(ui: &Ui, entry: Entry) -> Answer {
     let mut desk = Desk::default();
-    let mut rows = desk.open(0, vec![Entry::asked(question)], ui.window());
+    let (needs, longest) = (entry.question.needs.clone(), entry.longest);
+    let mut rows = desk.open(0, vec![entry], ui.window());
     loop {
         let line = match ui.ask_line(&rows.join("\n"), &desk.prompt()) {
             Typed::Line(line) => line,
@@ -64,14 +71,18 @@ fn converse(ui: &Ui, question: Question) -> Answer {
                         Choice::Answer(answer) => Some(answer),
                         _ => None,
                     });
-                return answer.unwrap_or(Answer::DENY);
+                let answer = answer.unwrap_or(Answer::DENY);
+                for text in storing::after(&needs, answer.at_most(longest)) {
+                    ui.say_stored(&text);
+                }
+                return answer;
             }
             Reply::Say(rows) => Reply::Say(rows),
             Reply::Keep(rows) => {
                 ui.keep_for_later(&line);
                 Reply::Say(rows)
             }
-            Reply::Slash => desk.say(
+            Reply::Slash | Reply::Tools(..) => desk.say(
                 ["commands work again once the call has ended".to_owned()],
                 window,
             ),

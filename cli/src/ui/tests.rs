@@ -54,13 +54,13 @@ fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
 
 fn call(state: CallState) -> CallView {
     CallView {
-        index: 1,
         id: "1".to_owned(),
         tool: "read_file".to_owned(),
         target: "a.rs".to_owned(),
         number: None,
         state,
         note: None,
+        revert: None,
         duration: Some(Duration::from_millis(3)),
     }
 }

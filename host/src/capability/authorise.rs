@@ -104,6 +104,21 @@ impl CallState {
             .map_err(|e| host_failed(&e))
     }
 
+    /// Allows a need for this call, unless something decides about it.
+    pub(crate) fn cover(&self, need: &Need) -> Result<(), Refusal> {
+        if self.decide(need)?.verdict != Verdict::Ask {
+            return Ok(());
+        }
+        let once = crate::ask::Answer {
+            allow: true,
+            scope: Scope::Once,
+        };
+        self.shared
+            .permissions
+            .remember(&self.call, &self.plugin, std::slice::from_ref(need), once)
+            .map_err(|e| host_failed(&e))
+    }
+
     /// This call, for the permission store.
     pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
         Caller {

@@ -181,6 +181,8 @@ pub(super) struct WebGate<'a> {
     refusal: Option<Refusal>,
     /// What the last hop is done under.
     under: Option<UseId>,
+    /// What was done with the last hop that was allowed.
+    used: Option<Operation>,
 }
 
 #[async_trait]
@@ -203,7 +205,19 @@ impl Gate for WebGate<'_> {
             what += &format!(" with {}", hop.method);
         }
         if let Some(from) = hop.from {
-            what += &format!(", where {} led it", from.host_str().unwrap_or_default());
+            what = format!(
+                "follow a redirect from {} and {what}",
+                from.host_str().unwrap_or_default()
+            );
+        }
+        // Within one origin a redirect is covered by the grant that was followed there.
+        if let Some(from) = hop.from
+            && self.used == Some(need.operation)
+            && is_same_origin(from, hop.url)
+            && let Err(refusal) = self.state.cover(&need)
+        {
+            self.refusal = Some(refusal);
+            return false;
         }
         let written = self.written.take();
         let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
@@ -244,6 +258,7 @@ impl<'a> WebGate<'a> {
             written: Some(written),
             refusal: None,
             under: None,
+            used: None,
         }
     }
 
@@ -263,9 +278,11 @@ impl<'a> WebGate<'a> {
 
     async fn authorise(&mut self, need: Need, written: String, what: &str) -> bool {
         let written = Written::Url(written);
+        let operation = need.operation;
         match self.state.authorise_saying(need, written, what).await {
             Ok(under) => {
                 self.under = Some(under);
+                self.used = Some(operation);
                 true
             }
             Err(refusal) => {
@@ -274,6 +291,16 @@ impl<'a> WebGate<'a> {
             }
         }
     }
+}
+
+/// Whether two addresses have the same host and port; as in grants, http counts as https.
+fn is_same_origin(a: &url::Url, b: &url::Url) -> bool {
+    let origin = |url: &url::Url| match resolve::url(url.as_str()) {
+        Ok(Target::Url(url)) => url::Url::parse(&url).ok().map(|url| url.origin()),
+        _ => None,
+    };
+    let (a, b) = (origin(a), origin(b));
+    a.is_some() && a == b
 }
 
 /// What is wrong with a header of a guest.

@@ -18,6 +18,7 @@
 //! What a program may do at all is for the sandbox in which commands run.
 
 mod builtins;
+mod danger;
 mod find;
 #[cfg(test)]
 mod fuzz;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use self::known::Known;
 use self::programs::Programs;
+use self::words::OF_THE_SHELL;
 pub use self::words::{Why, simple_words};
 use crate::ask::Scope;
 use crate::limits;
@@ -245,9 +247,11 @@ impl CommandLine {
         let is_sensitive = self.is_sensitive(has_network);
         if let Some(why) = &self.compound {
             notices.push(match is_sensitive {
-                true => format!("Compound command ({why})."),
+                true => format!("{}.", kind(why)),
                 false => format!(
-                    "Compound command ({why}): it can be allowed for this session, not permanently."
+                    "{}: s allows exactly this line until the session ends. It can't be allowed \
+                     permanently; single commands can, so have the model run them one by one.",
+                    kind(why)
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {
@@ -256,8 +260,13 @@ impl CommandLine {
                     .to_owned(),
             );
         }
+        notices.extend(danger::dangers(&self.line));
         if self.network && !has_network {
-            notices.push("Needs network access.".to_owned());
+            notices.push(
+                "Needs network access, so this is asked about each time. network = true below [commands] in your \
+                 configuration gives it to all commands."
+                    .to_owned(),
+            );
         }
         if self.may_change_repository() {
             notices.push("It may change the git repository.".to_owned());
@@ -271,6 +280,14 @@ impl CommandLine {
                 .map(|path| format!("It names {}, which usually holds secrets.", path.display())),
         );
         notices
+    }
+}
+
+/// What a line is that is more than one simple command, and why.
+pub fn kind(why: &str) -> String {
+    match why.strip_suffix(OF_THE_SHELL) {
+        Some(word) => format!("Command of the shell itself ({word})"),
+        None => format!("Compound command ({why})"),
     }
 }
 
@@ -299,6 +316,12 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         Known::Nothing => CommandKey::Line(subject.clone()),
     };
     let covers = match key {
+        CommandKey::Line(_)
+            if !names.is_writable(program)
+                && known::takes_data(&name.to_string_lossy(), arguments) =>
+        {
+            Some(Vec::new())
+        }
         CommandKey::Line(_) => named::writable(program, arguments, names),
         _ => Some(Vec::new()),
     };

@@ -238,11 +238,14 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c)
 }
 
+/// What is said of a word that the shell carries out itself.
+pub(super) const OF_THE_SHELL: &str = " is a part of the shell";
+
 /// The first word has to be the name of a program, or lead to one.
 fn check_program(written: &str, word: &str) -> Result<(), Why> {
     let is_bare = written == word;
     if is_bare && builtins::is_own(word) {
-        return Err(format!("{word} is a part of the shell").into());
+        return Err(format!("{word}{OF_THE_SHELL}").into());
     }
     if is_bare && word.contains('=') {
         return Err("a variable set in front".into());

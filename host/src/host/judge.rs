@@ -54,6 +54,7 @@ impl Host {
                 Verdict::Deny => {
                     return Ok(Standing::Denied {
                         need: need.clone(),
+                        revert: rule.revert(need.operation),
                         rule: rule.to_string(),
                     });
                 }

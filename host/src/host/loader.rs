@@ -49,14 +49,15 @@ impl Host {
         let meant = self.meant(call)?;
         let is_off = self.permissions().tool_mode(&call.tool) == ToolMode::Never;
         if let (true, Some(server)) = (is_off, meant.first()) {
-            let rule = Rule::ToolNever(call.tool.clone()).to_string();
+            let rule = Rule::ToolNever(call.tool.clone());
             return Ok(Plan {
                 question: "Connect the MCP servers?".to_owned(),
                 needs: Vec::new(),
                 actions: Vec::new(),
                 standing: Standing::Denied {
                     need: server_need(server),
-                    rule,
+                    revert: rule.revert(Operation::Execute),
+                    rule: rule.to_string(),
                 },
             });
         }
@@ -69,7 +70,7 @@ impl Host {
                 (Start::Needless, _) => {}
                 (Start::Allowed(need), _) => needs.push(need),
                 // Of several the others can still be connected.
-                (Start::Denied(need), rule) => denied = Some((need, rule.to_string())),
+                (Start::Denied(need), rule) => denied = Some((need, rule)),
                 (Start::Asks(need), rule) => {
                     for notice in capability::notices(&rule) {
                         if !notices.contains(&notice) {
@@ -88,9 +89,14 @@ impl Host {
             let place = display::escape(&server.place()).into_owned();
             match &server.config.at {
                 ServerAt::Program(program) if program.sandbox => {
-                    format!("{} runs in the cage of commands: {place}", server.name())
+                    format!(
+                        "{} runs in the sandbox for commands: {place}",
+                        server.name()
+                    )
                 }
-                ServerAt::Program(_) => format!("{} runs: {place}", server.name()),
+                ServerAt::Program(_) => {
+                    format!("{} runs without a sandbox: {place}", server.name())
+                }
                 ServerAt::Web { .. } => format!("{} is at {place}", server.name()),
             }
         });
@@ -99,11 +105,12 @@ impl Host {
             ([_], Some(server)) => match &server.config.at {
                 // Whole: it is what the answer is given to.
                 ServerAt::Program(program) => format!(
-                    "Start the MCP server '{}'? It runs {}: {}",
+                    "Start the MCP server '{}'? {}: {}",
                     server.name(),
                     match program.sandbox {
-                        true => "in the cage of commands",
-                        false => "with your rights",
+                        true => "It runs in the sandbox for commands",
+                        false =>
+                            "It runs without a sandbox, with access to all that you have access to",
                     },
                     server.place()
                 ),
@@ -114,14 +121,18 @@ impl Host {
                 ),
             },
             ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
-            _ => format!(
-                "Connect {} MCP servers? What they run has your rights. {}",
-                places.len(),
-                places.join(" · ")
-            ),
+            _ => {
+                // A row for each server.
+                notices.splice(0..0, places.iter().cloned());
+                format!("Connect {} MCP servers?", places.len())
+            }
         };
         let standing = match (denied, meant.len()) {
-            (Some((need, rule)), 1) => Standing::Denied { need, rule },
+            (Some((need, rule)), 1) => Standing::Denied {
+                revert: rule.revert(need.operation),
+                need,
+                rule: rule.to_string(),
+            },
             _ if open.is_empty() => Standing::Allowed,
             _ => Standing::Ask {
                 needs: open,

@@ -215,7 +215,7 @@ impl Host {
         if let Standing::Ask { notices, .. } = &mut standing {
             notices.extend(self.gaps_of_commands(&looked.actions).await);
         }
-        if let Standing::Denied { need, rule } = &standing {
+        if let Standing::Denied { need, rule, .. } = &standing {
             self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
         }
         Ok(Plan {

@@ -12,7 +12,7 @@ use crate::display;
 use crate::limits;
 use crate::mcp::offered::{Offered, OfferedTool};
 use crate::mcp::{Program, Server, ServerAt};
-use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
+use crate::permission::{Caller, Decision, Revert, Rule, ToolMode, Verdict};
 use crate::plugin::Tool;
 use crate::target::{CommandTarget, Need, Operation, Target};
 
@@ -128,6 +128,7 @@ impl Host {
             ToolMode::Never => Standing::Denied {
                 need: server_need(server),
                 rule: Rule::ToolNever(call.tool.clone()).to_string(),
+                revert: Some(Revert::ToolMode(call.tool.clone())),
             },
             mode => {
                 let state = self.0.servers.state();
@@ -154,8 +155,11 @@ impl Host {
             }
             match (start, &mut standing) {
                 (Start::Denied(need), _) => {
-                    let rule = rules.to_string();
-                    standing = Standing::Denied { need, rule };
+                    standing = Standing::Denied {
+                        revert: rules.revert(need.operation),
+                        need,
+                        rule: rules.to_string(),
+                    };
                 }
                 (Start::Asks(need), _) => {
                     question = format!("{question} It has to be started first: {}", server.place());

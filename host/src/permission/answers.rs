@@ -101,6 +101,20 @@ impl Permissions {
         state.modes.clear();
     }
 
+    /// Forgets what was answered until the session ends: all of it, or what is listed under this key. Returns how many
+    /// answers that were.
+    pub fn forget_answers(&self, key: Option<&str>) -> usize {
+        let mut state = self.lock();
+        let before = state.session.len();
+        match key {
+            None => state.session.clear(),
+            Some(key) => state
+                .session
+                .retain(|(other, _), _| other.to_string() != key),
+        }
+        before - state.session.len()
+    }
+
     /// Forgets what was answered for one call only. Called when the call has ended.
     pub(crate) fn forget_call(&self, call: &str) {
         self.lock().once.remove(call);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
-use super::file::{OperationName, Runs};
+use super::file::{Grantee, OperationName, Runs};
 use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
@@ -312,6 +312,20 @@ impl Runs {
             files,
         })
     }
+}
+
+/// Why none of these grants of a command holds any more; `None`: one does, or nothing is known of what they run.
+pub(super) fn lapsed<'a>(grants: impl Iterator<Item = &'a Grantee>) -> Option<Change> {
+    let mut change = None;
+    for grant in grants {
+        let runs = grant.runs.as_ref()?;
+        let is_different = |(path, before): &(&PathBuf, &String)| {
+            sha256_of_file(path).ok().as_ref() != Some(*before)
+        };
+        let (path, _) = runs.files.iter().find(is_different)?;
+        change = Some(Change::Content(path.clone()));
+    }
+    change
 }
 
 fn program_of(command: &CommandTarget) -> PathBuf {

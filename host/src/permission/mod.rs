@@ -49,7 +49,7 @@ use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
 use self::own::OwnFiles;
 pub use self::report::{Explained, ExplainedCommand, Stored, WayOut};
-pub use self::rule::{Change, Decision, Rule, Verdict};
+pub use self::rule::{Change, Decision, Revert, Rule, Verdict};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;
 use crate::resolve::{self, Mounts, Places, ResolveError};

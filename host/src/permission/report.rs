@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::command_lines::lapsed;
 use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
+use super::mode::ToolMode;
 use super::stored::resolved_key;
-use super::{Decision, PermissionError, Permissions, Rule, Verdict};
+use super::{Change, Decision, PermissionError, Permissions, Rule, Verdict};
 use crate::command::{CommandError, simple_words};
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
@@ -20,6 +22,8 @@ pub struct Stored {
     pub bits: String,
     /// Which plugins its allows were given to, in words; `None`: they hold for every tool.
     pub bound_to: Option<String>,
+    /// Why its allow holds no longer, if nobody has one that does.
+    pub lapsed: Option<Change>,
 }
 
 /// What holds for one operation on a target, for `permissions explain`.
@@ -49,14 +53,15 @@ pub struct ExplainedCommand {
     pub guarded: Vec<PathBuf>,
 }
 
-/// What [`Permissions::set`] has to be told to turn a verdict around, everything else that is stored for the
-/// target left as it is.
+/// What [`Permissions::set_one`] has to be told to turn a verdict around.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WayOut {
     /// The target as a person types it. It may hold anything a file name can.
     pub target: String,
-    /// Three characters.
-    pub bits: String,
+    /// Which operation.
+    pub operation: Operation,
+    /// What is to hold for it.
+    pub decided: Decided,
 }
 
 impl Permissions {
@@ -79,6 +84,7 @@ impl Permissions {
                     key: key.clone(),
                     bits: bits.to_string(),
                     bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                    lapsed: lapsed(grants.into_iter().flat_map(|g| g.values().flatten())),
                 }
             })
             .collect();
@@ -112,11 +118,22 @@ impl Permissions {
                     key: key.to_string(),
                     bits: bits.to_string(),
                     bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                    lapsed: None,
                 }
             })
             .collect();
         list.sort_by(|a, b| a.key.cmp(&b.key));
         list
+    }
+
+    /// The tools that have a mode of their own for this session, sorted by name.
+    pub fn tool_modes(&self) -> Vec<(String, ToolMode)> {
+        let state = self.lock();
+        let modes = state.modes.iter();
+        let mut modes: Vec<(String, ToolMode)> =
+            modes.map(|(tool, mode)| (tool.clone(), *mode)).collect();
+        modes.sort_by(|a, b| a.0.cmp(&b.0));
+        modes
     }
 
     /// Resolves what a person typed and says, for each operation, what holds and which rule decided.
@@ -163,7 +180,7 @@ impl Permissions {
 
     fn explain_need(&self, need: Need) -> Result<Explained, PermissionError> {
         let Decision { verdict, rule } = self.decide_for(None, &need)?;
-        let way_out = self.way_out(&need, verdict, &rule);
+        let way_out = Permissions::way_out(&need, verdict, &rule);
         Ok(Explained {
             operation: need.operation,
             verdict,
@@ -192,37 +209,18 @@ impl Permissions {
         }))
     }
 
-    /// What [`Permissions::set`] has to be told, target by target, so that these needs are allowed, everything else that
-    /// is stored for the targets left as it is. Needs that nothing can allow are left out.
-    pub fn ways_to_allow(&self, needs: &[Need]) -> Result<Vec<WayOut>, PermissionError> {
-        let mut state = self.lock();
-        self.refresh(&mut state)?;
-        let mut ways: Vec<(Key, Bits)> = Vec::new();
+    /// What [`Permissions::set_one`] has to be told so that these needs are allowed. Needs that nothing can allow are left
+    /// out.
+    pub fn ways_to_allow(&self, needs: &[Need]) -> Vec<WayOut> {
         let can_be_stored = |need: &&Need| {
             let command = need.target.command();
             !self.is_protected(&need.target) && command.is_none_or(|it| it.is_storable)
         };
-        for need in needs.iter().filter(can_be_stored) {
-            let key = Key::exact(&need.target);
-            let place = ways.iter().position(|(known, _)| *known == key);
-            let place = place.unwrap_or_else(|| {
-                let stored = state.stored.get(&key).map(|entry| entry.bits);
-                ways.push((key, stored.unwrap_or_default()));
-                ways.len() - 1
-            });
-            let bits = &mut ways[place].1;
-            *bits = bits.with(need.operation, Decided::Allow);
-        }
-        let way = |(key, bits): (Key, Bits)| {
-            let target = match key {
-                Key::Exact(path) | Key::Below(path) => path.to_str()?.to_owned(),
-                Key::Url(url) | Key::UrlBelow(url) => url,
-                Key::Command(key) => typed(&key)?,
-            };
-            let bits = bits.to_string();
-            Some(WayOut { target, bits })
-        };
-        Ok(ways.into_iter().filter_map(way).collect())
+        needs
+            .iter()
+            .filter(can_be_stored)
+            .filter_map(|need| WayOut::of(need, Decided::Allow))
+            .collect()
     }
 
     /// Stored keys that decide about nothing: what they name is not there. A file may yet come, so this is
@@ -238,33 +236,41 @@ impl Permissions {
         Ok(keys.filter(is_gone).collect())
     }
 
-    fn way_out(&self, need: &Need, verdict: Verdict, rule: &Rule) -> Option<WayOut> {
+    fn way_out(need: &Need, verdict: Verdict, rule: &Rule) -> Option<WayOut> {
         // What holds for the session is not what is stored: setting something would not change it.
         let is_fixed = matches!(rule, Rule::Protected | Rule::Unreachable(_));
         if is_fixed || matches!(rule, Rule::Once | Rule::Session(_)) {
             return None;
         }
-        let key = match &need.target {
-            Target::Command(command) if !command.is_storable => return None,
-            // Who names a folder, or a host, means what lies below it.
-            Target::Url(url) if url.ends_with('/') => Key::UrlBelow(url.clone()),
-            target => Key::exact(target),
-        };
-        let bits = self.lock().stored.get(&key).map(|entry| entry.bits);
         let other = match verdict {
             Verdict::Allow => Decided::Deny,
             Verdict::Deny | Verdict::Ask => Decided::Allow,
         };
+        match &need.target {
+            Target::Command(command) if !command.is_storable => None,
+            // Who names a folder, or a host, means what lies below it.
+            Target::Url(url) if url.ends_with('/') => Some(WayOut {
+                target: url.clone(),
+                operation: need.operation,
+                decided: other,
+            }),
+            _ => WayOut::of(need, other),
+        }
+    }
+}
+
+impl WayOut {
+    /// What decides about just this need. `None`: its target cannot be typed.
+    pub fn of(need: &Need, decided: Decided) -> Option<WayOut> {
+        let target = match &need.target {
+            Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
+            Target::Url(_) => Key::exact(&need.target).to_string(),
+            Target::Command(command) => typed(&command.key)?,
+        };
         Some(WayOut {
-            target: match &need.target {
-                Target::Url(_) => key.to_string(),
-                Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
-                Target::Command(command) => typed(&command.key)?,
-            },
-            bits: bits
-                .unwrap_or_default()
-                .with(need.operation, other)
-                .to_string(),
+            target,
+            operation: need.operation,
+            decided,
         })
     }
 }

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::key::Decided;
+use super::report::WayOut;
+use crate::target::Operation;
+
 /// What holds for one need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
@@ -70,6 +74,34 @@ pub enum Rule {
     },
     /// A yes to this command, under this key, no longer holds.
     CommandChanged(String, Change),
+}
+
+/// What takes a rule that a person made back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Revert {
+    /// The permission file has it.
+    Stored(WayOut),
+    /// It was answered until the session ends, under this key.
+    Session(String),
+    /// This tool is set to `never` until the session ends.
+    ToolMode(String),
+}
+
+impl Rule {
+    /// What takes the rule back; `None`: nobody can.
+    pub fn revert(&self, operation: Operation) -> Option<Revert> {
+        match self {
+            Rule::Stored { key, .. } => Some(Revert::Stored(WayOut {
+                target: key.clone(),
+                operation,
+                decided: Decided::Open,
+            })),
+            Rule::Session(key) => Some(Revert::Session(key.clone())),
+            Rule::ToolNever(tool) | Rule::ToolAlways(tool) => Some(Revert::ToolMode(tool.clone())),
+            _ => None,
+        }
+    }
 }
 
 /// Why a yes to a command no longer holds.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::Order;
+use super::file::{OperationName, Order};
 use super::key::{Bits, Decided, Key};
 use super::stored::{command_key, resolved_key};
 use super::{PermissionError, Permissions, SessionAnswer};
@@ -42,6 +42,24 @@ impl Permissions {
         Ok(said(&typed))
     }
 
+    /// Allows exactly this command line to every tool until the session ends, also a compound one. Returns the key.
+    pub fn allow_line_for_session(&self, line: &str) -> Result<String, CommandError> {
+        let target = self.command_line(line)?.target;
+        let key = match &target.key {
+            key @ CommandKey::Text(_) => key.clone(),
+            _ => CommandKey::Line(target.subject.clone()),
+        };
+        let said = key.to_string();
+        let mut state = self.lock();
+        let key = (Key::Command(key), Operation::Execute);
+        state.session.entry(key).or_default().push(SessionAnswer {
+            allow: true,
+            plugin: None,
+            runs: None,
+        });
+        Ok(said)
+    }
+
     /// Stores three characters for a target, for every tool. `???` removes the key. Returns the key.
     ///
     /// A target that ends with `/` means all below it, and a bare word what it means in [`Permissions::explain`]. Several
@@ -62,6 +80,72 @@ impl Permissions {
             }
         })?;
         Ok(said(&typed))
+    }
+
+    /// Decides about one operation on a target, for every tool, and leaves the other operations as they are. Returns the
+    /// key.
+    ///
+    /// The target is typed as for [`Permissions::set`], or is a key as it is stored.
+    pub fn set_one(
+        &self,
+        target: &str,
+        operation: Operation,
+        decided: Decided,
+    ) -> Result<String, PermissionError> {
+        let key = match operation {
+            Operation::Execute => {
+                let any = Bits::default().with(operation, Decided::Deny);
+                let keys = self.typed(target, any)?;
+                let first = keys.into_iter().next();
+                first.map_or_else(|| self.typed_key(target), |(key, _)| Ok(key))?
+            }
+            // Only what is run is looked for among the programs.
+            _ if !is_address(target) && self.typed_command(target)?.is_none() => {
+                let path = self.places.path(target)?;
+                match target.ends_with('/') {
+                    true => Key::Below(path),
+                    false => Key::Exact(path),
+                }
+            }
+            _ => self.typed_key(target)?,
+        };
+        if operation != Operation::Execute && matches!(key, Key::Command(_)) {
+            return Err(PermissionError::OnlyExecute {
+                key: key.to_string(),
+            });
+        }
+        self.refuse_protected(&key, Bits::default().with(operation, decided))?;
+        let stored = key.to_string();
+        self.files.update(Order::PermissionsFirst, |contents| {
+            let is_it = |other: &str| other == target || other == stored || means(other, &key);
+            if decided != Decided::Open && !contents.entries.iter().any(|(other, _)| is_it(other)) {
+                let bits = match CommandKey::is_command(&stored) {
+                    // Reading and writing mean nothing for a command.
+                    true => Bits::default()
+                        .with(Operation::Read, Decided::Deny)
+                        .with(Operation::Write, Decided::Deny),
+                    false => Bits::default(),
+                };
+                contents.entries.push((stored.clone(), bits));
+            }
+            for (other, bits) in &mut contents.entries {
+                if !is_it(other) {
+                    continue;
+                }
+                *bits = match decided {
+                    Decided::Open if CommandKey::is_command(other) => Bits::default(),
+                    decided => bits.with(operation, decided),
+                };
+                if let Some(grants) = contents.digests.grants.get_mut(other) {
+                    grants.remove(&OperationName::from(operation));
+                    if grants.is_empty() {
+                        contents.digests.grants.remove(other);
+                    }
+                }
+            }
+            contents.entries.retain(|(_, bits)| !bits.is_open());
+        })?;
+        Ok(stored)
     }
 
     /// Removes a key. `false` when there was none.

@@ -121,8 +121,7 @@ impl CommandKey {
             CommandKey::Words(words) => format!("{}, with any arguments", short(words)),
             CommandKey::Line(_) | CommandKey::Text(_) => "exactly this line".to_owned(),
             CommandKey::Server(_) => {
-                "starting this server outside the sandbox, with exactly this command line"
-                    .to_owned()
+                "starting this server without a sandbox, with exactly this command line".to_owned()
             }
         }
     }
@@ -230,7 +229,13 @@ impl CommandTarget {
             .map(|path| path.file_name().unwrap_or(path.as_os_str()))
             .map(|name| name.to_string_lossy().into_owned())
             .collect();
-        let covers = self.key.describe();
+        // A yes that is given to what was shown covers less than a key that a person wrote.
+        let covers = match self.key {
+            CommandKey::Program(_) | CommandKey::Words(_) => {
+                format!("{} that Dunlin knows to be harmless", self.key.describe())
+            }
+            _ => self.key.describe(),
+        };
         match names.as_slice() {
             [] => covers,
             [name] => format!("{covers}, as long as {name} is unchanged"),
@@ -273,7 +278,7 @@ mod tests {
             (
                 "mcp /usr/bin/npx -y server .",
                 CommandKey::Server(words(&["/usr/bin/npx", "-y", "server", "."])),
-                "starting this server outside the sandbox, with exactly this command line",
+                "starting this server without a sandbox, with exactly this command line",
             ),
         ] {
             assert_eq!(text.parse(), Ok(key.clone()), "{text}");

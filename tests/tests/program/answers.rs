@@ -145,7 +145,7 @@ fn an_early_yes_writes_no_configuration() {
 }
 
 #[test]
-fn in_the_chat_early_keystrokes_wait_for_the_next_message() {
+fn in_the_chat_an_early_answer_is_dropped() {
     let provider = Provider::always(Response::reply("It is fine."));
     let environment = environment(&provider);
     environment.project_file(".dunlin/config.toml", "on_denial = \"continue\"\n");
@@ -157,10 +157,10 @@ fn in_the_chat_early_keystrokes_wait_for_the_next_message() {
     terminal.assert_absent(IGNORED);
     terminal.type_line("n");
     let mut chat = Chat::waiting(terminal);
-    chat.prompt_with("y");
+    chat.prompt();
     let trusted = fs::read_to_string(environment.data().join("trusted.json")).expect("the answer");
     assert!(trusted.contains("false"), "{trusted}");
-    chat.say("es");
+    chat.say("yes");
     chat.prompt();
     // Typed ahead of the questions of two commands.
     let file = environment.project_file("notes.md", "mine");

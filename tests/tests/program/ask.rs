@@ -154,12 +154,12 @@ fn with_on_denial_continue_the_model_is_told_and_goes_on() {
         ["ERROR: Permission denied: Read file '../outside/b.txt'?"]
     );
     let said =
-        "denied, with nobody to ask: Read file '../outside/b.txt'?\nhint: dunlin permissions set ";
+        "denied, with nobody to ask: Read file '../outside/b.txt'?\nhint: dunlin ask --allow ";
     assert!(output.stderr.contains(said), "{output}");
     assert!(
         output
             .stderr
-            .contains("/outside/b.txt r?? allows it beforehand"),
+            .contains("/outside/b.txt=r' allows it for one run, dunlin permissions allow read "),
         "{output}"
     );
 }
@@ -294,4 +294,66 @@ fn a_model_without_tools_is_told_of_them_in_words() {
         told[2].1.starts_with("Result of read_file:\n") && told[2].1.contains("hello"),
         "{told:?}"
     );
+}
+
+/// Everything that the chat can allow, a run can be given; and a denial says what it would take.
+#[test]
+fn a_run_can_be_given_all_that_the_chat_can_allow() {
+    let run = |line: &str| Response::call("run_terminal_command", json!({ "command": line }));
+    let compound = || vec![run("cat a.txt | sort"), Response::reply("Sorted.")];
+    let simple = || vec![run("touch made.txt"), Response::reply("Made.")];
+    let denied = |line: &str, hint: &str| {
+        let (output, _) = ask("", vec![run(line)], &["ask", "do it"]);
+        assert_eq!(output.status, Some(3), "{output}");
+        assert!(output.stderr.contains(hint), "{hint:?}: {output}");
+    };
+    denied(
+        "cat a.txt | sort",
+        "hint: dunlin ask --allow-line 'cat a.txt | sort' allows it for one run\n",
+    );
+    denied(
+        "touch made.txt",
+        "touch made.txt' allows it for one run, dunlin permissions allow run '= ",
+    );
+    let allowed = |script: Vec<Response>, flags: [&str; 2]| {
+        let (output, _) = ask("", script, &["ask", flags[0], flags[1], "do it"]);
+        assert_eq!(output.status, Some(0), "{flags:?}: {output}");
+    };
+    allowed(compound(), ["--allow-line", "cat a.txt | sort"]);
+    allowed(compound(), ["--allow-tool", "run_terminal_command"]);
+    allowed(simple(), ["--allow", "touch made.txt"]);
+    allowed(simple(), ["--allow", "touch"]);
+    // Another line is not that line.
+    let (output, _) = ask(
+        "",
+        vec![run("cat a.txt | sort -r")],
+        &["ask", "--allow-line", "cat a.txt | sort", "do it"],
+    );
+    assert_eq!(output.status, Some(3), "{output}");
+    let (output, _) = ask(
+        "",
+        Vec::new(),
+        &["ask", "--allow-tool", "run_terminl_command", "do it"],
+    );
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(output.stderr.contains("run_terminal_command"), "{output}");
+}
+
+#[test]
+fn a_denial_by_a_rule_names_the_rule() {
+    let provider = Provider::play([read("a.txt")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text");
+    let denied = environment.run(["permissions", "deny", "read", "a.txt"]);
+    assert_eq!(denied.status, Some(0), "{denied}");
+    let output = environment.run(["ask", "read it"]);
+    assert_eq!(output.status, Some(3), "{output}");
+    for said in [
+        "denied by a rule (stored under ",
+        "hint: dunlin permissions ask read ",
+        "/a.txt takes the rule back\n",
+    ] {
+        assert!(output.stderr.contains(said), "{said:?}: {output}");
+    }
+    assert!(!output.stderr.contains("nobody to ask"), "{output}");
 }

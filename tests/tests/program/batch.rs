@@ -61,7 +61,7 @@ fn three_calls_are_answered_in_odd_order() {
     assert_shows(
         &screen,
         &[
-            "\n  3 calls wait for you\n",
+            "\n  3 calls need your approval\n",
             "\n  ? 1 read_file\n",
             "\n    │ Read file '../outside/a.txt'?\n",
             "\n  ? 3 read_file\n",
@@ -119,11 +119,14 @@ fn calls_are_left_out_and_the_rest_is_run() {
     let (provider, _environment, mut chat, _) = waiting([done()]);
     assert_shows(&chat.decide("run"), &["nothing is approved yet"]);
     chat.decide("skip 1");
-    // What stands behind a yes could take it back.
-    let screen = chat.decide("y 2 and not the others");
-    assert_shows(&screen, &["nothing was approved: \"y\" takes numbers"]);
-    chat.decide("y 2");
-    chat.answer("run");
+    // What stands behind a yes to all could take it back.
+    let screen = chat.decide("y all but 3");
+    assert_shows(
+        &screen,
+        &["Nothing was approved: to say something with it, name one call, as in y 1 TEXT."],
+    );
+    chat.decide("y 2 carefully");
+    chat.answer("run and then stop");
     let screen = chat.prompt();
     assert_shows(
         &screen,
@@ -135,7 +138,13 @@ fn calls_are_left_out_and_the_rest_is_run() {
     );
     let results = results(&provider);
     let skipped = "skipped by the user: not run, but not denied either";
-    assert_eq!([&results[0], &results[2]], [skipped, skipped]);
+    assert_eq!(results[0], skipped);
+    assert!(
+        results[1].ends_with("\n\nThe user says about this call: carefully"),
+        "{results:?}"
+    );
+    let said = format!("{skipped}\n\nThe user says about this call: and then stop");
+    assert_eq!(results[2], said);
     chat.leave();
 }
 
@@ -188,12 +197,56 @@ fn tools_are_set_while_calls_wait() {
     assert_shows(&screen, &["\nread_file            always "]);
     chat.leave();
 
-    let (_provider, _environment, mut chat, _) = waiting([]);
+    // A tool that is turned off is no longer offered, and does not end the turn.
+    let (provider, _environment, mut chat, _) = waiting([done()]);
     chat.decide("y 1");
-    chat.answer("/tools read_file never");
+    chat.answer("tool 2 never");
     let screen = chat.prompt();
-    assert_shows(&screen, &["✗ 1 read_file ../outside/a.txt · denied"]);
+    assert_shows(
+        &screen,
+        &[
+            "Until the session ends: read_file is set to never. Undo: /tools read_file prompt",
+            "✗ 1 read_file ../outside/a.txt · denied",
+            "denied by: read_file is set to never for this session",
+            "Thank you.",
+        ],
+    );
     assert!(!screen.contains("✓"), "{screen:?}");
+    let offered = |number: usize| provider.requests()[number].body["tools"].to_string();
+    assert!(offered(0).contains("\"read_file\""), "{}", offered(0));
+    assert!(!offered(1).contains("\"read_file\""), "{}", offered(1));
+    let screen = chat.turn("/permissions");
+    assert_shows(&screen, &["never   read_file\n"]);
+    chat.leave();
+}
+
+#[test]
+fn one_call_runs_while_the_others_wait() {
+    let (provider, _environment, mut chat, _) = waiting([done()]);
+    let screen = chat.decide("run 2");
+    assert_shows(
+        &screen,
+        &[
+            "✓ 2 read_file ../outside/b.txt · ",
+            "\n  ? 1 read_file Read",
+            "\n  ? 3 read_file Read",
+        ],
+    );
+    assert_eq!(provider.requests().len(), 1);
+    let screen = chat.decide("/expand 2");
+    assert_shows(&screen, &["the text of b.txt"]);
+    chat.answer("y all");
+    let screen = chat.prompt();
+    assert_shows(
+        &screen,
+        &[
+            "  + 1 read_file Read file '../outside/a.txt'? · approved",
+            "✓ 3 read_file",
+            "Thank you.",
+        ],
+    );
+    let read = |result: &String| result.contains("the text of");
+    assert_eq!(results(&provider).iter().filter(|it| read(it)).count(), 3);
     chat.leave();
 }
 
@@ -204,19 +257,22 @@ fn one_can_look_around_while_calls_wait() {
     assert_shows(
         &screen,
         &[
-            "   1 you read them",
-            "   2 model I need these.",
-            "   3 read_file {\"file_path\":\"../outside/a.txt\"}",
+            "  m1 you read them",
+            "  m2 model I need these.",
+            "   1 read_file {\"file_path\":\"../outside/a.txt\"}",
         ],
     );
-    let screen = chat.decide("/show 5");
-    let shown = "   5 read_file\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  no result yet\n";
+    let screen = chat.decide("/show 3");
+    let shown = "   3 read_file\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  no result yet\n";
     assert_shows(&screen, &[shown]);
     chat.decide("/copy");
     let copied = chat.terminal.effects();
     assert_eq!(copied, ["clipboard SSBuZWVkIHRoZXNlLg=="]);
     for (line, expected) in [
-        ("/permissions", "Nothing was decided yet"),
+        (
+            "/permissions",
+            "Nothing is stored or answered for this session.",
+        ),
         ("/undo", "/undo has to wait"),
         ("/clear", "/clear has to wait"),
         ("/hlep", "Did you mean /help?"),
@@ -224,7 +280,7 @@ fn one_can_look_around_while_calls_wait() {
             "v 2",
             "    │ arguments {\"file_path\":\"../outside/b.txt\"}",
         ),
-        ("?", "  ns      no, until the session ends"),
+        ("?", "  ns      no, also from now on until the session ends"),
     ] {
         let screen = chat.decide(line);
         assert_shows(&screen, &[expected]);
@@ -237,11 +293,11 @@ fn one_can_look_around_while_calls_wait() {
 #[test]
 fn other_lines_answer_nothing_and_are_kept() {
     let (provider, _environment, mut chat, _) = waiting([done(), done()]);
-    for line in ["y", "y 7", "yes", "2", "never mind"] {
+    for line in ["y", "y 7", "yes", "2", "yse"] {
         chat.decide(line);
     }
     let screen = chat.decide("what are these for");
-    let said = "\"what are these for\" is no answer\n  the text is kept for your next message\n";
+    let said = "\"what are these for\" is not an answer\n  the text is back in the input line after these calls\n";
     assert_shows(&screen, &[said]);
     chat.answer("y all");
     chat.prompt_with("what are these for");
@@ -293,9 +349,10 @@ fn keys_before_the_calls_decide_nothing() {
     gate.open();
     chat.approval();
     chat.answer("n all");
-    chat.prompt_with("y all");
-    chat.terminal.press(Key::CtrlC);
-    chat.prompt_cleared();
+    // What looks like an answer is no message either.
+    let screen = chat.prompt();
+    let said = "\"y all\" was typed before this question, so it answers nothing and was dropped.";
+    assert_shows(&screen, &[said]);
     chat.leave();
 }
 
@@ -310,7 +367,10 @@ fn a_narrow_window_shows_all_of_it() {
     chat.terminal.resize(narrow, narrow);
     chat.say("read them");
     let screen = chat.approval();
-    let (_, block) = screen.text.split_once("2 calls wait for you\n").unwrap();
+    let (_, block) = screen
+        .text
+        .split_once("2 calls need your approval\n")
+        .unwrap();
     for row in block.lines() {
         assert!(row.chars().count() < 40, "{row:?}");
         assert!(row.starts_with("  ") || row.is_empty(), "{row:?}");

@@ -92,13 +92,13 @@ fn command_lines_are_explained() {
     let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
     let simple = explain("timeout 5 ls -l");
     assert!(
-        simple.starts_with("one simple command; always would allow ls, with any arguments\n"),
+        simple.starts_with("one simple command; always would allow ls, with any arguments that Dunlin knows to be harmless\n"),
         "{simple}"
     );
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
     assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
     assert!(
-        simple.contains("allows it: dunlin permissions set "),
+        simple.contains("allows it: dunlin permissions allow run /usr/bin/ls"),
         "{simple}"
     );
     let exact = explain("git push --force");
@@ -106,9 +106,19 @@ fn command_lines_are_explained() {
         exact.starts_with("one simple command; always would allow exactly this line\n= "),
         "{exact}"
     );
+    let of_the_shell = explain("cd src");
+    assert!(
+        of_the_shell.starts_with("Command of the shell itself (cd): "),
+        "{of_the_shell}"
+    );
+    let denied = environment.run(["permissions", "deny", "run", "git push"]);
+    assert_eq!(denied.status, Some(0), "{denied}");
+    let denied = explain("git push && ls");
+    let undo = "takes the rule back: dunlin permissions ask run '$ ";
+    assert!(denied.contains(undo), "{denied}");
     let compound = explain("ls -l | cat .env");
     assert!(
-        compound.starts_with("compound command (a pipe): "),
+        compound.starts_with("Compound command (a pipe): "),
         "{compound}"
     );
     assert!(
@@ -188,12 +198,11 @@ fn permissions() {
     let verdicts: Vec<&str> = explained
         .stdout
         .lines()
-        .skip(1)
-        .step_by(2)
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
-    let way_out = "allows it: dunlin permissions set [ROOT]/outside/b.txt rw?";
+    let way_out = "allows it: dunlin permissions allow write [ROOT]/outside/b.txt";
     assert!(explained.stdout.contains(way_out), "{explained}");
     check(
         &["permissions", "unset", &file],
@@ -214,7 +223,9 @@ fn permissions() {
     check(ftp, 2, "", "is not an http or https address");
     let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
     assert!(
-        explained.stdout.contains("set https://docs.rs/ r??"),
+        explained
+            .stdout
+            .contains("permissions allow read https://docs.rs/"),
         "{explained}"
     );
     assert!(!explained.stdout.contains("execute"), "{explained}");
@@ -375,7 +386,7 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
     assert!(
         check
             .stdout
-            .contains("agents.assistant.model = \"theirs\"  line 1"),
+            .contains("agents.assistant.model = \"theirs\"  line 2"),
         "{check}"
     );
     let trusted = environment.run(["config", "trust", "--yes"]);

@@ -34,7 +34,7 @@ fn what_was_edited_is_asked_about_and_run() {
     let (provider, _environment, mut chat) = waiting("sed -i s/a.txt/b.txt/ \"$1\"");
     chat.answer("e");
     let screen = chat.question();
-    let shown = "\n  read_file asks, as you edited it\n  │ Read file '../outside/b.txt'?\n";
+    let shown = "\n  ? 1 read_file asks, as you edited it\n  │ Read file '../outside/b.txt'?\n";
     assert!(screen.contains(shown), "{screen:?}");
     chat.answer("y");
     let screen = chat.prompt();
@@ -118,7 +118,7 @@ fn what_does_not_fit_the_schema_can_be_mended() {
     chat.answer("y");
     let screen = chat.question();
     assert!(
-        screen.contains("this call cannot be run like this"),
+        screen.contains("call 1 cannot be run like this"),
         "{screen:?}"
     );
     chat.answer("e");

@@ -353,7 +353,7 @@ fn what_fills_the_window_and_what_it_cost_can_be_seen() {
         "  scripted · ",
         "  results of calls ",
         "  the largest results",
-        "/show 2  read_file",
+        "/show 1  read_file",
         "  run_terminal_command",
         "  limits    100,000 tokens, 50,000 lines of conversation",
         "  counted   estimated",

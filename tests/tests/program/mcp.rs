@@ -35,8 +35,19 @@ fn a_chat_gains_tools_while_it_runs() {
     let mut chat = Chat::open(&environment);
     chat.say("sing");
     let screen = chat.question();
-    let question = "  │ Connect 2 MCP servers? What they run has your rights. dead runs:";
+    let question = "  │ Connect 2 MCP servers?\n";
     assert!(screen.contains(question), "{:?}", chat.terminal);
+    // One prompt for both, and a row for each.
+    assert!(
+        screen.contains("  ! good runs without a sandbox: "),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(
+        screen.contains("  ! dead runs without a sandbox: "),
+        "{:?}",
+        chat.terminal
+    );
     chat.terminal.type_line("always");
     let screen = chat.prompt();
     assert!(screen.contains("  ✓ 1 mcp_loader"), "{:?}", chat.terminal);
@@ -165,7 +176,7 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     chat.answer("y");
     let screen = chat.question();
     for row in [
-        "  sampling__echo asks in the middle of its call",
+        "  ? 2 sampling__echo asks in the middle of its call",
         "  │ Let the MCP server 'sampling' ask scripted this, and have the answer? At most 100 tokens",
         "  │ instructions",
         "  │   Be brief.",

@@ -91,7 +91,7 @@ fn what_is_not_allowed_beforehand_is_denied_and_can_be_allowed() {
         .unwrap();
     let words: Vec<&str> = command.split(' ').collect();
     let b = environment.root().join("outside/b.txt");
-    assert_eq!(words, ["permissions", "set", b.to_str().unwrap(), "r??"]);
+    assert_eq!(words, ["permissions", "allow", "read", b.to_str().unwrap()]);
     assert_eq!(environment.run(words).status, Some(0));
     let answer = client.call("read_file", outside);
     assert!(text(&answer, false).contains("text of b"), "{answer}");
@@ -132,7 +132,7 @@ fn a_use_that_was_not_declared_is_denied_and_named() {
     let mut client = with_guests(&environment, &["undeclared"]);
     let answer = client.call("undeclared", json!({"path": "../outside/b.txt"}));
     let said = text(&answer, true);
-    assert!(said.contains("outside/b.txt r??"), "{said}");
+    assert!(said.contains("dunlin permissions allow read "), "{said}");
     assert!(!said.contains("text of b"), "{said}");
 }
 

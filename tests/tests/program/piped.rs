@@ -46,7 +46,7 @@ fn what_is_undecided_is_denied_with_status_3() {
             .contains("✗ read_file ../outside/a.txt · denied"),
         "{output}"
     );
-    assert!(output.stderr.contains("allows it beforehand"), "{output}");
+    assert!(output.stderr.contains("allows it for one run"), "{output}");
     let audit = environment.run(["audit", "--denied"]);
     assert!(audit.stdout.contains("(there was nobody to ask"), "{audit}");
     assert!(!audit.stdout.contains("answered"), "{audit}");

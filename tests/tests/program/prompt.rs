@@ -187,13 +187,16 @@ fn slash_commands() {
     };
     check(
         "/help",
-        &format!("  {:<25} list what was granted and denied", "/permissions"),
+        "  /permissions [forget [KEY]] list everything in force, tool modes first; ",
     );
     check("/tools", "\nread_file            prompt ");
     check("/history", "Nothing was said yet.");
     check("/copy", "There is no reply to copy.");
     check("/retry now", "/retry takes nothing.");
-    check("/permissions", "Nothing was decided yet");
+    check(
+        "/permissions",
+        "Nothing is stored or answered for this session.",
+    );
     check(
         "/permisions",
         "There is no /permisions. Did you mean /permissions?",
@@ -206,7 +209,7 @@ fn slash_commands() {
     chat.prompt();
     let screen = chat.turn("/permissions");
     assert!(
-        screen.contains("until the session ends:"),
+        screen.contains("answers, until the session ends (/permissions forget takes them back):"),
         "{:?}",
         chat.terminal
     );

@@ -96,7 +96,7 @@ fn a_killed_call_is_closed_as_interrupted() {
     let mut chat = Chat::of(terminal);
     let screen = chat.terminal.screen();
     assert!(
-        screen.contains("– loop_forever · cancelled"),
+        screen.contains("– 2 loop_forever · cancelled"),
         "{:?}",
         chat.terminal
     );

@@ -108,7 +108,8 @@ fn calls_are_expanded_by_their_numbers() {
     );
     chat.say("/expand 4");
     assert!(
-        chat.prompt().contains("they go from 1 to 3."),
+        chat.prompt()
+            .contains("There is no call 4. Calls have the numbers 1 to 3."),
         "{:?}",
         chat.terminal
     );

@@ -72,7 +72,11 @@ fn a_variable_that_holds_a_key_cannot_be_named() {
     let environment = environment(&Provider::play([]));
     for (names, said) in [
         ("\"OPENAI_API_KEY\"", "which holds the key of [keys."),
-        ("\"A=b\"", "names of variables alone"),
+        ("\"A=b\"", "entry 1 of commands.environment is not a name"),
+        (
+            "\"HOME2\", \"bad name\"",
+            "entry 2 of commands.environment is not a name",
+        ),
         ("\"TERM\"", "which Dunlin sets itself"),
     ] {
         environment.configure(&format!(

@@ -178,7 +178,7 @@ fn an_interruption_leaves_nothing_behind() {
         chat.say("work");
         chat.question();
         chat.answer("y");
-        chat.terminal.wait_for("  │ begun");
+        chat.terminal.wait_for("\n  │ begun");
         chat.interrupt_by(key, "a command");
         // What it had printed stays, and the model hears of it.
         let screen = chat.terminal.screen();

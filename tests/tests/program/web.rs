@@ -190,7 +190,7 @@ fn addresses_are_explained() {
         "{near}"
     );
     assert!(
-        near.contains("dunlin permissions set https://localhost:3000/"),
+        near.contains("dunlin permissions allow read https://localhost:3000/"),
         "{near}"
     );
 }

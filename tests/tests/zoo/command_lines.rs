@@ -90,7 +90,10 @@ async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_show
     };
     assert_eq!(command.line, "cargo test");
     assert_eq!(command.compound, None);
-    assert_eq!(command.target.describe(), "cargo test, with any arguments");
+    assert_eq!(
+        command.target.describe(),
+        "cargo test, with any arguments that Dunlin knows to be harmless"
+    );
 
     shop.answer("cargo test", true, Scope::Always).await;
     assert!(
@@ -118,8 +121,8 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
         assert_eq!(question.wording, "Run command: cargo build | git log?");
         assert_eq!(question.longest, Scope::Session);
         assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-        let notice =
-            "Compound command (a pipe): it can be allowed for this session, not permanently.";
+        let notice = "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
+             allowed permanently; single commands can, so have the model run them one by one.";
         assert_eq!(question.notices, [notice]);
         shop.answer(line, true, scope).await;
     }

@@ -150,7 +150,7 @@ async fn a_program_is_started_when_it_was_granted() {
     let plan = host.prepare(&wanted).await.expect("a plan");
     assert!(
         plan.question
-            .starts_with("Start the MCP server 'good'? It runs with your rights: OWN=… /")
+            .starts_with("Start the MCP server 'good'? It runs without a sandbox, with access to all that you have access to: OWN=… /")
     );
     assert!(plan.question.contains("served good "), "{}", plan.question);
     let denied = play(&host, &wanted, Arc::new(Asker::no())).await;

@@ -170,7 +170,7 @@ async fn each_address_and_operation_is_its_own() {
     assert_eq!(
         asker.questions()[0].wording,
         format!(
-            "fetch_otherwise now wants to read '{}', where 127.0.0.1 led it, which it did not say before. Allow?",
+            "fetch_otherwise now wants to follow a redirect from 127.0.0.1 and read '{}', which it did not say before. Allow?",
             there.target("/b")
         )
     );
@@ -181,6 +181,27 @@ async fn each_address_and_operation_is_its_own() {
         .unwrap_err();
     assert!(failure.to_string().contains("was denied"), "{failure}");
     assert_eq!(here.requests().len(), 1);
+}
+
+/// Within one origin a redirect is covered by the grant that was followed there; a no for where it leads still holds.
+#[tokio::test]
+async fn a_redirect_within_an_origin_is_covered() {
+    let sandbox = Sandbox::new();
+    let site = Site::start(|request| match request.starts_with("GET /a") {
+        true => Page::redirect("/b"),
+        false => Page::of("text/plain", "there"),
+    });
+    let host = host(&sandbox, SiteHeaders::default());
+    let permissions = host.permissions();
+    permissions.set(&site.target("/a"), "r--").unwrap();
+    let asker = Arc::new(Asker::no());
+    let arguments = json!({ "url": site.url("/a") });
+    let text = fetch(&host, arguments.clone(), asker.clone()).await;
+    assert!(text.unwrap().ends_with("\nthere"));
+    assert_eq!(asker.questions().len(), 0);
+    permissions.set(&site.target("/b"), "---").unwrap();
+    fetch(&host, arguments, asker.clone()).await.unwrap_err();
+    assert_eq!(site.requests().len(), 3);
 }
 
 /// A grant of a name is none of the machine that it leads to.

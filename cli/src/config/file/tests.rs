@@ -176,3 +176,16 @@ proptest::proptest! {
         proptest::prop_assert!(!first.is_empty());
     }
 }
+
+/// A value of an agent is on its own line, not on that of the table.
+#[test]
+fn the_line_of_a_key_is_told() {
+    let text = "[agents.a]\n# model = 1\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:1/v1\"\n\n[agents.b]\nsystem_prompt = \"x\"\n";
+    let loaded = Loaded::parse(Path::new("/c.toml"), text, Author::Project).unwrap();
+    let line = |agent: &str, key: &str| loaded.line_of_key(&loaded.file.agents[agent], key);
+    assert_eq!(line("a", "model"), 3);
+    assert_eq!(line("a", "base_url"), 4);
+    assert_eq!(line("b", "system_prompt"), 7);
+    // What is not there has the line of the table.
+    assert_eq!(line("a", "system_prompt"), 1);
+}

@@ -123,6 +123,7 @@ mod tests {
                 name: "read_file".to_owned(),
                 arguments,
                 raw_arguments: None,
+                number: 0,
             }],
             reasoning: Some(Reasoning {
                 field: "reasoning_content".to_owned(),

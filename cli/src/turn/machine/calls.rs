@@ -5,17 +5,15 @@
 
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::permission::Revert;
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
-use super::super::call::{CallState, Denial, Task, TurnCall};
+use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
 use crate::provider::{Finish, ReplyEnd};
-
-/// The result of a call that is not run because another was denied.
-const AFTER_DENIAL: &str = "not run: an earlier call was denied";
 
 /// The result of a call that the user left out.
 const SKIPPED: &str = "skipped by the user: not run, but not denied either";
@@ -23,10 +21,6 @@ const SKIPPED: &str = "skipped by the user: not run, but not denied either";
 /// The result of a call whose reply was cut off.
 pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
     send the call again, with shorter arguments if they were long";
-
-/// The result of a call that stands in the same reply before.
-const REPEATED: &str = "not run again: this message has the same call before this one, \
-    and its result holds for both";
 
 /// After so many replies in a row that were cut off in their calls the turn ends: the next one would be,
 /// too.
@@ -51,8 +45,9 @@ impl Turn<'_> {
         let stored = self.store(end.calls.iter().map(history_call).collect(), cut);
         self.reply_start = self.calls.len();
         self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
-        for (index, (proposed, stored)) in end.calls.into_iter().zip(stored).enumerate() {
+        for (proposed, stored) in end.calls.into_iter().zip(stored) {
             let number = self.calls.len();
+            let index = stored.number;
             let (recovered, repaired) = (proposed.recovered, proposed.repaired);
             let (arguments, bad) = match proposed.arguments {
                 Ok(arguments) => (arguments, None),
@@ -65,13 +60,14 @@ impl Turn<'_> {
                 tool: proposed.tool,
                 arguments: Value::Object(arguments),
             };
-            let repeats = bad.is_none() && !self.by_hand && self.is_in_reply(&call);
+            let repeated = self.in_reply(&call);
+            let repeated = repeated.filter(|_| bad.is_none() && !self.by_hand);
             let quoted = recovered && quotation::is_quoted(&call, self.conversation.messages());
             self.calls.push(TurnCall {
                 recovered,
                 quoted,
                 repaired,
-                ..TurnCall::new(number, index + 1, call)
+                ..TurnCall::new(number, index, call)
             });
             if self.rounds >= self.rules.max_tool_rounds && !self.by_hand {
                 let note = format!(
@@ -88,9 +84,12 @@ impl Turn<'_> {
                     Some(note),
                     effects,
                 );
-            } else if repeats {
-                let note = Some("the same call stands before it".to_owned());
-                let result = REPEATED.to_owned();
+            } else if let Some(earlier) = repeated {
+                let note = Some(format!("not run: it is the same as call {earlier}"));
+                let result = format!(
+                    "not run again: this message has the same call before this one (call {earlier}), \
+                     and its result holds for both"
+                );
                 self.settle(number, CallState::NotRun, result, note, effects);
             } else if let Some(bad) = bad {
                 let tool = self.calls[number].call.tool.clone();
@@ -121,6 +120,12 @@ impl Turn<'_> {
         if let Some(number) = self.first(|call| call.task == Some(Task::Prepare)) {
             self.state = State::Preparing(number);
             return effects.push(Effect::Prepare(number));
+        }
+        let runs_now = |call: &TurnCall| call.runs_now && call.state == CallState::Approved;
+        if let Some(number) = self.first(runs_now).filter(|_| !self.halted) {
+            self.calls[number].state = CallState::Running;
+            self.state = State::Running(number);
+            return effects.extend([Effect::Show(number), Effect::Run(number)]);
         }
         while let Some(number) = self.first(|call| call.state == CallState::Asking) {
             if self.closing || self.is_after_denial(number) {
@@ -179,7 +184,10 @@ impl Turn<'_> {
         call.plan = Some(plan);
         call.problem = None;
         match standing {
-            Standing::Denied { rule, .. } => self.deny(number, None, Some(rule), effects),
+            Standing::Denied { rule, revert, .. } => {
+                let by = DeniedBy { rule, revert };
+                self.deny(number, None, Some(by), effects);
+            }
             // Something else than what the user saw is never run, whatever allows it by now.
             Standing::Allowed
                 if (same || !call.shown) && (!call.quoted || call.edited || call.explicit) =>
@@ -201,7 +209,13 @@ impl Turn<'_> {
                     self.decide(decision, effects);
                 }
             }
-            Resolution::Run => {
+            Resolution::Run(comment) => {
+                // It is about what is left out; one result is enough to carry it.
+                if let Some(number) = self.first(|call| call.state == CallState::Asking)
+                    && comment.is_some()
+                {
+                    self.calls[number].comment = comment;
+                }
                 while let Some(number) = self.first(|call| call.state == CallState::Asking) {
                     self.skip(number, effects);
                 }
@@ -226,8 +240,18 @@ impl Turn<'_> {
         }
         match decision.choice {
             // What cannot be run cannot be allowed.
-            Choice::Answer(Answer { allow: true, .. }) if call.problem.is_some() => {}
+            Choice::Answer(Answer { allow: true, .. }) | Choice::RunNow
+                if call.problem.is_some() => {}
             Choice::Answer(answer) => call.task = Some(Task::Keep(answer)),
+            Choice::RunNow => {
+                call.runs_now = true;
+                if call.state == CallState::Asking {
+                    call.task = Some(Task::Keep(Answer {
+                        allow: true,
+                        scope: Scope::Once,
+                    }));
+                }
+            }
             Choice::Skip => self.skip(number, effects),
             Choice::Edit(arguments) => {
                 call.call.arguments = Value::Object(arguments);
@@ -386,7 +410,7 @@ impl Turn<'_> {
         &mut self,
         number: usize,
         question: Option<String>,
-        rule: Option<String>,
+        by: Option<DeniedBy>,
         effects: &mut Vec<Effect>,
     ) {
         let call = &mut self.calls[number];
@@ -395,20 +419,23 @@ impl Turn<'_> {
             .or_else(planned)
             .unwrap_or_else(|| call.call.tool.clone());
         // What the user explains is for the model to hear.
-        let goes_back = rule.is_none() && call.comment.is_some();
-        let needs = match call.plan.as_ref().map(|plan| &plan.standing) {
-            Some(Standing::Ask { needs, longest, .. }) if *longest == Scope::Always => {
-                needs.clone()
-            }
-            _ => Vec::new(),
+        let commented = by.is_none() && call.comment.is_some();
+        // Whoever turns a tool off wants the model to do without it.
+        let is_off = matches!(&by, Some(by) if matches!(by.revert, Some(Revert::ToolMode(_))));
+        let goes_back = commented || is_off;
+        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
+            Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
+            _ => (Vec::new(), None),
         };
         let denial = Denial {
             call: call.call.id.clone(),
             tool: call.call.tool.clone(),
             question: question.clone(),
-            rule: rule.clone(),
+            rule: by.as_ref().map(|by| by.rule.clone()),
+            revert: by.as_ref().and_then(|by| by.revert.clone()),
             comment: call.comment.clone(),
             needs,
+            longest,
         };
         self.denials.insert(number, denial);
         if self.rules.on_denial == OnDenial::Stop && !goes_back {
@@ -418,7 +445,9 @@ impl Turn<'_> {
         let failure = Failure::Denied { question };
         let result = failure.for_model();
         call.failure = Some(failure);
-        self.settle(number, CallState::Denied, result, rule, effects);
+        let note = by.as_ref().map(|by| by.rule.clone());
+        call.denied_by = by;
+        self.settle(number, CallState::Denied, result, note, effects);
     }
 
     fn skip(&mut self, number: usize, effects: &mut Vec<Effect>) {
@@ -427,19 +456,26 @@ impl Turn<'_> {
     }
 
     fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
-        let result = AFTER_DENIAL.to_owned();
-        let note = Some(AFTER_DENIAL.to_owned());
-        self.settle(number, CallState::NotRun, result, note, effects);
+        let denied = self.stopped_by.and_then(|denied| self.calls.get(denied));
+        let denied = denied.or_else(|| {
+            let mut calls = self.calls[self.reply_start..].iter();
+            calls.find(|call| call.state == CallState::Denied)
+        });
+        let note = match denied {
+            Some(denied) => format!("not run: call {} was denied", denied.index),
+            None => "not run: another call was denied".to_owned(),
+        };
+        self.settle(number, CallState::NotRun, note.clone(), Some(note), effects);
     }
 
-    /// Whether the same call stands in the last reply already.
-    fn is_in_reply(&self, call: &Call) -> bool {
-        let earlier = self.calls[self.reply_start..].iter();
-        earlier
-            .filter(|earlier| earlier.failure.is_none())
-            .any(|earlier| {
-                (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
-            })
+    /// The number of the same call, if it stands in the last reply already.
+    fn in_reply(&self, call: &Call) -> Option<usize> {
+        let mut earlier = self.calls[self.reply_start..].iter();
+        let is_same = |earlier: &&TurnCall| {
+            earlier.failure.is_none()
+                && (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
+        };
+        earlier.find(is_same).map(|earlier| earlier.index)
     }
 
     /// Whether a call that comes before this one was denied, so that the turn ends.

@@ -47,6 +47,68 @@ pub(super) fn only_looks(subcommand: &str) -> bool {
     !["add", "commit"].contains(&subcommand)
 }
 
+/// Programs that take every file they are given as data, whatever their options are: they neither run it nor read
+/// settings from it.
+const TAKE_DATA: &[&str] = &[
+    "chmod", "cp", "ln", "mkdir", "mv", "rm", "rmdir", "touch", "truncate",
+];
+
+/// Whether a program takes all files that stand in its line as data. What they hold decides nothing then, and the program
+/// itself may change it.
+pub(super) fn takes_data(name: &str, arguments: &[String]) -> bool {
+    match name {
+        "sed" => is_replacing_sed(arguments),
+        "rustfmt" | "gofmt" => arguments.iter().all(|word| {
+            matches!(word.as_str(), "--check" | "-l" | "-w" | "-d" | "-s") || !word.starts_with('-')
+        }),
+        name => TAKE_DATA.contains(&name),
+    }
+}
+
+/// Whether sed only replaces text, or deletes or prints lines. Its command `e` would run what the files hold.
+fn is_replacing_sed(arguments: &[String]) -> bool {
+    let mut words = arguments.iter().map(String::as_str);
+    let mut script = None;
+    while let Some(word) = words.next() {
+        match word {
+            "-i" | "-n" | "-E" | "-r" | "-s" | "-z" => {}
+            "-e" if script.is_none() => script = words.next(),
+            word if word.starts_with('-') => return false,
+            word if script.is_none() => script = Some(word),
+            _ => {}
+        }
+    }
+    script.is_some_and(|script| {
+        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$".contains(c));
+        matches!(command, "p" | "d" | "q" | "=") || is_substitution(command)
+    })
+}
+
+/// Whether a command of sed is one substitution whose flags neither run nor write anything.
+fn is_substitution(command: &str) -> bool {
+    let mut characters = command.chars();
+    let (Some('s'), Some(delimiter)) = (characters.next(), characters.next()) else {
+        return false;
+    };
+    if !delimiter.is_ascii_punctuation() || delimiter == '\\' || command.contains('\n') {
+        return false;
+    }
+    let mut parts = 0;
+    let mut is_escaped = false;
+    for c in characters.by_ref() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == delimiter => parts += 1,
+            _ => {}
+        }
+        if parts == 2 {
+            break;
+        }
+    }
+    parts == 2 && characters.all(|c| c.is_ascii_digit() || "gpiI".contains(c))
+}
+
 fn program_of(known: &Subcommand) -> &str {
     known.line.split(' ').next().unwrap_or(known.line)
 }

@@ -356,6 +356,13 @@ fn a_yes_ends_when_what_it_runs_changes() {
         asks("python3 gen.py", "gen.py has changed since");
         fs::write(project.join("sub/new.sh"), "evil").unwrap();
         asks("sh sub/new.sh", "it names other files now");
+        if scope == Scope::Always {
+            let list = machine.permissions.list().unwrap();
+            let lapsed = list.iter().filter(|stored| stored.lapsed.is_some());
+            let mut keys: Vec<&str> = lapsed.map(|stored| stored.key.as_str()).collect();
+            keys.retain(|key| key.contains("tool.sh") || key.contains("gen.py"));
+            assert_eq!(keys.len(), 2, "{list:?}");
+        }
         let link = machine.root().join("bin/rustc");
         fs::remove_file(&link).unwrap();
         symlink("perl", &link).unwrap();
@@ -363,6 +370,33 @@ fn a_yes_ends_when_what_it_runs_changes() {
         // The newer answer counts.
         plugin.answer(&machine, "./tool.sh", true, scope);
         assert_eq!(plugin.verdict(&machine, "./tool.sh"), Verdict::Allow);
+    }
+}
+
+/// A file that a program takes as data, and changes itself, binds nothing: the yes would end with its first use.
+#[test]
+fn a_yes_does_not_end_when_data_changes() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    let project = machine.root().join("project");
+    fs::write(project.join("notes.txt"), "a").unwrap();
+    fs::write(project.join("edits.sed"), "s/a/b/").unwrap();
+    let of_data = "sed -i s/a/b/ notes.txt";
+    let of_code = "sed -i -f edits.sed notes.txt";
+    // These run what the file holds.
+    let runs = [
+        "sed -n e notes.txt",
+        "sed s/a/b/e notes.txt",
+        "sed -i 's/a/[/]/e' notes.txt",
+    ];
+    for line in runs.into_iter().chain([of_data, of_code]) {
+        plugin.answer(&machine, line, true, Scope::Always);
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    fs::write(project.join("notes.txt"), "b").unwrap();
+    assert_eq!(plugin.verdict(&machine, of_data), Verdict::Allow);
+    for line in runs.into_iter().chain([of_code]) {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
     }
 }
 

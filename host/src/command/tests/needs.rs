@@ -41,7 +41,10 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         (
             "cargo build | sort",
             Scope::Session,
-            &["Compound command (a pipe): it can be allowed for this session, not permanently."],
+            &[
+                "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
+                 allowed permanently; single commands can, so have the model run them one by one.",
+            ],
         ),
         (
             "ls .env",
@@ -93,7 +96,11 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
     let mut command = machine.read("cargo build").unwrap();
     command.network = true;
     assert_eq!(command.longest(false), Scope::Once);
-    assert_eq!(command.notices(false), ["Needs network access."]);
+    let notices = command.notices(false);
+    assert!(
+        matches!(notices.as_slice(), [notice] if notice.starts_with("Needs network access, so this is asked")),
+        "{notices:?}"
+    );
     assert_eq!(command.longest(true), Scope::Always);
     assert!(command.notices(true).is_empty());
 }

@@ -2,6 +2,7 @@
 //! to come of it.
 
 use super::*;
+use crate::permission::key::Decided;
 
 /// What a rule says and what it has to mean for a target.
 #[test]
@@ -302,7 +303,9 @@ fn the_way_out_leads_out() {
         for at in 0..Operation::ALL.len() {
             let (_, before) = permissions.explain(typed).unwrap();
             let way_out = before[at].way_out.clone().unwrap();
-            permissions.set(&way_out.target, &way_out.bits).unwrap();
+            permissions
+                .set_one(&way_out.target, way_out.operation, way_out.decided)
+                .unwrap();
             let (_, after) = permissions.explain(typed).unwrap();
             for (other, (before, after)) in before.iter().zip(&after).enumerate() {
                 if other != at {
@@ -342,12 +345,20 @@ fn the_ways_to_allow_allow() {
         need(path("outside/notes.txt"), Operation::Execute),
         need(page.clone(), Operation::Write),
     ];
-    let ways = permissions.ways_to_allow(&needs).unwrap();
-    let said: Vec<&str> = ways.iter().map(|way| way.bits.as_str()).collect();
-    assert_eq!(said, ["r-x", "?w?"], "{ways:?}");
+    let ways = permissions.ways_to_allow(&needs);
+    assert_eq!(ways.len(), 3, "{ways:?}");
     for way in ways {
-        permissions.set(&way.target, &way.bits).unwrap();
+        permissions
+            .set_one(&way.target, way.operation, way.decided)
+            .unwrap();
     }
+    let bits: Vec<String> = permissions
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|it| it.bits)
+        .collect();
+    assert_eq!(bits, ["r-x", "?w?"]);
     for need in &needs {
         let verdict = permissions.decide_for(None, need).unwrap().verdict;
         let expected = match permissions.is_protected(&need.target) {
@@ -356,4 +367,40 @@ fn the_ways_to_allow_allow() {
         };
         assert_eq!(verdict, expected, "{need:?}");
     }
+}
+
+/// One operation is decided about, the others stay as they are, and what is left open leaves nothing behind.
+#[test]
+fn one_operation_is_decided_by_hand() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let bits = |key: &str| {
+        let list = permissions.list().unwrap();
+        let found = list.into_iter().find(|stored| stored.key == key);
+        found.map(|stored| stored.bits)
+    };
+    let set = |target: &str, operation, decided| permissions.set_one(target, operation, decided);
+    // A file named like a shell pattern would match is a file like any other.
+    std::fs::write(fixture.root.join("project/run"), "").unwrap();
+    let key = set("run", Operation::Read, Decided::Deny).unwrap();
+    assert!(key.ends_with("/project/run"), "{key}");
+    assert_eq!(bits(&key).as_deref(), Some("-??"));
+    set("run", Operation::Write, Decided::Allow).unwrap();
+    assert_eq!(bits(&key).as_deref(), Some("-w?"));
+    set(&key, Operation::Read, Decided::Open).unwrap();
+    assert_eq!(bits(&key).as_deref(), Some("?w?"));
+    set("run", Operation::Write, Decided::Open).unwrap();
+    assert_eq!(bits(&key), None);
+    // A compound line can be denied and not allowed, and is taken back by its key.
+    let key = set("ls | wc", Operation::Execute, Decided::Deny).unwrap();
+    assert_eq!(
+        (key.as_str(), bits(&key).as_deref()),
+        ("= ls | wc", Some("---"))
+    );
+    assert!(set("ls | wc", Operation::Execute, Decided::Allow).is_err());
+    set(&key, Operation::Execute, Decided::Open).unwrap();
+    assert_eq!(bits(&key), None);
+    // A command is run, and nothing else.
+    assert!(set("= ls | wc", Operation::Read, Decided::Allow).is_err());
+    assert!(set("../config/config.toml", Operation::Read, Decided::Allow).is_err());
 }

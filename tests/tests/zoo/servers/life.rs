@@ -199,7 +199,7 @@ async fn a_server_in_the_cage_writes_where_it_may() {
     });
     let wanted = call("mcp_loader", json!({"server": "writing"}));
     let plan = host.prepare(&wanted).await.expect("a plan");
-    let said = "Start the MCP server 'writing'? It runs in the cage of commands: OWN=… /";
+    let said = "Start the MCP server 'writing'? It runs in the sandbox for commands: OWN=… /";
     assert!(plan.question.starts_with(said), "{}", plan.question);
     load(&host, json!({})).await.expect("a connection");
     let (inside, outside) = (sandbox.project().join("new"), sandbox.secret());

@@ -1,0 +1,221 @@
+//! What an answer stores, and the command that takes it back: said before the answer and after it.
+
+use dunlin_host::ask::{Answer, Origin, Question, Scope};
+use dunlin_host::display::escape;
+use dunlin_host::permission::key::Decided;
+use dunlin_host::permission::{Revert, WayOut};
+use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
+
+use crate::commands::permissions::shell_word;
+
+/// How many targets of one answer are named after it.
+const MAX_NAMED: usize = 3;
+
+/// Where the answers of the session are taken back.
+const FORGET: &str = "/permissions forget";
+
+/// What the lasting answers to a question store, a label and an escaped text for each row. `always`: whether a yes can
+/// be stored.
+pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> {
+    match question.needs.as_slice() {
+        [] if question.origin == Origin::Declared => vec![(
+            "never",
+            format!(
+                "denies all calls of this tool until the session ends; undo: /tools {} prompt",
+                escape(&question.tool)
+            ),
+        )],
+        [] => Vec::new(),
+        [need] => match need.target.command() {
+            Some(command) => of_command(need, command, always),
+            None => vec![(
+                label(always),
+                format!("stored for all projects; undo: {}", undo(need)),
+            )],
+        },
+        needs => vec![(
+            label(always),
+            format!(
+                "stored for these {} targets and all projects; dunlin permissions list shows them",
+                needs.len()
+            ),
+        )],
+    }
+}
+
+fn label(always: bool) -> &'static str {
+    match always {
+        true => "always, never",
+        false => "never",
+    }
+}
+
+fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'static str, String)> {
+    let denied = escape(&command.key.describe()).into_owned();
+    let mut rows = Vec::new();
+    if always {
+        let covers = escape(&command.describe()).into_owned();
+        rows.push(("always", format!("allows {covers}, in all projects")));
+    }
+    rows.push(("never", format!("denies {denied}, in all projects")));
+    rows.push(("undo", undo(need)));
+    rows
+}
+
+/// What an answer has stored, as one escaped sentence for each target. Empty: nothing.
+pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
+    let verb = if answer.allow { "allow" } else { "deny" };
+    let scope = match answer.scope {
+        Scope::Once => return Vec::new(),
+        Scope::Session => "Until the session ends",
+        Scope::Always => "Stored for all projects",
+    };
+    let row = |need: &Need| {
+        let about = match need.target.command() {
+            Some(command) if answer.allow => command.describe(),
+            Some(command) => match command.key.describe() {
+                exactly if exactly == EXACTLY => command.key.to_string(),
+                covers => covers,
+            },
+            None => format!("{} {}", need.operation.verb(), need.target),
+        };
+        let undo = match answer.scope {
+            Scope::Always => undo(need),
+            Scope::Once | Scope::Session => FORGET.to_owned(),
+        };
+        format!("{scope}: {verb} {}. Undo: {undo}", escape(&about))
+    };
+    let mut rows: Vec<String> = needs.iter().take(MAX_NAMED).map(row).collect();
+    if needs.len() > MAX_NAMED {
+        let more = needs.len() - MAX_NAMED;
+        rows.push(format!(
+            "{scope}: {verb} {more} more. /permissions lists all."
+        ));
+    }
+    rows
+}
+
+/// How a key says that it covers no more than its line.
+const EXACTLY: &str = "exactly this line";
+
+/// The command that takes back what is stored for a need, escaped.
+fn undo(need: &Need) -> String {
+    match WayOut::of(need, Decided::Open) {
+        Some(way) => command(&way),
+        // A name that cannot be typed.
+        None => "dunlin permissions list shows the key".to_owned(),
+    }
+}
+
+/// The command that decides, as it is pasted into bash, zsh or fish; escaped.
+pub fn command(way: &WayOut) -> String {
+    let target = shell_word(&way.target);
+    // What cannot be shown as it is cannot be pasted.
+    if escape(&target) != target {
+        return "dunlin permissions list shows the key".to_owned();
+    }
+    let verb = match way.decided {
+        Decided::Allow => "allow",
+        Decided::Deny => "deny",
+        Decided::Open => "ask",
+    };
+    format!("dunlin permissions {verb} {} {target}", word(way.operation))
+}
+
+/// What takes a rule back, escaped.
+pub fn revert(revert: &Revert) -> Option<String> {
+    match revert {
+        Revert::Stored(way) => Some(command(way)),
+        Revert::Session(_) => Some(FORGET.to_owned()),
+        Revert::ToolMode(tool) => Some(format!("/tools {} prompt", escape(tool))),
+        _ => None,
+    }
+}
+
+/// An operation as it is typed.
+fn word(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Execute => "run",
+    }
+}
+
+/// The option of `dunlin ask` that allows a need for one run, escaped. `None`: its target cannot be typed.
+pub fn flag(need: &Need) -> Option<String> {
+    let way = WayOut::of(need, Decided::Allow)?;
+    let (option, target) = match need.target.command().map(|command| &command.key) {
+        Some(CommandKey::Text(line)) => ("--allow-line", line.clone()),
+        Some(_) => ("--allow", way.target),
+        None => (
+            "--allow",
+            format!("{}={}", way.target, need.operation.letter()),
+        ),
+    };
+    let target = shell_word(&target);
+    (escape(&target) == target).then(|| format!("{option} {target}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_host::target::Target;
+
+    use super::*;
+
+    fn way(target: &str, operation: Operation, decided: Decided) -> String {
+        command(&WayOut {
+            target: target.to_owned(),
+            operation,
+            decided,
+        })
+    }
+
+    #[test]
+    fn commands_can_be_pasted() {
+        let read = |target| way(target, Operation::Read, Decided::Allow);
+        assert_eq!(read("/a/b.txt"), "dunlin permissions allow read /a/b.txt");
+        assert_eq!(
+            way("$ /usr/bin/cargo test", Operation::Execute, Decided::Open),
+            "dunlin permissions ask run '$ /usr/bin/cargo test'"
+        );
+        assert_eq!(
+            way("= ls | wc", Operation::Execute, Decided::Deny),
+            "dunlin permissions deny run '= ls | wc'"
+        );
+        // A line end cannot be pasted, and must not begin a row of the screen.
+        assert_eq!(read("/a\nb"), "dunlin permissions list shows the key");
+    }
+
+    #[test]
+    fn what_is_stored_is_said_in_one_sentence() {
+        let needs = [Need {
+            target: Target::Path("/etc/hosts".into()),
+            operation: Operation::Read,
+        }];
+        let said = |allow, scope| after(&needs, Answer { allow, scope });
+        assert_eq!(said(true, Scope::Once), [""; 0]);
+        assert_eq!(
+            said(true, Scope::Always),
+            [
+                "Stored for all projects: allow read /etc/hosts. Undo: dunlin permissions ask read /etc/hosts"
+            ]
+        );
+        assert_eq!(
+            said(false, Scope::Session),
+            ["Until the session ends: deny read /etc/hosts. Undo: /permissions forget"]
+        );
+        let many: Vec<Need> = (0..5).map(|_| needs[0].clone()).collect();
+        let said = after(
+            &many,
+            Answer {
+                allow: false,
+                scope: Scope::Always,
+            },
+        );
+        assert_eq!(said.len(), 4);
+        assert_eq!(
+            said[3],
+            "Stored for all projects: deny 2 more. /permissions lists all."
+        );
+    }
+}
