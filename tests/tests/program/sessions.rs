@@ -128,7 +128,7 @@ fn a_call_that_waited_for_an_answer_was_not_started() {
     assert!(
         chat.terminal
             .screen()
-            .contains("– read_file ../outside/a.txt · not run"),
+            .contains("– 1 read_file ../outside/a.txt · not run"),
         "{:?}",
         chat.terminal
     );

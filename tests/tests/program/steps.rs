@@ -139,7 +139,7 @@ fn what_is_said_between_calls_is_a_step() {
     chat.say("/history");
     let screen = chat.prompt();
     assert!(
-        screen.contains("   1 you one\n   4 model It is short.\n"),
+        screen.contains("  m1 you one\n  m3 model It is short.\n"),
         "{:?}",
         chat.terminal
     );
@@ -153,7 +153,7 @@ fn what_is_said_between_calls_is_a_step() {
     chat.say("/history");
     let screen = chat.prompt();
     assert!(
-        screen.contains("   2 model I look first.\n   3 read_file "),
+        screen.contains("  m2 model I look first.\n   1 read_file "),
         "{:?}",
         chat.terminal
     );

@@ -123,7 +123,10 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
         assert_eq!(programs(&question), ["cargo", "git", "sh"]);
         let notice = "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
              allowed permanently; single commands can, so have the model run them one by one.";
-        assert_eq!(question.notices, [notice]);
+        assert_eq!(
+            question.notices,
+            [notice, "It may change the git repository."]
+        );
         shop.answer(line, true, scope).await;
     }
     assert_eq!(shop.standing(line).await, Standing::Allowed);

@@ -94,7 +94,8 @@ impl Stage {
     /// What a host on this stage is told.
     pub(super) fn options(&self, limits: Limits) -> HostOptions {
         let of = |name: &str| self.root.join(name);
-        let installed = self.installed.clone();
+        let mut installed = self.installed.clone();
+        installed.commands.baselines = of("data/commands");
         let own = [of("config"), of("data"), of("cache")];
         HostOptions {
             project: of("project"),

@@ -139,7 +139,7 @@ async fn a_session_goes_on_with_its_servers() {
     let first = host(&sandbox, &["good"]);
     load(&first, json!({})).await.expect("a connection");
     assert_eq!(first.used_servers(), ["good"]);
-    drop(first);
+    first.close_servers().await;
     std::fs::remove_file(heard_file(&sandbox, "good")).expect("what it heard");
 
     let second = host(&sandbox, &["good"]);
