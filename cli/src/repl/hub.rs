@@ -231,12 +231,9 @@ pub fn describe(summary: &Summary, now: Timestamp) -> String {
         about.push_str(" · ");
         about.push_str(&ago(changed, now));
     }
-    match summary.said {
-        Some(said) => {
-            about.push_str(" · ");
-            about.push_str(&counted(said, "message of yours", "messages of yours"));
-        }
-        None => {}
+    if let Some(said) = summary.said {
+        about.push_str(" · ");
+        about.push_str(&counted(said, "message of yours", "messages of yours"));
     }
     about
 }
