@@ -276,7 +276,7 @@ fn is_false(value: &bool) -> bool {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"
 )]
-fn is_zero(value: &usize) -> bool {
+pub(crate) fn is_zero(value: &usize) -> bool {
     *value == 0
 }
 

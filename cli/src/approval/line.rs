@@ -187,7 +187,14 @@ pub fn parse(line: &str) -> Line {
 
 /// Whether a text is an answer or what people type for one, as opposed to a message.
 pub fn looks_like_answer(text: &str) -> bool {
-    matches!(parse(text), Line::Word(_, _, None) | Line::Wrong(_))
+    // A word and numbers; what has more words is something to say.
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let words = text.split_whitespace().filter(|word| !is_number(word));
+    match parse(text) {
+        Line::Word(_, _, None) => true,
+        Line::Wrong(_) => words.count() <= 1,
+        _ => false,
+    }
 }
 
 fn names_one(which: &Which) -> bool {

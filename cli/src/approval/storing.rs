@@ -126,7 +126,7 @@ pub fn command(way: &WayOut) -> String {
 pub fn revert(revert: &Revert) -> Option<String> {
     match revert {
         Revert::Stored(way) => Some(command(way)),
-        Revert::Session(_) => Some(FORGET.to_owned()),
+        Revert::Session(key) => Some(format!("{FORGET} {}", escape(key))),
         Revert::ToolMode(tool) => Some(format!("/tools {} prompt", escape(tool))),
         _ => None,
     }

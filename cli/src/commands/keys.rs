@@ -38,13 +38,20 @@ pub fn run(ui: &Ui, settings: &Settings, command: &KeyCommand) -> Result<Exit, C
         ui.status(&format!("The key {} is deleted.", escape(account)));
         return Ok(Exit::Done);
     }
+    // Nobody should type a key that can be put nowhere.
+    let usable = match keyring::get(account) {
+        Ok(_) | Err(keyring::KeyringError::NoEntry { .. }) => Ok(()),
+        Err(error) => Err(error),
+    };
+    let unusable = |error| {
+        let hint = "env = or file = in its place works everywhere".to_owned();
+        CliError::failed(error).with_hint(hint)
+    };
+    usable.map_err(unusable)?;
     let Some(key) = read(ui, name)? else {
         return Ok(Exit::Interrupted);
     };
-    let place = keyring::set(account, &key).map_err(|error| {
-        let hint = "env = or file = in its place works everywhere".to_owned();
-        CliError::failed(error).with_hint(hint)
-    })?;
+    let place = keyring::set(account, &key).map_err(unusable)?;
     ui.status(&format!("The key {} is in {place}.", escape(account)));
     if settings
         .keys

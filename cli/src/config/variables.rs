@@ -239,7 +239,13 @@ const ALLOWED: &[Group] = &[
         // Which certificates are trusted: public, and without them nothing works behind a company's proxy.
         kind: Kind::Paths,
         names: &[
+            "AWS_CA_BUNDLE",
+            "CARGO_HTTP_CAINFO",
             "CURL_CA_BUNDLE",
+            "DENO_CERT",
+            "GIT_SSL_CAINFO",
+            "GIT_SSL_CAPATH",
+            "PIP_CERT",
             "REQUESTS_CA_BUNDLE",
             "SSL_CERT_DIR",
             "SSL_CERT_FILE",

@@ -535,7 +535,9 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
 /// Takes back answers of the session.
 fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError> {
     let ui = &workshop.ui;
-    let Some(key) = typed.strip_prefix("forget") else {
+    let rest = typed.strip_prefix("forget");
+    let is_word = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
+    let Some(key) = rest.filter(is_word) else {
         ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
         return Ok(Changed::Nothing);
     };

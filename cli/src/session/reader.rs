@@ -22,8 +22,7 @@ pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a 
     it may have been carried out, or in part, or not at all";
 
 /// The result of a call that had not begun to run when Dunlin ended.
-pub const NOT_STARTED: &str =
-    "not started: Dunlin ended before this call ran; nothing of it was carried out";
+pub const NOT_STARTED: &str = "not started: Dunlin ended before this call ran, as far as was noted";
 
 /// The longest line that is read, in bytes. The longest message, 16 MiB piped in, is shorter unless it is made of
 /// control characters; what is longer is skipped without being held in memory.

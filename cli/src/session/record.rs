@@ -61,7 +61,7 @@ pub struct Head {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallEntry {
     /// The number by which the user knows it; 0 in files of earlier builds.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::message::is_zero")]
     pub number: usize,
     /// The call's id in the assistant message.
     pub id: String,
@@ -123,14 +123,6 @@ impl CallEntry {
             denied_by: None,
         }
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(value: &usize) -> bool {
-    *value == 0
 }
 
 /// The end of a turn. It repeats what a list of sessions wants to know, so that the end of a file tells it.

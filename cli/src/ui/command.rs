@@ -65,6 +65,7 @@ mod tests {
                 }),
                 guarded: Vec::new(),
                 is_overlong: false,
+                may_change_repository: false,
             };
             assert_eq!(
                 lines(&[Action::Command(command)], wording),

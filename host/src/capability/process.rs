@@ -70,7 +70,7 @@ impl process::Host for CallState {
         let options = &self.shared.commands;
         let access = self.shared.permissions.access_of_commands(options);
         let mut access = access.map_err(|e| Error::Failed(chain(&e)))?;
-        access.may_change_repository = command.may_change_repository();
+        access.may_change_repository = command.may_change_repository;
         let announced = self
             .shared
             .announced_sandbox()

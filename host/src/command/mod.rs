@@ -58,6 +58,10 @@ pub struct CommandLine {
     pub guarded: Vec<PathBuf>,
     /// Whether it names so many files that not all of them were looked at.
     pub is_overlong: bool,
+    /// Whether it runs git to do more than look: only such a command may change the project's repository. So what the
+    /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
+    /// the line never comes to mean more.
+    pub may_change_repository: bool,
 }
 
 /// Why a command line cannot even be asked about. Said to the model.
@@ -173,14 +177,22 @@ impl CommandLine {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
-        let (compound, target, guarded) = match simple_words(&line) {
+        let (compound, target, guarded, may_change_repository) = match simple_words(&line) {
             Ok(words) => {
                 let target = simple_target(&words, names)?;
+                let only_looks = matches!(&target.key, CommandKey::Words(words)
+                    if words.get(1).is_none_or(|word| known::only_looks(word)));
+                let runs_git = target.programs.iter().any(|it| is_git(&it.called)) && !only_looks;
                 let guarded = named::guarded(words[1..].iter().map(String::as_str), names);
-                (None, target, guarded)
+                (None, target, guarded, runs_git)
             }
             Err(why) => {
                 let found = find::commands(&line);
+                let mut called = found
+                    .commands
+                    .iter()
+                    .filter_map(|words| words.first()?.as_ref());
+                let runs_git = called.any(|name| is_git(Path::new(name)));
                 let words = found
                     .commands
                     .iter()
@@ -189,7 +201,7 @@ impl CommandLine {
                     .chain(&found.files);
                 let guarded = named::guarded(words.map(String::as_str), names);
                 let target = compound_target(&line, names);
-                (Some(why.into_owned()), target, guarded)
+                (Some(why.into_owned()), target, guarded, runs_git)
             }
         };
         Ok(CommandLine {
@@ -199,6 +211,7 @@ impl CommandLine {
             target: Arc::new(target),
             is_overlong: guarded.is_none(),
             guarded: guarded.unwrap_or_default(),
+            may_change_repository,
         })
     }
 
@@ -213,15 +226,6 @@ impl CommandLine {
             operation: Operation::Read,
         });
         std::iter::once(command).chain(guarded).collect()
-    }
-
-    /// Whether it runs git to do more than look: only such a command may change the project's repository. So what the
-    /// user reads tells it, and a script or a test cannot do it unseen.
-    pub fn may_change_repository(&self) -> bool {
-        let runs_git = |program: &ProgramFile| program.called.file_name() == Some("git".as_ref());
-        let only_looks = matches!(&self.target.key, CommandKey::Words(words)
-            if words.get(1).is_none_or(|word| known::only_looks(word)));
-        self.target.programs.iter().any(runs_git) && !only_looks
     }
 
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
@@ -268,7 +272,7 @@ impl CommandLine {
                     .to_owned(),
             );
         }
-        if self.may_change_repository() {
+        if self.may_change_repository {
             notices.push("It may change the git repository.".to_owned());
         }
         if self.is_overlong {
@@ -289,6 +293,10 @@ pub fn kind(why: &str) -> String {
         Some(word) => format!("Command of the shell itself ({word})"),
         None => format!("Compound command ({why})"),
     }
+}
+
+fn is_git(program: &Path) -> bool {
+    program.file_name() == Some("git".as_ref())
 }
 
 /// Works out what a lasting yes to a simple line would cover.

@@ -66,6 +66,8 @@ impl Permissions {
         let hidden = access.hidden.iter();
         let names: Vec<PathBuf> = hidden.flat_map(|it| mounts.other_names(it)).collect();
         access.hidden.extend(names);
+        access.hidden.sort();
+        access.hidden.dedup();
         // Who replaces a link to a file replaces the file, and a link is kept by its folder alone.
         let folders = own.links.iter().filter_map(|link| link.parent());
         access.read_only.extend(folders.map(PathBuf::from));

@@ -351,7 +351,7 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
 ///
 /// What git keeps there can name programs, which the user's own git runs outside of the sandbox. Who grants a folder of
 /// sources does not mean that, so only a key that names this folder, or something in it, covers it. Git takes a folder
-/// of any name for a repository if there is a `HEAD` and some more in it.
+/// of any name for a repository if there is a `HEAD` and some more in it, which may come later.
 fn git_folder(need: &Need) -> Option<&Path> {
     let path = need
         .target

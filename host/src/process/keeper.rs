@@ -121,7 +121,10 @@ impl Keeper {
             self.order.has_input,
         );
         let (baseline, found) = baseline.map_err(|e| {
-            format!("cannot write down what git repositories there are before the command: {e}")
+            format!(
+                "cannot write to {}, where commands note which git repositories there are before them: {e}; make that folder writable",
+                self.order.baselines.display()
+            )
         })?;
         self.repositories = found;
         let is_protected = announced.no_world.is_none();
@@ -134,15 +137,15 @@ impl Keeper {
         placeholders.remove();
         let roots = self.order.access.roots();
         let before = baseline.before(&self.repositories);
+        let left_behind = baseline.left_behind(&roots);
         let after = Repositories::find_after(&roots, before);
-        let access = &self.order.access;
-        let reviewed = git::review(access, before, &after, is_protected);
+        let reviewed = git::review(&self.order.access, before, &after, is_protected);
         for notice in reviewed.sentences {
             self.report(&Report::Notice(notice));
         }
         // Otherwise the next command looks for the same things again.
         if reviewed.is_complete {
-            baseline.is_reviewed();
+            baseline.is_reviewed(&left_behind);
         }
         self.report(&Report::Reviewed);
         run

@@ -7,8 +7,7 @@
 use std::fs;
 
 /// What the user and the model are told.
-pub(super) const NO_NETWORK: &str =
-    "The command tried to reach the network, which was not granted: ask with network = true.";
+pub(super) const NO_NETWORK: &str = "The command tried to reach the network, which was not granted. The model can ask for it with network = true.";
 
 /// How often something could not be sent in the namespace of this process. Counts that cannot be read are 0.
 pub(super) fn count() -> u64 {

@@ -47,7 +47,8 @@ impl Tool for RunTerminalCommand {
         afterwards), not /tmp or the rest of the machine, and has no network unless asked for. There is no input and no \
         terminal, so use options instead of prompts. What it leaves in the background ends with it. Long output is cut \
         in the middle: ask for less, or write it to a file of the project and read that. Prefer one plain command to a \
-        compound one: the user can allow it for good. Prefer read_file and edit_file for files.";
+        compound one: the user can allow it for good. Only a command line that runs git itself can change the git \
+        repository. Prefer read_file and edit_file for files.";
 
     const PARAMETERS: Parameters = Parameters::lines(
         "@param command {string} [required] The command line\n\

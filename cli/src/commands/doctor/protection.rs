@@ -61,14 +61,18 @@ fn own(settings: &Settings) -> Vec<PathBuf> {
 /// Which variables commands do not get.
 pub(super) fn variables(report: &mut Report<'_>, settings: &Settings) {
     let withheld = commands::environment(settings).withheld;
-    let (count, few) = (withheld.len(), withheld.len().min(MAX_NAMES));
+    let count = withheld.len();
+    let few = match report.ui.is_verbose() {
+        true => count,
+        false => count.min(MAX_NAMES),
+    };
     if count == 0 {
         return report.line(Verdict::Good, "variables", "commands get all that are set");
     }
     let names = withheld[..few].join(", ");
     let rest = match count - few {
         0 => String::new(),
-        rest => format!(" and {rest} more"),
+        rest => format!(" and {rest} more (-v lists all)"),
     };
     let noun = if count == 1 { "variable" } else { "variables" };
     report.line(

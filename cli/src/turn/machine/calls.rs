@@ -256,6 +256,7 @@ impl Turn<'_> {
             Choice::Edit(arguments) => {
                 call.call.arguments = Value::Object(arguments);
                 call.edited = true;
+                call.runs_now = false;
                 call.revision += 1;
                 call.state = CallState::Proposed;
                 call.plan = None;

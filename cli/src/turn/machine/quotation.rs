@@ -17,9 +17,44 @@ pub(super) fn is_quoted(call: &Call, messages: &[Message]) -> bool {
         .iter()
         .filter(|message| matches!(message.role, Role::User | Role::Tool))
         .any(|message| {
-            names(&message.content, &call.tool)
-                && texts.iter().all(|text| holds(&message.content, text))
+            // The same text can be written in JSON in many ways.
+            let unescaped = unescaped(&message.content);
+            [&message.content, &unescaped].into_iter().any(|content| {
+                names(content, &call.tool) && texts.iter().all(|text| holds(content, text))
+            })
         })
+}
+
+/// A text with the escapes of JSON taken back, wherever they stand.
+fn unescaped(content: &str) -> String {
+    let mut text = String::with_capacity(content.len());
+    let mut rest = content;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let escape = |length: usize| {
+            let escape = rest.get(..length)?;
+            let meant: String = serde_json::from_str(&format!("\"{escape}\"")).ok()?;
+            Some((meant, length))
+        };
+        // A character beyond the first 65,536 takes two.
+        let found = escape(12).filter(|_| rest.get(6..8) == Some("\\u"));
+        match found
+            .or_else(|| escape(6).filter(|_| rest.starts_with("\\u")))
+            .or_else(|| escape(2))
+        {
+            Some((meant, length)) => {
+                text.push_str(&meant);
+                rest = &rest[length..];
+            }
+            None => {
+                text.push('\\');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
 }
 
 /// Whether the name stands behind what stands before a name in any form of a call.
@@ -72,6 +107,9 @@ mod tests {
         let tagged = "<function=edit_file>\n   2\t<parameter=text>one\n   3\ttwo";
         check(Role::Tool, tagged, json!({"text": "one\ntwo"}), true);
         check(Role::Tool, "\"edit_file\"", json!({}), true);
+        let escaped =
+            r#"{"name": "edit\u005ffile", "arguments": {"text": "\u0061\/b\ud83d\ude00 \q"}}"#;
+        check(Role::Tool, escaped, json!({"text": "a/b😀"}), true);
         check(Role::Tool, "", json!({}), false);
     }
 }

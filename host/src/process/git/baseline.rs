@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use super::Repositories;
 
-/// What is locked while a command looks at the repositories, so that none starts in between.
+/// What is locked while a command looks at the repositories or has looked, so that none starts or ends in between.
 const LOCK: &str = "lock";
 
 /// The end of the names of the files of servers.
@@ -37,7 +37,7 @@ pub(in crate::process) struct Baseline {
     file: PathBuf,
     /// Locked as long as the command runs.
     _held: File,
-    /// Those of the oldest command that runs or was not looked at; `None`: this is the oldest.
+    /// Those of the oldest command that runs or was not looked at; `None`: there is no other.
     earlier: Option<Repositories>,
     /// The files of those that ran or were killed when this one started.
     others: Vec<PathBuf>,
@@ -61,17 +61,19 @@ impl Baseline {
             .recursive(true)
             .mode(0o700)
             .create(&folder)?;
-        let lock = private()
-            .create(true)
-            .truncate(false)
-            .open(folder.join(LOCK))?;
-        flock(&lock, FlockOperation::LockExclusive)?;
+        let _lock = lock(&folder)?;
         let others = baselines(&folder)?;
-        let earlier = match others.first() {
-            Some(oldest) => Some(read(oldest)?),
-            None => None,
-        };
         let found = Repositories::find(roots);
+        let mut earlier: Option<Repositories> = None;
+        for other in &others {
+            let other = read(other)?;
+            // Each may have looked at less than this command can change.
+            earlier = Some(match earlier {
+                Some(earlier) => earlier.with_others(&other),
+                None => other,
+            });
+        }
+        let earlier = earlier.map(|earlier| earlier.with_others(&found));
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         // As wide as the numbers of centuries: the names sort as the commands started.
         let kind = if is_server { SERVER } else { "" };
@@ -98,17 +100,40 @@ impl Baseline {
         self.earlier.as_ref().unwrap_or(found)
     }
 
-    /// Everything was looked at: nobody has to compare with this any more, nor with what commands left that were killed.
-    pub(in crate::process) fn is_reviewed(&self) {
-        let _ = fs::remove_file(&self.file);
-        for other in baselines(&self.folder).unwrap_or_default() {
+    /// What commands left that were killed, if everything that they could change is looked at, from now on, below `roots`.
+    pub(in crate::process) fn left_behind(&self, roots: &[&Path]) -> Vec<PathBuf> {
+        let _lock = lock(&self.folder);
+        let is_below = |folder: &OsString| {
+            let mut roots = roots.iter();
+            roots.any(|root| Path::new(folder).starts_with(root))
+        };
+        let mut left = baselines(&self.folder).unwrap_or_default();
+        left.retain(|other| {
             // A command that started later has taken this over; a server that was killed meanwhile has not.
-            let is_covered = !is_of_server(&other) || self.others.contains(&other);
-            if is_covered && !is_held(&other) {
-                let _ = fs::remove_file(other);
-            }
+            let is_taken_over = !is_of_server(other) || self.others.contains(other);
+            let is_covered = || read(other).is_ok_and(|it| it.roots.iter().all(is_below));
+            *other != self.file && is_taken_over && !is_held(other) && is_covered()
+        });
+        left
+    }
+
+    /// Everything was looked at: nobody has to compare with this any more, nor with what was left behind.
+    pub(in crate::process) fn is_reviewed(&self, left_behind: &[PathBuf]) {
+        let _lock = lock(&self.folder);
+        for file in left_behind.iter().chain([&self.file]) {
+            let _ = fs::remove_file(file);
         }
     }
+}
+
+/// Keeps other commands from starting and from ending until it is dropped.
+fn lock(folder: &Path) -> io::Result<File> {
+    let lock = private()
+        .create(true)
+        .truncate(false)
+        .open(folder.join(LOCK))?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    Ok(lock)
 }
 
 fn private() -> OpenOptions {
@@ -183,26 +208,44 @@ mod tests {
         assert!(second.before(&found).folders().eq([odd.join(".git")]));
         // It was killed.
         drop(second);
-        first.is_reviewed();
+        first.is_reviewed(&first.left_behind(&[&project]));
         let (third, found) = take();
         assert_eq!(count(third.before(&found)), 2, "everything was looked at");
         drop(third);
         make_repository(&project.join("newer"));
         let (fourth, found) = take();
         assert_eq!(count(fourth.before(&found)), 2, "nothing was looked at");
-        fourth.is_reviewed();
+        fourth.is_reviewed(&fourth.left_behind(&[&project]));
         let (fifth, found) = take();
         assert_eq!(count(fifth.before(&found)), 3);
-        fifth.is_reviewed();
+        fifth.is_reviewed(&fifth.left_behind(&[&project]));
 
         let (server, _) = Baseline::take(&state, &project, &[&project], true).unwrap();
         make_repository(&project.join("newest"));
         let (sixth, found) = take();
         assert_eq!(count(sixth.before(&found)), 4, "the server runs");
-        sixth.is_reviewed();
+        sixth.is_reviewed(&sixth.left_behind(&[&project]));
         drop(server);
         let (seventh, found) = take();
         assert_eq!(count(seventh.before(&found)), 3, "the server was killed");
+    }
+
+    #[test]
+    fn what_an_earlier_command_could_not_change_is_looked_at_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (state, project, other) = (at("state"), at("project"), at("other"));
+        fs::create_dir(&project).unwrap();
+        make_repository(&other);
+        let killed = Baseline::take(&state, &project, &[&project], false).unwrap();
+        drop(killed);
+        let roots = [project.as_path(), other.as_path()];
+        let (wide, found) = Baseline::take(&state, &project, &roots, false).unwrap();
+        assert!(wide.before(&found).folders().eq([other.join(".git")]));
+        drop(wide);
+        let (narrow, _) = Baseline::take(&state, &project, &[&project], false).unwrap();
+        // What the other one could change is not looked at.
+        assert_eq!(narrow.left_behind(&[&project]).len(), 1);
     }
 
     #[test]

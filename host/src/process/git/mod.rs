@@ -4,6 +4,8 @@
 //! filters, editors) or lead to other settings. So commands may change of a repository only what commits need, which
 //! cannot name a program. Everything else in it is read-only while they run, also what future versions of git may add.
 //!
+//! The project's own repository is read-only as a whole, unless the command line runs git.
+//!
 //! What does not exist cannot be protected by a mount: a command can make a new repository, or add a setting that
 //! was not there. That is looked for afterwards and set aside (`review`).
 
@@ -35,8 +37,10 @@ pub(super) const ITSELF: &str = ".\n";
 const SUFFIX: &str = ".set-aside";
 
 /// Repositories below some folders, as they were at one moment.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Repositories {
+    /// The folders below which these were looked for.
+    roots: Vec<OsString>,
     /// The folders where git keeps a repository (`.git`, `.git/modules/…`, `.git/worktrees/…`, bare repositories).
     #[serde(with = "pairs")]
     folders: BTreeMap<PathBuf, GitFolder>,
@@ -66,7 +70,8 @@ struct GitFolder {
     /// What names files that git writes without looking at their paths.
     #[serde(with = "pairs")]
     verified: BTreeMap<OsString, Mark>,
-    /// Symbolic links among what git writes to when it commits or fetches. It would write to whatever they lead to.
+    /// Symbolic links among what git writes to when it commits or fetches, relative to the folder. It would write to
+    /// whatever they lead to.
     links: BTreeSet<OsString>,
     /// Where its settings say that the worktree is.
     worktrees: Vec<OsString>,
@@ -168,8 +173,8 @@ impl Repositories {
         self.folders.keys().map(PathBuf::as_path)
     }
 
-    /// The folders of the project's own repository, where this command must not change them: `.git`, or what that leads
-    /// to. Unless a part of it was granted.
+    /// The folders of the project's own repository, and of those at other roots, where this command must not change them:
+    /// `.git`, or what that leads to. Unless a part of it was granted.
     pub(super) fn read_only(&self, access: &Access) -> Vec<&Path> {
         if access.may_change_repository {
             return Vec::new();
@@ -190,6 +195,31 @@ impl Repositories {
         });
         let is_granted = |folder: &Path| access.writable.iter().any(|it| it.starts_with(folder));
         own.filter(|folder| !is_granted(folder)).collect()
+    }
+
+    /// Whether something was looked for at this path.
+    fn covers(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// The same, with what others hold that lies where nothing was looked for.
+    fn with_others(mut self, others: &Repositories) -> Repositories {
+        let is_new = |path: &Path| !self.covers(path);
+        let folders = others.folders.iter().filter(|(path, _)| is_new(path));
+        let folders: Vec<_> = folders
+            .map(|(path, it)| (path.clone(), it.clone()))
+            .collect();
+        let links = others.links.iter().filter(|(path, _)| is_new(path));
+        let links: Vec<_> = links.map(|(path, it)| (path.clone(), it.clone())).collect();
+        let unread = others.unread.iter().filter(|(path, _)| is_new(path));
+        let unread: Vec<_> = unread
+            .map(|(path, it)| (path.clone(), it.clone()))
+            .collect();
+        self.folders.extend(folders);
+        self.links.extend(links);
+        self.unread.extend(unread);
+        self.roots.extend(others.roots.iter().cloned());
+        self
     }
 
     /// Whether a repository shares the settings of this folder.

@@ -85,6 +85,7 @@ pub(in crate::process) fn review(
 
 /// What is wrong with what is set aside.
 const HARMFUL: &str = "git settings that can run programs or lead out of the project";
+const ASTRAY: &str = "a git file that names files outside of the worktree";
 const UNREAD: &str = "a git repository that cannot be looked at";
 
 /// The file without which git takes a folder for no repository.
@@ -200,8 +201,8 @@ impl Review<'_> {
         worktrees.any(|it| !was_there(it) && !settings::is_inside(it, &self.access.project))
     }
 
-    /// Whether a command has made a repository with harmful settings here.
-    fn is_condemned(&self, path: &Path, folder: &GitFolder) -> bool {
+    /// Whether a command has made a repository with harmful settings here, or led one elsewhere.
+    fn is_made_harmful(&self, path: &Path, folder: &GitFolder) -> bool {
         let is_new = self.known(folder).is_none();
         self.leads_elsewhere(folder) || is_new && !self.harmful(path, folder).is_empty()
     }
@@ -225,7 +226,7 @@ impl Review<'_> {
                         .after
                         .folders
                         .get(common)
-                        .is_some_and(|shared| !self.is_condemned(common, shared));
+                        .is_some_and(|shared| !self.is_made_harmful(common, shared));
                 is_safe && (is_known || is_harmless(path, OsStr::new(COMMON), &self.access.project))
             }
         }
@@ -233,7 +234,7 @@ impl Review<'_> {
 
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
         for link in &folder.links {
-            self.planted_link(folder, link);
+            self.planted_link(path, folder, link);
         }
         let known = self.known(folder);
         let is_new = known.is_none();
@@ -262,7 +263,8 @@ impl Review<'_> {
             }
         }
         for name in &harmful {
-            self.set_aside(HARMFUL, path, name);
+            let is_setting = folder.settings.contains_key(*name);
+            self.set_aside(if is_setting { HARMFUL } else { ASTRAY }, path, name);
         }
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
@@ -271,18 +273,18 @@ impl Review<'_> {
     }
 
     /// Removes a link that a command has put where git would follow it and write.
-    fn planted_link(&mut self, folder: &GitFolder, link: &OsStr) {
+    fn planted_link(&mut self, path: &Path, folder: &GitFolder, link: &OsStr) {
         let known = self.known(folder);
         if known.is_some_and(|known| known.links.contains(link)) {
             return;
         }
-        let target = std::fs::read_link(link).unwrap_or_default();
+        let link = path.join(link);
+        let target = std::fs::read_link(&link).unwrap_or_default();
         let target = self.short(Some(&target));
-        let shown = self.short(Some(Path::new(link)));
-        let removed = std::fs::remove_file(link).or_else(|error| {
-            let folder = Path::new(link).parent().ok_or(error)?;
-            make_readable(folder)?;
-            std::fs::remove_file(link)
+        let shown = self.short(Some(&link));
+        let removed = std::fs::remove_file(&link).or_else(|error| {
+            make_readable(link.parent().ok_or(error)?)?;
+            std::fs::remove_file(&link)
         });
         self.is_complete &= removed.is_ok();
         let sentence = match removed {

@@ -74,6 +74,8 @@ impl Repositories {
             deadline: Instant::now() + MAX_TIME,
         };
         search.walk();
+        let roots = roots.iter().map(|root| root.as_os_str().to_owned());
+        search.found.roots = roots.collect();
         search.found
     }
 }
@@ -238,6 +240,13 @@ impl Search<'_> {
                 folder.verified.insert(name, Mark::of(&entry));
             }
         }
+        // The repository may be moved with all that is in it.
+        let within = |link: OsString| Path::new(&link).strip_prefix(path).map(OsString::from);
+        folder.links = folder
+            .links
+            .into_iter()
+            .filter_map(|it| within(it).ok())
+            .collect();
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         if let Some(common) = common.filter(|common| self.is_within(common)) {
