@@ -344,7 +344,10 @@ pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
 fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
     let needs = &denial.needs;
     match denial.longest? {
-        Scope::Once => Some("this is asked about each time, which only the chat can do".to_owned()),
+        Scope::Once => Some(
+            "this is asked about each time, which only the chat can do; if it wants the network, network = true below [commands] grants that"
+                .to_owned(),
+        ),
         _ if needs.is_empty() => Some(format!(
             "dunlin ask --allow-tool {} allows it for one run",
             escape(&shell_word(&denial.tool))

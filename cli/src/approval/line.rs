@@ -175,6 +175,12 @@ pub fn parse(line: &str) -> Line {
                 "Nothing was approved: to say something with it, name one call, as in {name} 1 TEXT."
             ))
         }
+        // "always 1 space too many" is no answer: what is kept for longer takes no words.
+        Word::Answer(Answer { scope, .. }) if commented && *scope != Scope::Once => {
+            unclear(format!(
+                "Nothing was answered: {name} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."
+            ))
+        }
         // "never mind" denies nothing. Only a no is safe to take with whatever follows it.
         Word::Answer(_) if commented && which == Which::Only && *word != denied_once => {
             unclear(format!(

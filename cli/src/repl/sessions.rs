@@ -182,12 +182,9 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
     let path = with_real_folder(path);
     let short = settings.folders.short(&path);
     let exists = path.symlink_metadata().is_ok();
-    let is_in_project = path.starts_with(&settings.project);
     let agreed = match exists {
         true => may_replace(workshop, &short),
-        false => {
-            !is_in_project || !workshop.asks() || ui.confirms(&format!("Write {}?", escape(&short)))
-        }
+        false => !workshop.asks() || ui.confirms(&format!("Write {}?", escape(&short))),
     };
     if !agreed {
         ui.status(&format!("{} was not written.", escape(&short)));

@@ -134,8 +134,8 @@ impl process::HostCommand for CallState {
             entry.left_behind.extend(entry.running.take_notices());
             let notices = entry.left_behind.clone();
             let is_told = std::mem::replace(&mut entry.is_told, true);
-            let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
-            self.ended(end, &notices);
+            self.tell(&notices, is_told);
+            self.ended(end?);
             if notices.is_empty() || is_told {
                 return Ok(None);
             }
@@ -163,8 +163,10 @@ impl process::HostCommand for CallState {
         let end = entry.running.wait().await;
         entry.left_behind.extend(entry.running.take_notices());
         let notices = entry.left_behind.clone();
-        let end = end.inspect_err(|_| self.note = note_of(&None, &notices))?;
-        self.ended(end, &notices);
+        let is_told = std::mem::replace(&mut entry.is_told, true);
+        self.tell(&notices, is_told);
+        let end = end?;
+        self.ended(end);
         Ok(match end {
             End::Exited(status) => WireEnd::Exited(status),
             End::Killed(signal) => WireEnd::Killed(signal),
@@ -227,8 +229,18 @@ impl CallState {
         under.ok_or_else(|| Error::Failed("a command without a program".into()).into())
     }
 
-    /// What the user is told beside the mark of the call: that a command did not end well, and what it left behind.
-    fn ended(&mut self, end: End, notices: &[String]) {
+    /// Tells the user what a command left behind, each sentence on lines of its own: beside the mark of the call there is no
+    /// room for it.
+    fn tell(&self, notices: &[String], is_told: bool) {
+        if !is_told {
+            notices
+                .iter()
+                .for_each(|notice| self.shared.notices.push(notice.clone()));
+        }
+    }
+
+    /// What the user is told beside the mark of the call: that a command did not end well.
+    fn ended(&mut self, end: End) {
         let how = match end {
             End::Exited(0) | End::Stopped => None,
             End::Exited(status) => Some(format!("exit status {status}")),
@@ -239,13 +251,8 @@ impl CallState {
             }
         };
         self.has_failed = how.is_some();
-        self.note = note_of(&how, notices);
+        self.note = how;
     }
-}
-
-fn note_of(how: &Option<String>, notices: &[String]) -> Option<String> {
-    let parts: Vec<&str> = how.iter().chain(notices).map(String::as_str).collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// A line for the log and for the middle of a sentence.

@@ -252,6 +252,10 @@ impl CommandLine {
         if let Some(why) = &self.compound {
             notices.push(match is_sensitive {
                 true => format!("{}.", kind(why)),
+                false if why.ends_with(OF_THE_SHELL) => format!(
+                    "{}: s allows exactly this line until the session ends. It can't be allowed permanently.",
+                    kind(why)
+                ),
                 false => format!(
                     "{}: s allows exactly this line until the session ends. It can't be allowed \
                      permanently; single commands can, so have the model run them one by one.",

@@ -94,6 +94,12 @@ impl Permissions {
     ) -> Result<String, PermissionError> {
         let key = match operation {
             Operation::Execute => {
+                // A mistyped name would be a file of the project, which somebody may make later.
+                if decided == Decided::Allow
+                    && !target.contains(|c: char| c == '/' || c.is_whitespace())
+                {
+                    self.program_file(target)?;
+                }
                 let any = Bits::default().with(operation, Decided::Deny);
                 let keys = self.typed(target, any)?;
                 let first = keys.into_iter().next();

@@ -31,6 +31,19 @@ struct Yard {
     host: Host,
 }
 
+/// A result, and what the user is told besides.
+fn with_notices(host: &Host, success: Success) -> Success {
+    let told: Vec<String> = success
+        .note
+        .into_iter()
+        .chain(host.take_notices())
+        .collect();
+    Success {
+        note: (!told.is_empty()).then(|| told.join(" · ")),
+        ..success
+    }
+}
+
 /// Both ways in which commands are kept; what holds in one has to hold in the other.
 const BOTH: [bool; 2] = [true, false];
 
@@ -92,7 +105,7 @@ impl Yard {
             .await;
         let success = ran.unwrap_or_else(|failure| panic!("{line}: {failure}"));
         assert_eq!(self.left(), Vec::<String>::new(), "{line}");
-        success
+        with_notices(&self.host, success)
     }
 
     /// Runs a line with a yes, beside others.
@@ -103,7 +116,7 @@ impl Yard {
         async move {
             let ran = play(&host, &call, yes()).await;
             let ran = ran.and_then(|outcome| outcome.result);
-            ran.unwrap_or_else(|failure| panic!("{failure}"))
+            with_notices(&host, ran.unwrap_or_else(|failure| panic!("{failure}")))
         }
     }
 

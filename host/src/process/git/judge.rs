@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::read::{list, read_short, without_line_end};
-use super::search::common_of;
+use super::search::{MAX_LINK_BYTES, common_of};
 use super::{SUFFIX, index, settings};
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or
@@ -148,14 +148,17 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
         }),
         b"branches" => every_entry(&path, |_| false),
         b"commondir" => {
-            let is_worktree =
-                folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref());
             let text = read_short(&path, MAX_COMMON_BYTES);
-            is_worktree && text.is_ok_and(|text| without_line_end(&text) == b"../..")
+            is_of_worktree(folder) && text.is_ok_and(|text| without_line_end(&text) == b"../..")
         }
-        // Where the worktree of this folder lies, and why it is not to be removed.
-        b"gitdir" | b"locked" => {
-            folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
+        // Why a worktree is not to be removed.
+        b"locked" => is_of_worktree(folder),
+        // Where its `.git` lies.
+        b"gitdir" => {
+            let text = read_short(&path, MAX_LINK_BYTES).unwrap_or_default();
+            let named = folder.join(OsStr::from_bytes(without_line_end(&text)));
+            let is_inside = |tree: &Path| settings::is_inside(tree, project);
+            is_of_worktree(folder) && named.parent().is_some_and(is_inside)
         }
         b"rebase-merge" => is_plain_rebase(&path),
         b"sequencer" => {
@@ -168,6 +171,11 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a folder is what a repository keeps of a worktree.
+fn is_of_worktree(folder: &Path) -> bool {
+    folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
 }
 
 /// Whether a path is a folder, not a link to one, in which every file has a name that is accepted.

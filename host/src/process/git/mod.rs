@@ -174,12 +174,14 @@ impl Repositories {
     }
 
     /// The folders of the project's own repository, and of those at other roots, where this command must not change them:
-    /// `.git`, or what that leads to. Unless a part of it was granted.
+    /// `.git`, or what that leads to. Unless it or its `refs` were granted.
     pub(super) fn read_only(&self, access: &Access) -> Vec<&Path> {
         if access.may_change_repository {
             return Vec::new();
         }
-        let own = access.roots().into_iter().flat_map(|root| {
+        // What can be written may begin above the project.
+        let roots = access.roots().into_iter().chain([access.project.as_path()]);
+        let own = roots.flat_map(|root| {
             let git = root.join(".git");
             let linked = self.links.get(&git).and_then(GitLink::target);
             let folder = match linked {
@@ -193,7 +195,11 @@ impl Repositories {
                 .chain(common)
                 .map(|(path, _)| path.as_path())
         });
-        let is_granted = |folder: &Path| access.writable.iter().any(|it| it.starts_with(folder));
+        // To change references is to commit; another part says nothing about that.
+        let is_granted = |folder: &Path| {
+            let mut granted = access.writable.iter();
+            granted.any(|it| it == folder || *it == folder.join("refs"))
+        };
         own.filter(|folder| !is_granted(folder)).collect()
     }
 
@@ -275,9 +281,8 @@ impl Repositories {
                     });
                 }
             }
-            // It counts only where the settings say so.
-            if missing("config.worktree") && settings::uses_worktree_settings(&path.join("config"))
-            {
+            // It counts only where the settings say so, which the user may change meanwhile.
+            if missing("config.worktree") {
                 held.push(hold("config.worktree", false));
             }
         }

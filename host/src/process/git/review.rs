@@ -100,17 +100,18 @@ struct Review<'a> {
     is_complete: bool,
 }
 
-impl Review<'_> {
+impl<'a> Review<'a> {
     fn say(&mut self, sentence: String) {
         self.sentences.push(sentence);
     }
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
-    fn known(&self, folder: &GitFolder) -> Option<&'_ GitFolder> {
-        let mut known = self.before.folders.iter();
+    fn known(&self, folder: &GitFolder) -> Option<&'a GitFolder> {
+        let before = self.before;
+        let mut known = before.folders.iter();
         let known = known.find(|(path, known)| {
             // What was no repository can hold what was set aside before, or what another command has prepared.
-            known.id == folder.id && (known.has_head || self.before.is_shared(path))
+            known.id == folder.id && (known.has_head || before.is_shared(path))
         });
         known.map(|(_, known)| known)
     }
@@ -265,6 +266,17 @@ impl Review<'_> {
         for name in &harmful {
             let is_setting = folder.settings.contains_key(*name);
             self.set_aside(if is_setting { HARMFUL } else { ASTRAY }, path, name);
+        }
+        for (name, mark) in &folder.settings {
+            let before = known.and_then(|known| known.settings.get(name));
+            let is_changed = before.is_some_and(|before| before != mark);
+            let is_named = harmful.contains(&name.as_os_str());
+            if is_changed && !is_named && !is_harmless(path, name, &self.access.project) {
+                let shown = self.short(Some(&path.join(name)));
+                self.say(format!(
+                    "{shown} changed while the command ran. If you did not change it, look at it before you run git there."
+                ));
+            }
         }
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {

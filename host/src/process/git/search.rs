@@ -40,7 +40,7 @@ const LISTING_BYTES: usize = 32 * 1024;
 const MAX_MODULE_DEPTH: usize = 8;
 
 /// Bytes of a `.git` file or a `commondir`: a path.
-const MAX_LINK_BYTES: usize = 8 * 1024;
+pub(super) const MAX_LINK_BYTES: usize = 8 * 1024;
 
 /// How much of a `HEAD` git looks at to tell a repository.
 const HEAD_BYTES: usize = 255;

@@ -61,15 +61,6 @@ pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
     text.is_some_and(|text| text_is_harmless(&text, folder, project))
 }
 
-/// Whether the settings in a file say that a worktree has settings of its own.
-pub(super) fn uses_worktree_settings(file: &Path) -> bool {
-    // What cannot be read may say so.
-    read_short(file, MAX_SETTINGS_BYTES).map_or(true, |text| {
-        let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
-        text.contains("worktreeconfig")
-    })
-}
-
 /// Whether the settings in a file say that names of objects are SHA-256.
 pub(super) fn uses_sha256(file: &Path) -> bool {
     values(file, "objectformat").any(|value| value.eq_ignore_ascii_case("sha256"))
