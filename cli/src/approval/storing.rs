@@ -81,7 +81,10 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
         };
         let undo = match answer.scope {
             Scope::Always => undo(need),
-            Scope::Once | Scope::Session => FORGET.to_owned(),
+            Scope::Once | Scope::Session => match WayOut::of(need, Decided::Open) {
+                Some(way) => format!("{FORGET} {}", escape(&way.target)),
+                None => FORGET.to_owned(),
+            },
         };
         format!("{scope}: {verb} {}. Undo: {undo}", escape(&about))
     };
@@ -202,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             said(false, Scope::Session),
-            ["Until the session ends: deny read /etc/hosts. Undo: /permissions forget"]
+            ["Until the session ends: deny read /etc/hosts. Undo: /permissions forget /etc/hosts"]
         );
         let many: Vec<Need> = (0..5).map(|_| needs[0].clone()).collect();
         let said = after(

@@ -28,7 +28,7 @@ impl Ui {
         }
     }
 
-    /// Waits for Esc, and keeps what else is typed. Only while the terminal is in [`terminal::TurnMode`] or a line
+    /// Waits for Esc, or until the terminal is closed, and keeps what else is typed. Only while the terminal is in [`terminal::TurnMode`] or a line
     /// is being read, which is left alone. Dropping the future ends the listening; no key is lost.
     ///
     /// Where the terminal cannot be listened to, Esc never comes.
@@ -58,6 +58,10 @@ impl Ui {
                 },
                 () = self.keyboard_free.notified() => {}
                 () = nothing_follows => is_late = true,
+            }
+            // A closed terminal is ready again and again.
+            if terminal::is_gone() {
+                return;
             }
             let _keyboard = match self.keyboard.try_lock() {
                 Ok(keyboard) => keyboard,

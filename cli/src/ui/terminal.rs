@@ -194,31 +194,40 @@ pub fn take_typed() -> Vec<u8> {
 }
 
 fn is_something_typed() -> bool {
+    is_typed(state(&Timespec::default()))
+}
+
+/// Whether nobody will ever type anything more: the terminal was closed. It tells programs that have it as their own by a
+/// signal, and others only in this way.
+pub fn is_gone() -> bool {
+    state(&Timespec::default()).intersects(GONE)
+}
+
+/// What is said of a terminal that was closed.
+const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
+
+/// A terminal that was closed is always ready and never typed on.
+fn is_typed(state: PollFlags) -> bool {
+    state.contains(PollFlags::IN) && !state.intersects(GONE)
+}
+
+/// What the kernel says of standard input within a time.
+fn state(time: &Timespec) -> PollFlags {
     let stdin = io::stdin();
     let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-    let now = Timespec::default();
     loop {
-        match poll(&mut waiting, Some(&now)) {
+        match poll(&mut waiting, Some(time)) {
+            // An interrupted wait begins anew.
             Err(rustix::io::Errno::INTR) => {}
-            Ok(1..) => return waiting[0].revents().contains(PollFlags::IN),
-            Ok(0) | Err(_) => return false,
+            Ok(1..) => return waiting[0].revents(),
+            Ok(0) | Err(_) => return PollFlags::empty(),
         }
     }
 }
 
 /// Waits until something is typed, `true`, or the time is over.
 pub fn is_typed_within(time: Duration) -> bool {
-    let stdin = io::stdin();
-    let Ok(time) = Timespec::try_from(time) else {
-        return false;
-    };
-    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-    // A closed terminal is always ready and never typed on; an interrupted wait begins anew.
-    match poll(&mut waiting, Some(&time)) {
-        Ok(0) => false,
-        Ok(_) => waiting[0].revents().contains(PollFlags::IN),
-        Err(error) => error == rustix::io::Errno::INTR,
-    }
+    Timespec::try_from(time).is_ok_and(|time| is_typed(state(&time)))
 }
 
 /// What early typing amounts to as text on a line: keys that erase have erased, keys that move are

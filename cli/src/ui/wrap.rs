@@ -18,7 +18,11 @@ pub fn lines(text: &str, columns: usize) -> Cow<'_, str> {
 }
 
 fn line(text: &str, columns: usize) -> String {
-    if visible(text) <= columns {
+    // A command that is to be copied must not hold a line end: the terminal breaks the row.
+    let names_command = ["hint:", "Undo:", "undo:"]
+        .iter()
+        .any(|mark| text.contains(mark));
+    if visible(text) <= columns || names_command {
         return text.to_owned();
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
