@@ -158,8 +158,22 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(&path))?;
         }
     }
-    for path in repositories.read_only(access) {
+    let read_only = repositories.read_only(access);
+    let granted = access.writable.iter();
+    let granted = granted.filter(|path| read_only.iter().any(|folder| path.starts_with(folder)));
+    let mut copies = Vec::new();
+    for path in granted {
+        let name = || format!("copy the mount of {}", path.display());
+        if let Some(opened) = step(name(), mounts::look(path))?.file_or_folder() {
+            copies.push((path, step(name(), mounts::copy(opened))?));
+        }
+    }
+    for path in read_only {
         step(format!("protect {}", path.display()), freeze(path))?;
+    }
+    for (path, copy) in copies {
+        let name = || format!("give {} to write", path.display());
+        step(name(), mounts::put(copy, existing(path)?))?;
     }
     // A repository in it could not be protected otherwise.
     for path in repositories.unread() {

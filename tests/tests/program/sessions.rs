@@ -138,7 +138,7 @@ fn a_call_that_waited_for_an_answer_was_not_started() {
     let result = told(&request).into_iter().find(|(role, _)| role == "tool");
     assert_eq!(
         result.expect("a result").1,
-        "not started: Dunlin ended before this call ran; nothing of it was carried out"
+        "not started: Dunlin ended before this call ran, as far as was noted"
     );
     let id = only_id(&environment);
     let exported = environment.run(["sessions", "export", &id, "--format", "json"]);

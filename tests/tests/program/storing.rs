@@ -101,7 +101,7 @@ fn an_answer_for_the_session_is_taken_back() {
         &screen,
         &[
             "  Until the session ends: allow read ",
-            "Undo: /permissions forget /",
+            "Undo: /permissions forget",
         ],
     );
     chat.turn("again");

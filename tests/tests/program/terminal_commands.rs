@@ -141,8 +141,7 @@ fn output_is_shown_while_it_comes_and_its_end_stays() {
 
 #[test]
 fn a_command_without_the_network_is_told_why_it_failed() {
-    let why =
-        "The command tried to reach the network, which was not granted: ask with network = true.";
+    let why = "The command tried to reach the network, which was not granted. The model can ask for it with network = true.";
     // What a program prints does not matter; who stays on the loopback is told nothing.
     for (line, is_told) in [
         (
