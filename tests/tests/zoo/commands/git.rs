@@ -470,6 +470,32 @@ async fn what_one_command_prepares_is_not_known_to_another() {
     assert!(!monitor.contains("fsmonitor"), "{monitor}");
 }
 
+/// Where the user's git replaces a setting, the mount over it is gone.
+#[tokio::test]
+async fn a_setting_that_changed_meanwhile_is_named() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q mine");
+    for fifo in ["began", "go"] {
+        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
+        assert!(made.unwrap().success());
+    }
+    let line = "echo > began && cat go > /dev/null && printf '[core]\\n\\tfsmonitor = x\\n' >> mine/.git/config";
+    let running = tokio::spawn(yard.start(line));
+    let began = project.join("began");
+    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
+    heard.await.unwrap();
+    git(&project, "-C mine config user.signature x");
+    let go = project.join("go");
+    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
+    said.await.unwrap();
+    let note = running.await.unwrap().note.unwrap_or_default();
+    assert!(
+        note.contains("mine/.git/config changed while the command ran"),
+        "{note}"
+    );
+}
+
 #[tokio::test]
 async fn a_command_that_was_interrupted_is_looked_at() {
     for own_world in BOTH {
