@@ -175,6 +175,10 @@ pub fn parse(line: &str) -> Line {
                 "Nothing was approved: to say something with it, name one call, as in {name} 1 TEXT."
             ))
         }
+        // "run 1 more time" is none either.
+        Word::Run if commented && names_one(&which) => unclear(
+            "Nothing was run: run takes numbers alone; a text goes with y or n.".to_owned(),
+        ),
         // "always 1 space too many" is no answer: what is kept for longer takes no words.
         Word::Answer(Answer { scope, .. }) if commented && *scope != Scope::Once => {
             unclear(format!(

@@ -17,7 +17,7 @@ use dunlin_host::{Host, Progress, Tool};
 use futures::StreamExt;
 
 use super::approve::{Approver, Resolution, Waiting};
-use super::call::{CallRecord, CallView, Denial, TurnCall};
+use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
@@ -262,6 +262,10 @@ async fn drive(
             },
             Effect::Show(number) => {
                 if let Some(call) = turn.call(number) {
+                    // Before anybody sees that it runs.
+                    if let Some(speaker) = speaker.filter(|_| call.state == CallState::Running) {
+                        speaker.journal.started(&call.call.id);
+                    }
                     context.frontend.keep_call(call);
                     context.frontend.call(&call.view());
                 }
@@ -297,9 +301,6 @@ async fn drive(
             }
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
-                    if let Some(speaker) = speaker {
-                        speaker.journal.started(&call.id);
-                    }
                     let run = context.run(call, plan);
                     let outcome = unless(interrupt.as_mut(), run).await;
                     if outcome.is_none()

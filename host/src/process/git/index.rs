@@ -17,6 +17,9 @@ const MAX_INDEX_BYTES: usize = 128 * 1024 * 1024;
 /// Bytes of a path: the kernel takes no longer ones.
 const MAX_PATH_BYTES: usize = 4096;
 
+/// Bytes of a list of tables of references: git keeps them few.
+const MAX_TABLES_BYTES: usize = 1024 * 1024;
+
 /// Bytes of SHA-1 and of SHA-256.
 const HASH_BYTES: (usize, usize) = (20, 32);
 
@@ -56,6 +59,19 @@ pub(super) fn is_trustworthy(path: &Path, folder: &Path) -> bool {
         false => HASH_BYTES.0,
     };
     read(&bytes, hash_bytes).is_some()
+}
+
+/// Whether a list of tables of references names nothing but tables beside it: `0x…-0x…-….ref` in each line.
+pub(super) fn tables_are_trustworthy(path: &Path) -> bool {
+    let text = read_short(path, MAX_TABLES_BYTES).ok();
+    let text = text.and_then(|text| String::from_utf8(text).ok());
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    text.is_some_and(|text| {
+        text.lines().all(|line| {
+            let name = line.strip_suffix(".ref").unwrap_or_default();
+            !name.is_empty() && name.chars().all(is_name)
+        })
+    })
 }
 
 /// Reads a whole index exactly as git does. `None`: it is broken or unusual, or holds a path that git would not add.

@@ -56,6 +56,9 @@ const PLAIN: &[&str] = &[
     "worktrees",
 ];
 
+/// The file that names the tables of references, which git removes when it merges them.
+pub(super) const TABLES: &str = "reftable/tables.list";
+
 /// The file that names the files in which `git rerere` has found conflicts.
 const CONFLICTS: &[u8] = b"MERGE_RR";
 
@@ -127,6 +130,9 @@ pub(super) fn is_verified(name: &OsStr) -> bool {
 /// Whether what [`is_verified`] names, as a command has written it, leads to nothing but files of the worktree.
 pub(super) fn is_trustworthy(folder: &Path, name: &OsStr) -> bool {
     let path = folder.join(name);
+    if name == TABLES {
+        return index::tables_are_trustworthy(&path);
+    }
     match name.as_bytes() == CONFLICTS {
         // `git rerere` reads and writes the files that are named in it, also through links. Git does without it.
         true => path.symlink_metadata().is_ok_and(|meta| meta.len() == 0),
@@ -174,7 +180,7 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
 }
 
 /// Whether a folder is what a repository keeps of a worktree.
-fn is_of_worktree(folder: &Path) -> bool {
+pub(super) fn is_of_worktree(folder: &Path) -> bool {
     folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
 }
 

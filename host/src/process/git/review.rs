@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::judge::{is_harmless, is_trustworthy};
+use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
 use super::read::make_readable;
 use super::search::MAX_FOLDERS;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
@@ -240,7 +240,8 @@ impl<'a> Review<'a> {
         let known = self.known(folder);
         let is_new = known.is_none();
         let name = path.file_name().unwrap_or_default();
-        let is_git = name.eq_ignore_ascii_case(".git");
+        // Git looks at what is noted of worktrees whatever is missing there.
+        let is_git = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
         let is_one = folder.has_head || self.after.is_shared(path);
         // What is called `.git` becomes a repository with the user's next `git init`, which keeps its settings.
         let may_become_one = is_git && !self.was_there(folder);

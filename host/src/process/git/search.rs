@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, RawDir};
 
 use super::super::placeholder;
-use super::judge::{is_plain, is_verified};
+use super::judge::{TABLES, is_plain, is_verified};
 use super::read::{
     is_no_folder, list, make_readable, open_folder, read_short, read_start, without_line_end,
 };
@@ -227,6 +227,11 @@ impl Search<'_> {
                 match name.as_bytes() {
                     b"modules" | b"worktrees" => more.push(entry.clone()),
                     b"objects" => self.find_links_of_objects(&entry, &mut folder.links),
+                    b"reftable" => {
+                        self.find_links(&entry, &mut folder.links);
+                        let mark = Mark::of(&path.join(TABLES));
+                        folder.verified.insert(TABLES.into(), mark);
+                    }
                     _ => self.find_links(&entry, &mut folder.links),
                 }
             }
@@ -311,7 +316,10 @@ impl Search<'_> {
                 continue;
             }
             let has = |name: &str| path.join(name).symlink_metadata().is_ok();
-            if has("HEAD") || has("config") || has("commondir") {
+            let is_one = ["HEAD", "config", "commondir", "gitdir"]
+                .into_iter()
+                .any(has);
+            if is_one {
                 self.add_folder(&path, false);
             } else if depth > 0 && self.may_go_on() {
                 self.add_below(&path, depth - 1);

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::read::read_short;
+use crate::resolve;
 
 /// Bytes of a file of settings that is read.
 const MAX_SETTINGS_BYTES: usize = 64 * 1024;
@@ -71,7 +72,7 @@ pub(super) fn worktrees(folder: &Path) -> Vec<PathBuf> {
     let files = ["config.worktree", "config"].map(|name| folder.join(name));
     let named = files.iter().flat_map(|file| values(file, "worktree"));
     named
-        .filter_map(|value| folder.join(value).canonicalize().ok())
+        .filter_map(|value| resolve::real_path(&folder.join(value)).ok())
         .collect()
 }
 

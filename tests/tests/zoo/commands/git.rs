@@ -177,6 +177,14 @@ async fn what_a_command_adds_is_set_aside() {
                 ".git/objects/zz/.git/HEAD.set-aside",
             ),
             (
+                "git init -q --ref-format=reftable tabled && echo ../../../outside/x.ref > tabled/.git/reftable/tables.list",
+                "tabled/.git/HEAD.set-aside",
+            ),
+            (
+                "git init -q treed && mkdir -p treed/.git/worktrees/w && echo /etc/.git > treed/.git/worktrees/w/gitdir",
+                "treed/.git/worktrees/w/gitdir.set-aside",
+            ),
+            (
                 "git init -q closed && cp evil closed/.git/config && chmod 555 closed/.git",
                 "closed/.git/HEAD.set-aside",
             ),
@@ -249,11 +257,13 @@ async fn what_a_command_adds_is_set_aside() {
             assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
             assert!(!project.join("ran").exists(), "{line}");
         }
-        for folder in ["", "nested", "hooked", "away", "P/SUB", "shared"] {
+        for folder in [
+            "", "nested", "hooked", "away", "P/SUB", "shared", "src", "tree", "again",
+        ] {
             git(&project.join(folder), "status");
         }
         // What led to a repository leads to none any more.
-        for folder in ["src", "linked", "tree", "again"] {
+        for folder in ["linked"] {
             let mut status = Command::new("git");
             let status = status.arg("status").current_dir(project.join(folder));
             assert!(!status.output().unwrap().status.success(), "{folder}");
