@@ -45,7 +45,7 @@ impl Notices {
     /// Waits until nothing is expected any more, but not longer than `most`.
     pub(crate) async fn settled(&self, most: Duration) {
         let mut expected = self.0.expected.subscribe();
-        // Neither can fail in another way than by time: `self` holds the sender.
+        // Only the time can end this wait early: `self` holds the sender.
         let _ = tokio::time::timeout(most, expected.wait_for(|expected| *expected == 0)).await;
     }
 

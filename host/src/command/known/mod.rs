@@ -67,21 +67,28 @@ pub(super) fn takes_data(name: &str, arguments: &[String]) -> bool {
 
 /// Whether sed only replaces text, or deletes or prints lines. Its command `e` would run what the files hold.
 fn is_replacing_sed(arguments: &[String]) -> bool {
+    let command = sed_command(arguments, &["-i", "-n", "-E", "-r", "-s", "-z"]);
+    command.is_some_and(|command| only_prints(command) || is_substitution(command))
+}
+
+/// The only command in the script of a `sed` that has none but these options, without the lines that it is for.
+fn sed_command<'a>(arguments: &'a [String], options: &[&str]) -> Option<&'a str> {
     let mut words = arguments.iter().map(String::as_str);
     let mut script = None;
     while let Some(word) = words.next() {
         match word {
-            "-i" | "-n" | "-E" | "-r" | "-s" | "-z" => {}
+            word if options.contains(&word) => {}
             "-e" if script.is_none() => script = words.next(),
-            word if word.starts_with('-') => return false,
+            word if word.starts_with('-') => return None,
             word if script.is_none() => script = Some(word),
             _ => {}
         }
     }
-    script.is_some_and(|script| {
-        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$".contains(c));
-        matches!(command, "p" | "d" | "q" | "=") || is_substitution(command)
-    })
+    Some(script?.trim_start_matches(|c: char| c.is_ascii_digit() || ",$".contains(c)))
+}
+
+fn only_prints(command: &str) -> bool {
+    matches!(command, "p" | "d" | "q" | "=")
 }
 
 /// Whether a command of sed is one substitution whose flags neither run nor write anything.
@@ -170,21 +177,7 @@ fn acts_in_find(word: &str) -> bool {
 
 /// `sed` that only prints: `sed -n 10,20p file`.
 fn is_reading_sed(arguments: &[String]) -> bool {
-    let mut words = arguments.iter().map(String::as_str);
-    let mut script = None;
-    while let Some(word) = words.next() {
-        match word {
-            "-n" | "-E" | "-r" | "-s" => {}
-            "-e" if script.is_none() => script = words.next(),
-            word if word.starts_with('-') => return false,
-            word if script.is_none() => script = Some(word),
-            _ => {}
-        }
-    }
-    script.is_some_and(|script| {
-        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$".contains(c));
-        matches!(command, "p" | "d" | "q" | "=")
-    })
+    sed_command(arguments, &["-n", "-E", "-r", "-s"]).is_some_and(only_prints)
 }
 
 /// How many leading arguments belong to the key; `None`: the arguments are not those of this subcommand, or one of
