@@ -24,7 +24,7 @@ pub(crate) struct Access {
     pub(crate) hidden: Vec<PathBuf>,
     /// Which of these must not come into being either.
     pub(crate) held: Vec<Held>,
-    /// Whether the command may change the project's own git repository.
+    /// Whether the command may change git repositories, and make new ones.
     pub(crate) may_change_repository: bool,
 }
 

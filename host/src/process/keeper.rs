@@ -20,7 +20,7 @@ use rustix::process::{
     set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
 };
 
-use super::git::{self, Baseline, Repositories};
+use super::git::{self, Baseline, Kind, Means, Repositories};
 use super::order::{End, Order, Report};
 use super::placeholder::Placeholders;
 use super::servant::SERVANT;
@@ -114,11 +114,16 @@ impl Keeper {
             return run.map_err(|e| e.to_string());
         };
         let access = &self.order.access;
+        let kind = match (self.order.has_input, access.may_change_repository) {
+            (true, _) => Kind::Server,
+            (false, true) => Kind::Git,
+            (false, false) => Kind::Plain,
+        };
         let baseline = Baseline::take(
             &self.order.baselines,
             &access.project,
             &access.roots(),
-            self.order.has_input,
+            kind,
         );
         let (baseline, found) = baseline.map_err(|e| {
             format!(
@@ -127,7 +132,6 @@ impl Keeper {
             )
         })?;
         self.repositories = found;
-        let is_protected = announced.no_world.is_none();
         let mut placeholders = Placeholders::default();
         let run = match &announced.no_world {
             // Nothing can be mounted over them.
@@ -139,7 +143,11 @@ impl Keeper {
         let before = baseline.before(&self.repositories);
         let left_behind = baseline.left_behind(&roots);
         let after = Repositories::find_after(&roots, before);
-        let reviewed = git::review(&self.order.access, before, &after, is_protected);
+        let means = Means {
+            is_protected: announced.no_world.is_none(),
+            is_plain: baseline.is_plain(),
+        };
+        let reviewed = git::review(&self.order.access, before, &after, means);
         for notice in reviewed.sentences {
             self.report(&Report::Notice(notice));
         }

@@ -4,6 +4,9 @@
 //! another one that starts meanwhile. So each command writes down what it compares with at its end, and the others take
 //! that over. A command whose end nobody could look at leaves its file behind: the next one compares with that.
 //!
+//! A repository is only set aside unread if no command can have made it whose line runs git. So such commands leave word
+//! of when they ended.
+//!
 //! A server in the sandbox runs as long as the session. What the user makes meanwhile would never become the user's own
 //! if commands took its baseline over, so they do that only once it was killed.
 
@@ -23,11 +26,42 @@ use super::Repositories;
 /// What is locked while a command looks at the repositories or has looked, so that none starts or ends in between.
 const LOCK: &str = "lock";
 
-/// The end of the names of the files of servers.
-const SERVER: &str = ".server";
+/// The file that holds when the last command has ended whose line runs git, as the names of baselines do.
+const LAST_GIT: &str = "last-git";
 
 /// The end of the names of files that are not written yet.
 const UNFINISHED: &str = ".new";
+
+/// What may make repositories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::process) enum Kind {
+    /// A command whose line does not run git: it makes none.
+    Plain,
+    /// A command whose line runs git.
+    Git,
+    /// A server: nobody knows what it does for its user.
+    Server,
+}
+
+impl Kind {
+    /// The end of the names of its baselines.
+    fn suffix(self) -> &'static str {
+        match self {
+            Kind::Plain => "",
+            Kind::Git => ".git",
+            Kind::Server => ".server",
+        }
+    }
+
+    fn of(baseline: &Path) -> Kind {
+        let extension = baseline.extension().unwrap_or_default();
+        match extension.as_bytes() {
+            b"git" => Kind::Git,
+            b"server" => Kind::Server,
+            _ => Kind::Plain,
+        }
+    }
+}
 
 /// What a command compares the repositories with when it has ended.
 #[derive(Debug)]
@@ -35,6 +69,11 @@ pub(in crate::process) struct Baseline {
     /// The folder of all baselines of the project.
     folder: PathBuf,
     file: PathBuf,
+    kind: Kind,
+    /// When the command started, as in the name of the file.
+    started: String,
+    /// Whether no command was killed before this one, since when the user may have made any number of repositories.
+    is_clear: bool,
     /// Locked as long as the command runs.
     _held: File,
     /// Those of the oldest command that runs or was not looked at; `None`: there is no other.
@@ -52,7 +91,7 @@ impl Baseline {
         folder: &Path,
         project: &Path,
         roots: &[&Path],
-        is_server: bool,
+        kind: Kind,
     ) -> io::Result<(Baseline, Repositories)> {
         let digest = Sha256::digest(project.as_os_str().as_bytes());
         let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -74,10 +113,9 @@ impl Baseline {
             });
         }
         let earlier = earlier.map(|earlier| earlier.with_others(&found));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        // As wide as the numbers of centuries: the names sort as the commands started.
-        let kind = if is_server { SERVER } else { "" };
-        let name = format!("{:039}{kind}", now.unwrap_or_default().as_nanos());
+        let is_clear = others.iter().all(|other| is_held(other));
+        let started = now();
+        let name = format!("{started}{}", kind.suffix());
         let file = folder.join(&name);
         let unfinished = folder.join(name + UNFINISHED);
         let mut held = private().create_new(true).open(&unfinished)?;
@@ -88,6 +126,9 @@ impl Baseline {
         let baseline = Baseline {
             folder,
             file,
+            kind,
+            started,
+            is_clear,
             _held: held,
             earlier,
             others,
@@ -100,6 +141,16 @@ impl Baseline {
         self.earlier.as_ref().unwrap_or(found)
     }
 
+    /// Whether no command since this was taken can have been meant to make a repository.
+    pub(in crate::process) fn is_plain(&self) -> bool {
+        let _lock = lock(&self.folder);
+        let others = baselines(&self.folder).unwrap_or_default();
+        let last_git = fs::read_to_string(self.folder.join(LAST_GIT)).unwrap_or_default();
+        let runs_git =
+            last_git >= self.started || others.iter().any(|it| Kind::of(it) == Kind::Git);
+        self.kind == Kind::Plain && self.is_clear && !runs_git
+    }
+
     /// What commands left that were killed, if everything that they could change is looked at, from now on, below `roots`.
     pub(in crate::process) fn left_behind(&self, roots: &[&Path]) -> Vec<PathBuf> {
         let _lock = lock(&self.folder);
@@ -110,7 +161,7 @@ impl Baseline {
         let mut left = baselines(&self.folder).unwrap_or_default();
         left.retain(|other| {
             // A command that started later has taken this over; a server that was killed meanwhile has not.
-            let is_taken_over = !is_of_server(other) || self.others.contains(other);
+            let is_taken_over = Kind::of(other) != Kind::Server || self.others.contains(other);
             let is_covered = || read(other).is_ok_and(|it| it.roots.iter().all(is_below));
             *other != self.file && is_taken_over && !is_held(other) && is_covered()
         });
@@ -120,6 +171,9 @@ impl Baseline {
     /// Everything was looked at: nobody has to compare with this any more, nor with what was left behind.
     pub(in crate::process) fn is_reviewed(&self, left_behind: &[PathBuf]) {
         let _lock = lock(&self.folder);
+        if self.kind == Kind::Git {
+            let _ = fs::write(self.folder.join(LAST_GIT), now());
+        }
         for file in left_behind.iter().chain([&self.file]) {
             let _ = fs::remove_file(file);
         }
@@ -142,8 +196,10 @@ fn private() -> OpenOptions {
     options
 }
 
-fn is_of_server(file: &Path) -> bool {
-    file.as_os_str().as_bytes().ends_with(SERVER.as_bytes())
+/// Nanoseconds since 1970, as wide as the numbers of centuries: they sort as they follow each other.
+fn now() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    format!("{:039}", now.unwrap_or_default().as_nanos())
 }
 
 /// Whether the command still runs that wrote this.
@@ -159,9 +215,10 @@ fn baselines(folder: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         let name: OsString = entry?.file_name();
         let file = folder.join(&name);
+        let kind = Kind::of(&file);
         let name = name.as_bytes();
-        let number = name.strip_suffix(SERVER.as_bytes()).unwrap_or(name);
-        let counts = !is_of_server(&file) || !is_held(&file);
+        let number = name.strip_suffix(kind.suffix().as_bytes()).unwrap_or(name);
+        let counts = kind != Kind::Server || !is_held(&file);
         if number.iter().all(u8::is_ascii_digit) && counts {
             files.push(file);
         }
@@ -197,7 +254,7 @@ mod tests {
         // A name that is no text.
         let odd = project.join(std::ffi::OsStr::from_bytes(b"\xff"));
         make_repository(&odd);
-        let take = || Baseline::take(&state, &project, &[&project], false).unwrap();
+        let take = || Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();
         let count = |repositories: &Repositories| repositories.folders().count();
 
         let (first, found) = take();
@@ -220,7 +277,7 @@ mod tests {
         assert_eq!(count(fifth.before(&found)), 3);
         fifth.is_reviewed(&fifth.left_behind(&[&project]));
 
-        let (server, _) = Baseline::take(&state, &project, &[&project], true).unwrap();
+        let (server, _) = Baseline::take(&state, &project, &[&project], Kind::Server).unwrap();
         make_repository(&project.join("newest"));
         let (sixth, found) = take();
         assert_eq!(count(sixth.before(&found)), 4, "the server runs");
@@ -237,15 +294,37 @@ mod tests {
         let (state, project, other) = (at("state"), at("project"), at("other"));
         fs::create_dir(&project).unwrap();
         make_repository(&other);
-        let killed = Baseline::take(&state, &project, &[&project], false).unwrap();
+        let killed = Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();
         drop(killed);
         let roots = [project.as_path(), other.as_path()];
-        let (wide, found) = Baseline::take(&state, &project, &roots, false).unwrap();
+        let (wide, found) = Baseline::take(&state, &project, &roots, Kind::Plain).unwrap();
         assert!(wide.before(&found).folders().eq([other.join(".git")]));
         drop(wide);
-        let (narrow, _) = Baseline::take(&state, &project, &[&project], false).unwrap();
+        let (narrow, _) = Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();
         // What the other one could change is not looked at.
         assert_eq!(narrow.left_behind(&[&project]).len(), 1);
+    }
+
+    #[test]
+    fn only_without_git_meanwhile_a_command_is_plain() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, project) = (folder.path().join("state"), folder.path().join("project"));
+        let take = |kind| {
+            let taken = Baseline::take(&state, &project, &[&project], kind);
+            taken.unwrap().0
+        };
+        let first = take(Kind::Plain);
+        let second = take(Kind::Plain);
+        assert!(first.is_plain() && second.is_plain());
+        let git = take(Kind::Git);
+        assert!(!git.is_plain() && !first.is_plain());
+        git.is_reviewed(&[]);
+        drop(git);
+        assert!(!first.is_plain(), "it has ended meanwhile");
+        let third = take(Kind::Plain);
+        assert!(third.is_plain(), "it has ended before");
+        drop((first, second));
+        assert!(!take(Kind::Plain).is_plain(), "two were killed");
     }
 
     #[test]
@@ -253,9 +332,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let project = folder.path();
-        let (taken, _) = Baseline::take(&state, project, &[project], false).unwrap();
+        let (taken, _) = Baseline::take(&state, project, &[project], Kind::Plain).unwrap();
         fs::write(&taken.file, "{}").unwrap();
-        let error = Baseline::take(&state, project, &[project], false).unwrap_err();
+        let error = Baseline::take(&state, project, &[project], Kind::Plain).unwrap_err();
         assert!(error.to_string().contains("then remove it"), "{error}");
     }
 }

@@ -4,10 +4,11 @@
 //! filters, editors) or lead to other settings. So commands may change of a repository only what commits need, which
 //! cannot name a program. Everything else in it is read-only while they run, also what future versions of git may add.
 //!
-//! The project's own repository is read-only as a whole, unless the command line runs git.
+//! Unless the command line runs git, every repository is read-only as a whole, and one that the command makes is set
+//! aside when it has ended, whatever is in it.
 //!
-//! What does not exist cannot be protected by a mount: a command can make a new repository, or add a setting that
-//! was not there. That is looked for afterwards and set aside (`review`).
+//! What a line that runs git makes cannot be protected by a mount: a new repository, or a setting that was not there.
+//! That is looked for afterwards and set aside if it can do harm (`review`).
 
 mod baseline;
 mod index;
@@ -24,8 +25,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::access::{Access, Held};
-pub(super) use baseline::Baseline;
-pub(super) use review::review;
+pub(super) use baseline::{Baseline, Kind};
+pub(super) use review::{Means, review};
 
 /// The file in which a worktree names the repository that it shares settings with.
 const COMMON: &str = "commondir";
@@ -173,34 +174,24 @@ impl Repositories {
         self.folders.keys().map(PathBuf::as_path)
     }
 
-    /// The folders of the project's own repository, and of those at other roots, where this command must not change them:
-    /// `.git`, or what that leads to. Unless it or its `refs` were granted.
+    /// The folders of repositories that this command must not change: all, unless its line runs git. Without those that
+    /// were granted, or whose `refs` were.
     pub(super) fn read_only(&self, access: &Access) -> Vec<&Path> {
         if access.may_change_repository {
             return Vec::new();
         }
-        // What can be written may begin above the project.
-        let roots = access.roots().into_iter().chain([access.project.as_path()]);
-        let own = roots.flat_map(|root| {
-            let git = root.join(".git");
-            let linked = self.links.get(&git).and_then(GitLink::target);
-            let folder = match linked {
-                Some(folder) => self.folders.get_key_value(folder),
-                None => self.folders.get_key_value(git.as_path()),
-            };
-            let common = folder.and_then(|(_, folder)| folder.common());
-            let common = common.and_then(|common| self.folders.get_key_value(common));
-            folder
-                .into_iter()
-                .chain(common)
-                .map(|(path, _)| path.as_path())
+        let roots = access.roots();
+        // Whoever works in a bare repository would not be able to write anything.
+        let folders = self.folders.iter().filter(|(path, folder)| {
+            (folder.has_head || self.is_shared(path)) && !roots.contains(&path.as_path())
         });
         // To change references is to commit; another part says nothing about that.
         let is_granted = |folder: &Path| {
             let mut granted = access.writable.iter();
             granted.any(|it| it == folder || *it == folder.join("refs"))
         };
-        own.filter(|folder| !is_granted(folder)).collect()
+        let folders = folders.map(|(path, _)| path.as_path());
+        folders.filter(|folder| !is_granted(folder)).collect()
     }
 
     /// Whether something was looked for at this path.
@@ -334,8 +325,12 @@ mod tests {
             ..Access::default()
         };
         // What was so before, and was protected, is the user's own.
-        assert!(review(&access, &found, &found, true).sentences.is_empty());
-        let said = review(&access, &Repositories::default(), &found, true);
+        let judged = Means {
+            is_protected: true,
+            is_plain: false,
+        };
+        assert!(review(&access, &found, &found, judged).sentences.is_empty());
+        let said = review(&access, &Repositories::default(), &found, judged);
         let said = said.sentences.join(" ");
         assert!(
             said.contains("could not look for git settings in plain"),

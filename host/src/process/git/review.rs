@@ -24,6 +24,15 @@ const MAX_SENTENCES: usize = 20;
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
 
+/// What is known of a command whose work is reviewed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::process) struct Means {
+    /// The settings that were there could not be changed, so that a change is the user's own.
+    pub(in crate::process) is_protected: bool,
+    /// Neither it nor another command meanwhile was meant to make a repository.
+    pub(in crate::process) is_plain: bool,
+}
+
 /// What a review has come to.
 #[derive(Debug)]
 pub(in crate::process) struct Reviewed {
@@ -33,21 +42,19 @@ pub(in crate::process) struct Reviewed {
     pub(in crate::process) is_complete: bool,
 }
 
-/// Compares the repositories before and after a command, and sets aside the settings that it made and that can do
-/// harm.
-///
-/// `is_protected`: the settings that were there could not be changed, so that a change is the user's own.
+/// Compares the repositories before and after a command, and sets aside what it must not have made: any repository, or
+/// the settings that can do harm.
 pub(in crate::process) fn review(
     access: &Access,
     before: &Repositories,
     after: &Repositories,
-    is_protected: bool,
+    means: Means,
 ) -> Reviewed {
     let mut review = Review {
         access,
         before,
         after,
-        is_protected,
+        means,
         sentences: Vec::new(),
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
@@ -83,10 +90,13 @@ pub(in crate::process) fn review(
     }
 }
 
-/// What is wrong with what is set aside.
-const HARMFUL: &str = "git settings that can run programs or lead out of the project";
-const ASTRAY: &str = "a git file that names files outside of the worktree";
-const UNREAD: &str = "a git repository that cannot be looked at";
+/// Why something is set aside.
+const UNEXPECTED: &str = "A git repository appeared, though the command line runs no git";
+const HARMFUL: &str =
+    "The command made git settings that can run programs or lead out of the project";
+const ASTRAY: &str = "The command made a git file that names files outside of the worktree";
+const LED_AWAY: &str = "The command led the worktree of a git repository elsewhere";
+const UNREAD: &str = "The command made a git repository that cannot be looked at";
 
 /// The file without which git takes a folder for no repository.
 const HEAD: &str = "HEAD";
@@ -95,7 +105,7 @@ struct Review<'a> {
     access: &'a Access,
     before: &'a Repositories,
     after: &'a Repositories,
-    is_protected: bool,
+    means: Means,
     sentences: Vec<String>,
     is_complete: bool,
 }
@@ -136,11 +146,11 @@ impl<'a> Review<'a> {
         let is_known = known.any(|known| known.id == unread.id);
         let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
         // Nothing in it could be changed, or its HEAD was set aside before.
-        if is_known && (self.is_protected || unread.is_git && !is_repository) {
+        if is_known && (self.means.is_protected || unread.is_git && !is_repository) {
             return;
         }
         match is_repository {
-            true => self.set_aside(UNREAD, path, OsStr::new(HEAD)),
+            true => self.set_aside(UNREAD, path, OsStr::new(HEAD), ""),
             false => self.say(format!(
                 "Dunlin could not look for git settings in {}: look at it before you run git there.",
                 self.short(Some(path))
@@ -151,14 +161,18 @@ impl<'a> Review<'a> {
     fn link(&mut self, path: &Path, link: &GitLink) {
         let target = link.target();
         let is_judged = target.is_some_and(|target| self.is_judged(target));
-        let was_there = self.before.links.get(path) == Some(link);
+        // It may have been moved together with a folder that it lies in.
+        let was_there = self.before.links.values().any(|known| known == link);
         // It may lead to what was there before, also outside of what a command can change.
         let is_outside = target.is_none_or(|target| !self.after.folders.contains_key(target));
         if was_there && (is_judged || is_outside) {
             return;
         }
         match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) if !is_judged => self.set_aside(HARMFUL, folder, name),
+            (Some(folder), Some(name)) if self.means.is_plain => {
+                self.set_aside(UNEXPECTED, folder, name, "");
+            }
+            (Some(folder), Some(name)) if !is_judged => self.set_aside(HARMFUL, folder, name, ""),
             _ => self.say(format!(
                 "New git worktree or submodule: {}.",
                 self.short(path.parent())
@@ -189,7 +203,9 @@ impl<'a> Review<'a> {
 
     /// Whether a setting is as it was, or could be changed by nobody but the user.
     fn is_users_own(&self, known: Option<&Mark>, mark: &Mark) -> bool {
-        known.is_some_and(|known| known == mark || self.is_protected && !known.has_other_names())
+        known.is_some_and(|known| {
+            known == mark || self.means.is_protected && !known.has_other_names()
+        })
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
@@ -250,6 +266,10 @@ impl<'a> Review<'a> {
             return;
         }
         let is_root = self.access.roots().contains(&path);
+        if is_new && self.means.is_plain {
+            self.unexpected(path);
+            return;
+        }
         let had_settings = known.is_some_and(|known| !known.settings.is_empty());
         let mut harmful = self.harmful(path, folder);
         if !self.shares_safely(path, folder) {
@@ -258,15 +278,19 @@ impl<'a> Review<'a> {
         let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
         let is_bad = self.leads_elsewhere(folder) || is_new && !harmful.is_empty();
         if looks_like_one || is_bad && folder.has_head {
+            let what = match self.leads_elsewhere(folder) && !is_new {
+                true => LED_AWAY,
+                false => HARMFUL,
+            };
             // The rest of it may be the user's own files. Without this one it is no repository.
-            self.set_aside(HARMFUL, path, OsStr::new(HEAD));
+            self.set_aside(what, path, OsStr::new(HEAD), "");
             if !is_git {
                 return;
             }
         }
         for name in &harmful {
             let is_setting = folder.settings.contains_key(*name);
-            self.set_aside(if is_setting { HARMFUL } else { ASTRAY }, path, name);
+            self.set_aside(if is_setting { HARMFUL } else { ASTRAY }, path, name, "");
         }
         for (name, mark) in &folder.settings {
             let before = known.and_then(|known| known.settings.get(name));
@@ -282,6 +306,24 @@ impl<'a> Review<'a> {
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
+        }
+    }
+
+    /// Sets aside a repository that nobody has asked for, whatever is in it: what of it git trusts is a list that grows.
+    fn unexpected(&mut self, path: &Path) {
+        let name = path.file_name().unwrap_or_default();
+        let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
+            // The rest of it may be the user's own files. Without this one it is no repository.
+            return self.set_aside(UNEXPECTED, path, OsStr::new(HEAD), "");
+        };
+        // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
+        // another name it would still be one for whoever goes there.
+        match self.rename(path, OsStr::new(HEAD)) {
+            Ok(head) => {
+                let and = format!(", and {} in it to HEAD", head.to_string_lossy());
+                self.set_aside(UNEXPECTED, parent, name, &and);
+            }
+            Err(_) => self.set_aside(UNEXPECTED, parent, name, ""),
         }
     }
 
@@ -311,9 +353,25 @@ impl<'a> Review<'a> {
         self.say(sentence);
     }
 
-    /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
-    fn set_aside(&mut self, what: &str, folder: &Path, name: &OsStr) {
+    /// Renames a setting, or the `HEAD` of a repository, to what git does not read. Says why, and how to undo it: `and` is
+    /// the rest of that.
+    fn set_aside(&mut self, why: &str, folder: &Path, name: &OsStr, and: &str) {
         let from = self.short(Some(&folder.join(name)));
+        let sentence = match self.rename(folder, name) {
+            // What is not there need not be set aside.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Ok(aside) => format!(
+                "{why}: {from}. This was set aside as {}; rename it back{and} to use it.",
+                self.short(Some(&folder.join(aside)))
+            ),
+            Err(error) => format!(
+                "{why}, which could not be set aside ({error}): remove {from} before you run git there."
+            ),
+        };
+        self.say(sentence);
+    }
+
+    fn rename(&mut self, folder: &Path, name: &OsStr) -> io::Result<OsString> {
         let renamed = rename_aside(folder, name).or_else(|error| {
             if error.kind() != io::ErrorKind::PermissionDenied {
                 return Err(error);
@@ -321,21 +379,9 @@ impl<'a> Review<'a> {
             make_readable(folder)?;
             rename_aside(folder, name)
         });
-        let sentence = match renamed {
-            // What is not there need not be set aside.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Ok(aside) => format!(
-                "The command made {what}: {from}. This was set aside as {}; rename it back to use it.",
-                self.short(Some(&folder.join(aside)))
-            ),
-            Err(error) => {
-                self.is_complete = false;
-                format!(
-                    "The command made {what}, which could not be set aside ({error}): remove {from} before you run git there."
-                )
-            }
-        };
-        self.say(sentence);
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        self.is_complete &= renamed.as_ref().err().is_none_or(is_gone);
+        renamed
     }
 
     /// A path as the user writes it: within the project without the project.

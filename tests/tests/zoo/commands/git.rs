@@ -153,7 +153,7 @@ async fn what_a_command_adds_is_set_aside() {
         fs::write(project.join("evil"), &monitor).unwrap();
         for (line, aside) in [
             (
-                "mkdir e && cp -r .git e/common && cp evil e/common/config; echo ../e/common > .git/commondir",
+                "git --version; mkdir e && cp -r .git e/common && cp evil e/common/config; echo ../e/common > .git/commondir",
                 match own_world {
                     // Here it cannot be made.
                     true => "e/common/HEAD.set-aside",
@@ -165,7 +165,7 @@ async fn what_a_command_adds_is_set_aside() {
                 "revived/HEAD.set-aside",
             ),
             (
-                "mkdir -p revived/worktrees/w again && cd revived/worktrees/w && echo 'ref: refs/heads/main' > HEAD && echo ../.. > commondir && echo ../../../again/.git > gitdir && cd - && echo 'gitdir: ../revived/worktrees/w' > again/.git",
+                "git --version; mkdir -p revived/worktrees/w again && cd revived/worktrees/w && echo 'ref: refs/heads/main' > HEAD && echo ../.. > commondir && echo ../../../again/.git > gitdir && cd - && echo 'gitdir: ../revived/worktrees/w' > again/.git",
                 "revived/worktrees/w/HEAD.set-aside",
             ),
             (
@@ -201,7 +201,7 @@ async fn what_a_command_adds_is_set_aside() {
                 "hidden/.git/HEAD.set-aside",
             ),
             (
-                "mkdir away && echo 'gitdir: /etc' > away/.git",
+                "git --version; mkdir away && echo 'gitdir: /etc' > away/.git",
                 "away/.git.set-aside",
             ),
             (
@@ -213,7 +213,7 @@ async fn what_a_command_adds_is_set_aside() {
                 ".git/rebase-merge.set-aside",
             ),
             (
-                "mkdir -p E/objects E/refs E/worktrees/w src && cp evil E/config && cp .git/HEAD E/worktrees/w && echo ../.. > E/worktrees/w/commondir && echo ../../../src/.git > E/worktrees/w/gitdir && echo 'gitdir: ../E/worktrees/w' > src/.git",
+                "git --version; mkdir -p E/objects E/refs E/worktrees/w src && cp evil E/config && cp .git/HEAD E/worktrees/w && echo ../.. > E/worktrees/w/commondir && echo ../../../src/.git > E/worktrees/w/gitdir && echo 'gitdir: ../E/worktrees/w' > src/.git",
                 "E/worktrees/w/HEAD.set-aside",
             ),
             (
@@ -279,6 +279,64 @@ async fn what_a_command_adds_is_set_aside() {
         if own_world {
             yard.refused("echo x >> plain/.git/config").await;
         }
+        assert_eq!(yard.run("true").await.note, None);
+    }
+}
+
+#[tokio::test]
+async fn only_a_command_that_runs_git_makes_repositories() {
+    for own_world in BOTH {
+        let yard = Yard::with(own_world, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q -b main .");
+        git(&project, "init -q mine");
+        git(&project, "worktree add -q --orphan tree");
+        // It runs git unseen.
+        fs::write(project.join("make.sh"), "git init -q \"$@\"\n").unwrap();
+        for (line, aside, left) in [
+            ("sh make.sh new", "new/.git.set-aside", "new/.git"),
+            ("sh make.sh new", "new/.git.set-aside-2", "new/.git"),
+            ("sh make.sh --bare bare", "bare/HEAD.set-aside", "bare/HEAD"),
+            ("cp -r mine copy", "copy/.git.set-aside", "copy/.git"),
+            (
+                "mkdir .GIT; echo '[core]' > .GIT/config",
+                ".GIT.set-aside",
+                ".GIT",
+            ),
+            (
+                "mkdir led; echo 'gitdir: ../mine/.git' > led/.git",
+                "led/.git.set-aside",
+                "led/.git",
+            ),
+            (
+                "mkdir linked; ln -s ../mine/.git linked/.git",
+                "linked/.git.set-aside",
+                "linked/.git",
+            ),
+        ] {
+            let note = yard.run(line).await.note.unwrap_or_default();
+            assert!(
+                note.contains("the command line runs no git") && note.contains(aside),
+                "{own_world} {line}: {note}"
+            );
+            assert_eq!(note.matches("set aside").count(), 1, "{line}: {note}");
+            let aside = project.join(aside);
+            assert!(aside.symlink_metadata().is_ok(), "{line}");
+            assert!(!aside.join("HEAD").exists() || aside.is_symlink());
+            assert!(project.join(left).symlink_metadata().is_err(), "{line}");
+        }
+        if own_world {
+            for line in [
+                "echo x > mine/.git/index",
+                "echo x > .git/worktrees/tree/x",
+                "cd tree; sh -c 'git add -A'",
+            ] {
+                yard.refused(line).await;
+            }
+        }
+        // What lies in it keeps its repositories.
+        yard.run("mkdir deep && mv tree deep && mv deep deeper")
+            .await;
         assert_eq!(yard.run("true").await.note, None);
     }
 }
@@ -464,7 +522,7 @@ async fn what_one_command_prepares_is_not_known_to_another() {
     let first = tokio::spawn(first);
     hear("made").await.unwrap();
     let second = yard.start(
-        "echo > began && cat undo > /dev/null && cd nested/.git && mv HEAD.set-aside HEAD; mv config.set-aside config",
+        "git --version; echo > began && cat undo > /dev/null && cd nested/.git && mv HEAD.set-aside HEAD; mv config.set-aside config",
     );
     let second = tokio::spawn(second);
     hear("began").await.unwrap();
