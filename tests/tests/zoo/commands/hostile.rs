@@ -85,6 +85,7 @@ async fn what_is_granted_can_be_changed_and_what_is_denied_cannot() {
         fs::create_dir_all(root.join(name)).unwrap();
     }
     fs::write(root.join("project/.git/config"), "[core]\n").unwrap();
+    fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
     fs::write(root.join("project/diary"), SECRET).unwrap();
     let key = |name: &str| root.join(name).display().to_string();
     permissions.set(&(key("granted") + "/"), "?w?").unwrap();
@@ -105,7 +106,7 @@ async fn what_is_granted_can_be_changed_and_what_is_denied_cannot() {
     ] {
         yard.refused(line).await;
     }
-    yard.succeeds("echo x > .git/HEAD; mkdir .git/refs; ls kept")
+    yard.succeeds("git --version && echo x > .git/ORIG_HEAD && mkdir .git/refs && ls kept")
         .await;
     permissions.set(&key("project/.git/config"), "rw?").unwrap();
     yard.succeeds("echo x > .git/config").await;
