@@ -8,36 +8,20 @@ mod switch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dunlin_host::ask::Scope;
+use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::agent::Agent;
 use crate::approval::storing;
 use crate::commands::permissions::shell_word;
 use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
-use crate::message::{Conversation, Message};
-use crate::provider::Provider;
-use crate::provider::error::ProviderError;
-use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
-use crate::request::Ledger;
-use crate::request::report::Spent;
-use crate::session::record::Speaker;
-use crate::session::{Entry, Loaded, Session, Store, StoreError};
-use crate::tokens::counted;
-use crate::turn::approve::DenyAll;
-use crate::turn::log::CallLog;
-use crate::turn::{
-    Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
-    TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
-};
 use crate::ui::Ui;
 use crate::ui::diff;
 use crate::ui::output::Tail;
@@ -47,6 +31,22 @@ use crate::ui::terminal::TurnMode;
 use crate::ui::wrap::wrapped;
 use crate::workshop::Workshop;
 use attach::Tags;
+use dunlin_chat::agent::Agent;
+use dunlin_chat::message::{Conversation, Message};
+use dunlin_chat::provider::Provider;
+use dunlin_chat::provider::error::ProviderError;
+use dunlin_chat::provider::retry::{RetryPolicy, Retrying};
+use dunlin_chat::request::Ledger;
+use dunlin_chat::request::report::Spent;
+use dunlin_chat::session::record::Speaker;
+use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError};
+use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::approve::DenyAll;
+use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{
+    Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
+    TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+};
 use lent::{Lent, WithModel};
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
@@ -780,8 +780,10 @@ impl Frontend for Presenter {
         }
     }
 
-    fn stored(&self, text: &str) {
-        self.ui.say_stored(text);
+    fn stored(&self, needs: &[Need], answer: Answer) {
+        for text in storing::after(needs, answer) {
+            self.ui.say_stored(&text);
+        }
     }
 
     fn warning(&self, text: &str) {

@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use crate::agent::Api;
 use crate::config::env::{self, Environment};
-use crate::provider::http::{self, Timeouts};
-use crate::provider::ollama;
-use crate::secret::Secret;
+use dunlin_chat::agent::Api;
+use dunlin_chat::secret::Secret;
+use dunlin_provider::http::{self, Timeouts};
+use dunlin_provider::ollama;
 
 /// How long a server on this machine may take to say which models it has. An idle one needs a few
 /// milliseconds; somebody waits for the slowest.

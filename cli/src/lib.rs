@@ -1,6 +1,5 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
-pub mod agent;
 pub mod approval;
 pub mod args;
 pub mod commands;
@@ -10,20 +9,16 @@ pub mod discover;
 pub mod editor;
 pub mod error;
 pub mod keyring;
+#[cfg(feature = "local-model")]
+pub mod local_model;
 pub mod mcp;
 pub mod mentions;
-pub mod message;
 pub mod models;
 pub mod plugin;
 pub mod provider;
 pub mod repl;
-pub mod request;
-pub mod secret;
 pub mod serve;
-pub mod session;
 pub mod settings;
-pub mod tokens;
-pub mod turn;
 pub mod ui;
 pub mod workshop;
 
@@ -64,9 +59,9 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     #[cfg(feature = "local-model")]
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|first| first == provider::local::apart::RENDERER)
+        .is_some_and(|first| first == local_model::apart::RENDERER)
     {
-        return provider::local::apart::renderer_main();
+        return local_model::apart::renderer_main();
     }
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,
@@ -81,6 +76,6 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     };
     let environment = config::env::Environment::of_process();
     #[cfg(feature = "local-model")]
-    provider::local::threads::leave_room(&environment);
+    local_model::threads::leave_room(&environment);
     commands::run(cli, environment, plugins).into()
 }

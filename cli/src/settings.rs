@@ -18,7 +18,6 @@ use dunlin_host::egress::SiteHeaders;
 pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
 pub use self::layers::{Origin, Sourced};
-use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::config::env::Environment;
 use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenial};
@@ -29,8 +28,9 @@ use crate::config::project::ProjectFile;
 use crate::config::search::WebSearch;
 use crate::config::sites;
 use crate::models;
-use crate::request::HistoryLimits;
-use crate::secret::Secret;
+use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::request::HistoryLimits;
+use dunlin_chat::secret::Secret;
 
 /// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
 pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
@@ -39,7 +39,7 @@ pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Repetitions of a request that failed before an answer began.
-pub const DEFAULT_MAX_RETRIES: u32 = crate::provider::retry::DEFAULT_RETRIES;
+pub const DEFAULT_MAX_RETRIES: u32 = dunlin_chat::provider::retry::DEFAULT_RETRIES;
 
 /// Time that a command may run. Builds and test runs of most projects need less, and one that waits for input that
 /// never comes should not be waited for much longer.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use dunlin_chat::files::make_private;
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
@@ -17,16 +18,16 @@ use dunlin_host::{
 use tokio::runtime::Runtime;
 
 use crate::commands::tools::with_causes;
-use crate::config::{commands, meaning, paths, search};
+use crate::config::{commands, meaning, search};
 use crate::error::CliError;
 use crate::plugin::shelf::Shelf;
-use crate::provider::http;
-use crate::session::Store;
 use crate::settings::Settings;
-use crate::turn::log::CallLog;
 use crate::ui::Ui;
 use crate::ui::prompt::TerminalAsk;
 use crate::ui::terminal;
+use dunlin_chat::session::Store;
+use dunlin_chat::turn::log::CallLog;
+use dunlin_provider::http;
 
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.
@@ -114,7 +115,7 @@ impl Workshop {
             Some(host) => Ok(host),
             None => {
                 for folder in [&self.settings.folders.data, &self.settings.folders.cache] {
-                    paths::make_private(folder).map_err(|source| cannot_make(folder, source))?;
+                    make_private(folder).map_err(|source| cannot_make(folder, source))?;
                 }
                 let plugins = self.all_plugins();
                 let session = self.session.borrow();

@@ -29,6 +29,16 @@ pub fn escape_multiline(text: &str) -> Cow<'_, str> {
     escape_unless(text, |c| matches!(c, '\n' | '\t'), needs_escape)
 }
 
+/// One line, escaped, with single spaces: many in a row could push text to where it would be misread.
+pub fn one_line(text: &str) -> String {
+    let text = escape(text);
+    let words = text.split(|c: char| c.is_whitespace() || c == BRAILLE_BLANK);
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 fn escape_unless(
     text: &str,
     keeps: impl Fn(char) -> bool,
@@ -126,6 +136,12 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_line_has_no_holes() {
+        assert_eq!(one_line("a   b  c\td"), "a b c\\td");
+        assert_eq!(one_line("a\u{2800}\u{3000}b"), "a\\u{2800}\\u{3000}b");
+    }
 
     #[test]
     fn plain_text_is_borrowed() {

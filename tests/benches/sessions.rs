@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use dunlin::message::{Message, Role};
-use dunlin::session::Store;
-use dunlin::session::record::{FORMAT, Head, Record, TurnEntry};
+use dunlin_chat::message::{Message, Role};
+use dunlin_chat::session::Store;
+use dunlin_chat::session::record::{FORMAT, Head, Record, TurnEntry};
 use dunlin_tests::{Environment, program};
 use stage::{Stage, median, millis, peers, ratio, resident_kib};
 

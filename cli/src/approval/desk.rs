@@ -9,8 +9,8 @@ use dunlin_host::permission::ToolMode;
 use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
-use crate::turn::{CallState, Choice, Resolution};
 use crate::ui::style::Label;
+use dunlin_chat::turn::{CallState, Choice, Resolution};
 
 /// Characters of a line that is no answer that are repeated.
 const MAX_ECHO_CHARS: usize = 40;

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::look::tests::{asked, window};
 use super::*;
-use crate::turn::Decision;
+use dunlin_chat::turn::Decision;
 
 fn entry(index: usize) -> Entry {
     let path = format!("/outside/{index}");

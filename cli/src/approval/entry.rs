@@ -3,7 +3,7 @@
 use dunlin_host::ask::{Answer, Origin, Question, Scope};
 use dunlin_host::call::Standing;
 
-use crate::turn::{CallState, Choice, Decision, TurnCall};
+use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall};
 
 /// One call that waits, or waited, in the form that is decided about.
 #[derive(Debug, Clone)]
@@ -123,5 +123,43 @@ impl Entry {
             choice,
             comment,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_chat::message::Conversation;
+    use dunlin_chat::provider::{Finish, ProposedCall, ReplyEnd};
+    use dunlin_chat::turn::TurnRules;
+    use dunlin_chat::turn::event::Event;
+    use dunlin_chat::turn::machine::Turn;
+    use serde_json::Map;
+
+    use super::*;
+
+    #[test]
+    fn how_a_call_was_written_is_said() {
+        let mut conversation = Conversation::new();
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules::default());
+        turn.handle(Event::Composed);
+        let call = || ProposedCall::new("", "read_file", Map::new());
+        let calls = vec![
+            ProposedCall {
+                recovered: true,
+                ..call()
+            },
+            ProposedCall {
+                repaired: true,
+                ..call()
+            },
+        ];
+        let finish = Finish::Complete;
+        turn.handle(Event::ReplyEnded(ReplyEnd { calls, finish }));
+        let notices = |number| Entry::of(turn.call(number).unwrap()).question.notices;
+        assert_eq!(notices(0), ["The model wrote this call as text."]);
+        assert_eq!(
+            notices(1),
+            ["The model wrote the arguments in broken JSON; this is how they were read."]
+        );
     }
 }

@@ -8,11 +8,12 @@ use unicode_width::UnicodeWidthStr;
 use super::entry::Entry;
 use super::line::WORDS;
 use super::storing;
-use super::text::{BAR, calm, room, wrap, wrap_words};
-use crate::turn::CallState;
+use super::text::{BAR, room, wrap, wrap_words};
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
 use crate::ui::{command, diff, prompt_of_server};
+use dunlin_chat::turn::CallState;
+use dunlin_host::display::one_line;
 
 /// The margin of everything that Dunlin says about calls.
 pub const MARGIN: &str = "  ";
@@ -61,7 +62,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
-    page.foreign(&calm(&entry.question.wording), None);
+    page.foreign(&one_line(&entry.question.wording), None);
     let before = page.rows.len();
     page.needs(entry);
     let needs = page.rows.len() - before;
@@ -112,7 +113,7 @@ pub fn row(entry: &Entry, window: Window) -> String {
         .saturating_sub(head.width() + end.width() + 1);
     let tool = fit(&name(&entry.question.tool), left);
     left = left.saturating_sub(tool.width() + 1);
-    let about = calm(&entry.question.wording);
+    let about = one_line(&entry.question.wording);
     let about = match fit(&about, left) {
         about if about.is_empty() => about,
         about => format!(" {}", styles.paint(Label::Quiet, &about)),
@@ -240,7 +241,7 @@ fn name(tool: &str) -> String {
     if !tool.is_empty() && tool.chars().all(plain) {
         tool.to_owned()
     } else {
-        format!("\"{}\"", calm(tool))
+        format!("\"{}\"", one_line(tool))
     }
 }
 
@@ -388,7 +389,7 @@ impl Page {
     /// What would be run or change, behind the bar like everything that is foreign.
     fn difference(&self, entry: &Entry) -> Vec<String> {
         let actions = &entry.question.actions;
-        let said = calm(&entry.question.wording);
+        let said = one_line(&entry.question.wording);
         let commands = command::lines(actions, &said).into_iter();
         commands
             .map(|line| (line, None))
@@ -408,7 +409,7 @@ impl Page {
             .map(|problem| format!("It cannot be run like this: {problem}"));
         for notice in entry.question.notices.iter().chain(&problem) {
             // Notices quote keys and names.
-            for (number, row) in wrap_words(&calm(notice), room).into_iter().enumerate() {
+            for (number, row) in wrap_words(&one_line(notice), room).into_iter().enumerate() {
                 let mark = if number == 0 { "!" } else { "│" };
                 let row = styles.paint(Label::Warning, &format!("{mark} {row}"));
                 rows.push(format!("{}{row}", self.margin()));

@@ -1,7 +1,6 @@
 //! Rows of foreign text: escaped, and wrapped by Dunlin, because a row that the terminal wraps begins with
 //! whatever the text has there.
 
-use dunlin_host::display;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands at the beginning of each row of foreign text.
@@ -65,16 +64,6 @@ pub fn wrap_words(text: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// One line, escaped, with single spaces: many in a row could push text to where it would be misread.
-pub fn calm(text: &str) -> String {
-    let text = display::escape(text);
-    let words = text.split(|c: char| c.is_whitespace() || c == '\u{2800}');
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 /// How many columns are left for text behind `indent` and the bar.
 pub fn room(indent: usize, columns: usize) -> usize {
     // The last column stays free: writing into it wraps on some terminals.
@@ -121,11 +110,5 @@ mod tests {
                     .all(|row| row.width() <= columns.max(MIN_COLUMNS))
             );
         }
-    }
-
-    #[test]
-    fn a_calm_line_has_no_holes() {
-        assert_eq!(calm("a   b  c\td"), "a b c\\td");
-        assert_eq!(calm("a\u{2800}\u{3000}b"), "a\\u{2800}\\u{3000}b");
     }
 }

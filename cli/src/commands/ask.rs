@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
-use crate::provider::Usage;
 use crate::repl::line::Recall;
-use crate::turn::{CallRecord, Denial, TurnEnd, TurnReport};
 use crate::workshop::Workshop;
+use dunlin_chat::provider::Usage;
+use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
 
 /// The longest piped text in bytes: more than any model reads, less than fills the memory.
 const MAX_INPUT_BYTES: u64 = 16 * 1024 * 1024;

@@ -14,12 +14,12 @@ use jiff::{Span, Timestamp, Zoned};
 use serde::Deserialize;
 
 use crate::args::AuditArgs;
-use crate::config::file::open_regular;
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::calls::elapsed;
 use crate::ui::style::{Label, Styles};
 use crate::workshop::Workshop;
+use dunlin_chat::files::open_regular;
 
 /// Longest line that is looked at, in bytes: two paths and an error are a tenth of it.
 const MAX_LINE_BYTES: u64 = 256 * 1024;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use dunlin_host::Plugin;
 use dunlin_host::display::escape;
 
-use crate::agent::unknown_tools;
 use crate::args::{ConfigCommand, Global};
 use crate::commands::{keys, trust};
 use crate::config::env::Environment;
@@ -18,6 +17,7 @@ use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::agent::unknown_tools;
 
 /// Runs one of the commands.
 pub fn run(

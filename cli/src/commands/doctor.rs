@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
-use crate::agent::{Agent, Api};
 use crate::args::Global;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
@@ -21,16 +20,18 @@ use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
-use crate::provider::http::Timeouts;
-use crate::provider::window::WindowSource;
-use crate::provider::{ollama, provider};
+use crate::provider::provider;
 use crate::settings::{Settings, SettingsError};
-use crate::tokens::{counted, grouped};
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
 use crate::ui::wrap::{hanging, wrapped};
 use crate::workshop::{self, Workshop};
+use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::provider::WindowSource;
+use dunlin_chat::tokens::{counted, grouped};
+use dunlin_provider::http::Timeouts;
+use dunlin_provider::ollama;
 
 /// How long the configured endpoint may take to list its models. It may be on another continent.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -315,7 +316,7 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
                 "agent",
                 &format!("{what}: there is no such model"),
             );
-            let near = crate::config::nearest(model, models.iter().map(String::as_str));
+            let near = dunlin_chat::nearest::nearest(model, models.iter().map(String::as_str));
             report.way_out(&match near {
                 Some(near) => format!("the nearest of {} models there: {near}", models.len()),
                 None => format!("models there: {}", first_few(&models)),

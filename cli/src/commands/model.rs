@@ -10,7 +10,7 @@ use dunlin_host::display::escape;
 use tokio::sync::oneshot;
 
 use crate::args::ModelCommand;
-use crate::config::{env, nearest};
+use crate::config::env;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::{CliError, Exit};
 use crate::models::hub::{self, HUB};
@@ -19,6 +19,7 @@ use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
 
 /// How wide the columns of names and sizes are.
 const NAME_COLUMNS: usize = 14;

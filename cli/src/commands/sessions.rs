@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
 use crate::repl::hub::describe;
-use crate::session::search::{MAX_PLACES, places};
-use crate::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
 use crate::ui::calls::fit;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::session::search::{MAX_PLACES, places};
+use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
 
 /// How many columns an id takes in a list.
 const ID_COLUMNS: usize = 8;

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 
-use crate::agent::Api;
 use crate::args::Global;
 #[cfg(feature = "local-model")]
 use crate::commands::built_in::BuiltIn;
 use crate::config::edit::add_agent;
 use crate::config::env::Environment;
-use crate::config::paths::{Folders, PRIVATE_FILE_MODE, make_private};
+use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
 use crate::ui::style::Label;
 use crate::ui::{Typed, Ui, YesOrNo};
 use crate::workshop::Workshop;
+use dunlin_chat::agent::Api;
+use dunlin_chat::files::make_private;
 
 /// How many models of one server are listed; the rest is counted and can be typed.
 const MAX_MODELS_SHOWN: usize = 12;

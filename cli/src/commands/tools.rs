@@ -10,21 +10,21 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::ToolsCommand;
-use crate::config::nearest;
 use crate::dialogue::{
     HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow_always,
 };
 use crate::error::{CliError, Exit};
-use crate::provider::ProposedCall;
 use crate::repl::line::Recall;
 use crate::repl::slash::Changed;
-use crate::turn::{CallContext, CallState, TurnRules, run_calls};
 use crate::ui::Ui;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 use crate::ui::terminal;
 use crate::ui::wrap::hanging;
 use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
+use dunlin_chat::provider::ProposedCall;
+use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
 
 /// How many columns names take in the list at most; longer ones move their line only.
 const MOST_NAME_COLUMNS: usize = 32;

@@ -17,9 +17,9 @@ use crate::config::project::ProjectFile;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
-use crate::tokens::counted;
 use crate::ui::style::Label;
 use crate::ui::{Typed, Ui, answer};
+use dunlin_chat::tokens::counted;
 
 /// Characters of a value in lists that nothing is decided by.
 const MAX_SHOWN_CHARS: usize = 120;

@@ -17,6 +17,8 @@ use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
 use super::variables;
+use dunlin_chat::endpoint::EndpointEntry;
+use dunlin_chat::files::open_regular;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -189,84 +191,6 @@ pub struct AgentEntry {
     pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
     pub endpoint: Option<EndpointEntry>,
-}
-
-/// `[agents.NAME.endpoint]`: what a server wants that does not say it when it refuses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EndpointEntry {
-    /// The `content` of a message that has calls and no text.
-    pub content_beside_calls: Option<ContentName>,
-    /// The name of the limit on the reply's length.
-    pub max_tokens_field: Option<MaxTokensName>,
-    /// Whether a model's thoughts are sent back to it.
-    pub reasoning: Option<ReasoningName>,
-    /// Whether the count of tokens is asked for.
-    pub stream_usage: Option<bool>,
-    /// Whether the model takes tools; else they are described to it in words.
-    pub native_tools: Option<bool>,
-}
-
-/// Forms of a `content` that says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ContentName {
-    /// `""`.
-    Empty,
-    /// `null`.
-    Null,
-    /// Left out.
-    Omit,
-}
-
-/// Names of the limit on the reply's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MaxTokensName {
-    /// What most servers know.
-    MaxTokens,
-    /// What newer models of OpenAI want.
-    MaxCompletionTokens,
-}
-
-/// Whether a model's thoughts are sent back to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningName {
-    /// They are not.
-    Never,
-    /// With messages that have calls.
-    WithCalls,
-}
-
-impl EndpointEntry {
-    /// What is set, by name, as it stands in the file.
-    pub fn values(&self) -> Vec<(&'static str, String)> {
-        let quoted = |text: &str| format!("{text:?}");
-        let content = self.content_beside_calls.map(|content| match content {
-            ContentName::Empty => "empty",
-            ContentName::Null => "null",
-            ContentName::Omit => "omit",
-        });
-        let field = self.max_tokens_field.map(|field| match field {
-            MaxTokensName::MaxTokens => "max_tokens",
-            MaxTokensName::MaxCompletionTokens => "max_completion_tokens",
-        });
-        let reasoning = self.reasoning.map(|reasoning| match reasoning {
-            ReasoningName::Never => "never",
-            ReasoningName::WithCalls => "with_calls",
-        });
-        [
-            ("content_beside_calls", content.map(quoted)),
-            ("max_tokens_field", field.map(quoted)),
-            ("reasoning", reasoning.map(quoted)),
-            ("stream_usage", self.stream_usage.map(|it| it.to_string())),
-            ("native_tools", self.native_tools.map(|it| it.to_string())),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
-    }
 }
 
 /// The kinds of agents.
@@ -624,15 +548,6 @@ fn address_problem(url: &Url) -> Option<String> {
         return Some("base_url must end with its path, without ? and #".to_owned());
     }
     None
-}
-
-/// Opens a file that is expected to be regular: a pipe in its place must not hold the program up.
-pub fn open_regular(path: &Path) -> io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-        .open(path)
 }
 
 fn read_bounded(path: &Path) -> io::Result<String> {

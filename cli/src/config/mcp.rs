@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use dunlin_host::mcp::SEPARATOR;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use toml::Spanned;
@@ -16,12 +17,6 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The longest time limit, in seconds: a day.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
-
-/// What stands between the name of a server and that of a tool.
-pub const SEPARATOR: &str = "__";
-
-/// The tool that connects servers.
-pub const LOADER: &str = "mcp_loader";
 
 /// Headers that belong to the protocol or to the connection.
 const OWN_HEADERS: &[&str] = &[

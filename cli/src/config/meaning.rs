@@ -7,8 +7,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::search::url_problem;
-use crate::provider::embeddings::{Embeddings, Key};
 use crate::settings::Settings;
+use dunlin_provider::embeddings::{Embeddings, Key};
 
 /// `[codebase_search]`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -91,7 +91,7 @@ pub fn embedder(settings: &Settings) -> Option<Arc<dyn Embedder>> {
 
 #[cfg(feature = "local-model")]
 fn of_this_machine(settings: &Settings) -> Option<Arc<dyn Embedder>> {
-    use crate::provider::local::meaning::LocalMeaning;
+    use crate::local_model::meaning::LocalMeaning;
     Some(Arc::new(LocalMeaning::new(&settings.folders)))
 }
 

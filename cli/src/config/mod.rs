@@ -17,5 +17,3 @@ pub mod search;
 pub mod sites;
 pub mod trust;
 mod variables;
-
-pub(crate) use schema::nearest;

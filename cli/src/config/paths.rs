@@ -1,7 +1,7 @@
 //! The folders: where configuration, data and cache are, and which folder is the project.
 
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::env::{self, Environment};
@@ -11,9 +11,6 @@ pub const PRIVATE_FILE_MODE: u32 = 0o600;
 
 /// Anything that group or others may do with a file that is to be private.
 pub const OPEN_TO_OTHERS: u32 = 0o077;
-
-/// Only the user may look into Dunlin's folders: they hold conversations and permissions.
-const PRIVATE_FOLDER_MODE: u32 = 0o700;
 
 /// What marks the top of a project.
 const PROJECT_MARKS: [&str; 2] = [".git", ".dunlin"];
@@ -157,14 +154,6 @@ impl Folders {
             _ => base.join(typed),
         }
     }
-}
-
-/// Makes a folder and what is missing above it, readable by the user alone.
-pub fn make_private(folder: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE_FOLDER_MODE)
-        .create(folder)
 }
 
 /// Whether a folder can be a project. A home folder, what lies above one, and `/` cannot: reading inside a project needs

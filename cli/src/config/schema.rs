@@ -4,11 +4,9 @@
 //! known one, then by serde for their values. A value that a later version will honour is named
 //! too: to accept it and not honour it would be worse than an error.
 
+use dunlin_chat::nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A name is near when it differs by this share at most (1 is equal).
-const NEAR: f64 = 0.75;
 
 /// What a key may hold.
 #[derive(Debug, Clone, Copy)]
@@ -225,17 +223,4 @@ fn unknown(name: &str, keys: &[Key], path: &str, offset: usize) -> Misfit {
         problem: format!("unknown key {name:?}{place}"),
         hint: Some(hint),
     }
-}
-
-/// The candidate that is most like `name`, if one is like it at all.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(similarity, _)| *similarity >= NEAR)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, candidate)| candidate)
 }

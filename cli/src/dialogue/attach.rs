@@ -11,16 +11,16 @@ use dunlin_host::Progress;
 use serde_json::json;
 
 use super::{Dialogue, HandsOff, approver, interrupted};
-use crate::config::nearest;
 use crate::error::CliError;
 use crate::mentions::{self, Meaning};
-use crate::provider::ProposedCall;
 use crate::repl::line::Recall;
-use crate::tokens::estimate;
-use crate::turn::{
+use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
+use dunlin_chat::provider::ProposedCall;
+use dunlin_chat::tokens::estimate;
+use dunlin_chat::turn::{
     CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
 };
-use crate::workshop::Workshop;
 
 /// The tool that reads what is attached.
 const READER: &str = "read_file";

@@ -7,17 +7,17 @@ use dunlin_host::Tool;
 
 use super::{Dialogue, HandsOff, interrupted};
 use crate::error::{CliError, Exit};
-use crate::provider::Dialect;
 use crate::repl::budget::fill_line;
-use crate::request::cuts::Condensed;
-use crate::request::report::{Report, Spent};
-use crate::request::{HistoryLimits, Ledger, Occasion};
-use crate::session::Loaded;
-use crate::tokens::counted;
-use crate::turn::condense::{NoSummary, summarise};
-use crate::turn::with_joined;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::provider::Dialect;
+use dunlin_chat::request::cuts::Condensed;
+use dunlin_chat::request::report::{Report, Spent};
+use dunlin_chat::request::{HistoryLimits, Ledger, Occasion};
+use dunlin_chat::session::Loaded;
+use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::condense::{NoSummary, summarise};
+use dunlin_chat::turn::with_joined;
 
 impl Dialogue {
     /// What was spent on it, as the provider counts.

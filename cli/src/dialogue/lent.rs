@@ -12,11 +12,11 @@ use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
 use dunlin_host::target::Need;
 use futures::StreamExt;
 
-use crate::agent::Agent;
 use crate::commands::tools::with_causes;
-use crate::message::{Message, Role};
-use crate::provider::{Finish, Provider, StreamEvent, Usage};
-use crate::request::compose;
+use dunlin_chat::agent::Agent;
+use dunlin_chat::message::{Message, Role};
+use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
+use dunlin_chat::request::compose;
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::Dialogue;
-use crate::agent::Agent;
 use crate::error::CliError;
-use crate::provider::http::Timeouts;
-use crate::provider::{Provider, provider};
+use crate::provider::provider;
 use crate::workshop::Workshop;
+use dunlin_chat::agent::Agent;
+use dunlin_chat::provider::Provider;
+use dunlin_provider::http::Timeouts;
 
 impl Dialogue {
     /// Who answers.

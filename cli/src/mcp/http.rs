@@ -28,8 +28,8 @@ use self::client::{Client, scope_of};
 use super::oauth::{self, OAuthClient, TokenFile};
 use crate::commands::permissions::shell_word;
 use crate::commands::tools::with_causes;
-use crate::secret::Secret;
 use crate::settings::KeyPlace;
+use dunlin_chat::secret::Secret;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;

@@ -17,8 +17,8 @@ use url::Url;
 
 use crate::config::commands;
 use crate::config::mcp::ServerEntry;
-use crate::provider::http::USER_AGENT;
 use crate::settings::Settings;
+use dunlin_provider::http::USER_AGENT;
 
 /// The servers that may be used. Reads no key and starts nothing.
 pub fn options(settings: &Settings) -> McpOptions {

@@ -14,8 +14,8 @@ use url::Url;
 
 use super::Entry;
 use super::receive::{Expected, ReceiveError, Receiver};
-use crate::provider::error::{Cause, Endpoint};
-use crate::provider::http::{self, Timeouts};
+use dunlin_chat::provider::error::{Cause, Endpoint};
+use dunlin_provider::http::{self, Timeouts};
 
 /// The hub, unless the environment names another one.
 pub const HUB: &str = "https://huggingface.co";

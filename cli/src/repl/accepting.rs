@@ -13,7 +13,7 @@ use dunlin_host::secrets::looks_secret;
 use dunlin_host::target::{Operation, Target};
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
-use crate::turn::{CallState, Choice, Decision, TurnCall, Waiting};
+use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall, Waiting};
 
 /// What the prompt says while edits are accepted.
 pub const PROMPT: &str = "› (edits accepted) ";

@@ -18,10 +18,10 @@ use crate::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use crate::approval::entry::Entry;
 use crate::approval::look::MARGIN;
 use crate::editor;
-use crate::turn::{Approver, Choice, Resolution, Waiting};
 use crate::ui::Typed;
 use crate::ui::pager::Pager;
 use crate::workshop::Workshop;
+use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 
 /// Whether a line asks to see all of a question.
 fn is_view(line: &str) -> bool {

@@ -1,15 +1,15 @@
 //! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
 
 use crate::approval::look::Window;
-use crate::approval::text::calm;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::message::Message;
-use crate::request::report::{Report, Source, Spent};
-use crate::tokens::grouped;
 use crate::ui::calls::fit;
 use crate::ui::style::{Label, Styles};
 use crate::workshop::Workshop;
+use dunlin_chat::message::Message;
+use dunlin_chat::request::report::{Report, Source, Spent};
+use dunlin_chat::tokens::grouped;
+use dunlin_host::display::one_line;
 
 use super::messages;
 
@@ -135,7 +135,9 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
     let tools = report.tools.iter();
     list(
         "tools",
-        tools.map(|(name, tokens)| (calm(name), *tokens)).collect(),
+        tools
+            .map(|(name, tokens)| (one_line(name), *tokens))
+            .collect(),
     );
 
     push(String::new());
@@ -161,7 +163,7 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
 }
 
 fn head(report: &Report, styles: Styles) -> String {
-    let model = styles.paint(Label::Name, &calm(&report.model));
+    let model = styles.paint(Label::Name, &one_line(&report.model));
     let total = grouped(report.total);
     match report.window {
         Some(window) => {
@@ -221,7 +223,7 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
         format!("{MARGIN}{name:<12}{columns}")
     };
     let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
-    let numbers = |requests: u32, usage: crate::provider::Usage| {
+    let numbers = |requests: u32, usage: dunlin_chat::provider::Usage| {
         [
             u64::from(requests),
             usage.input_tokens,
@@ -273,9 +275,9 @@ pub fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Conversation, Role, ToolCall};
-    use crate::provider::Usage;
-    use crate::request::report::{LargeResult, Part, ReportedWindow};
+    use dunlin_chat::message::{Conversation, Role, ToolCall};
+    use dunlin_chat::provider::Usage;
+    use dunlin_chat::request::report::{LargeResult, Part, ReportedWindow};
 
     fn report() -> Report {
         Report {

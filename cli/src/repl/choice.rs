@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
-use crate::agent::{Agent, Api};
-use crate::config::nearest;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
-use crate::provider::ollama;
 use crate::ui::Ui;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::nearest::nearest;
+use dunlin_provider::ollama;
 
 /// How long an endpoint may take to list its models. It may be on another continent.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);

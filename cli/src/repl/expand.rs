@@ -7,12 +7,12 @@ use super::messages::foreign;
 use crate::approval::look::Window;
 use crate::approval::storing;
 use crate::approval::text::wrap_words;
-use crate::tokens::counted;
-use crate::turn::CallRecord;
-use crate::turn::log::CallLog;
 use crate::ui::calls::{elapsed, fit, look};
 use crate::ui::diff;
 use crate::ui::style::Label;
+use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::CallRecord;
+use dunlin_chat::turn::log::CallLog;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
 const MAX_ROWS: usize = 40;
@@ -153,8 +153,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::turn::CallState;
     use crate::ui::style::Styles;
+    use dunlin_chat::turn::CallState;
 
     const WINDOW: Window = Window {
         columns: 80,

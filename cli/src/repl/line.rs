@@ -21,7 +21,7 @@ use super::complete::{self, Names};
 use super::files::FileIndex;
 use super::slash::COMMANDS;
 use super::steps::Toggle;
-use crate::config::paths::{Folders, make_private};
+use crate::config::paths::Folders;
 use crate::mentions;
 use crate::ui::answer::clear_with_escape;
 use crate::ui::calls::fit;
@@ -30,6 +30,7 @@ use crate::ui::legible::{COLOR_MODE, legible};
 use crate::ui::newline;
 use crate::ui::style::{Label, Styles};
 use crate::ui::{Typed, Ui, terminal};
+use dunlin_chat::files::make_private;
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
 const PROMPT_COLUMNS: usize = 3;

@@ -6,12 +6,13 @@ use dunlin_host::display;
 use serde_json::Value;
 
 use crate::approval::look::Window;
-use crate::approval::text::{BAR, calm, room, wrap};
-use crate::message::{Message, Role, ToolCall};
+use crate::approval::text::{BAR, room, wrap};
 use crate::ui::calls::fit;
 use crate::ui::markdown;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
+use dunlin_chat::message::{Message, Role, ToolCall};
+use dunlin_host::display::one_line;
 
 /// How many rows `/history` prints unless it is asked for all.
 const MAX_HISTORY_ROWS: usize = 50;
@@ -81,8 +82,8 @@ impl Item<'_> {
     fn about(&self) -> String {
         match self {
             Item::Said(_, message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
-            Item::Said(_, message) => calm(&message.content),
-            Item::Called(call, _) => calm(&Value::Object(call.arguments.clone()).to_string()),
+            Item::Said(_, message) => one_line(&message.content),
+            Item::Called(call, _) => one_line(&Value::Object(call.arguments.clone()).to_string()),
         }
     }
 }

@@ -11,8 +11,8 @@ use super::slash::{self, Input, Next};
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
 use crate::error::{CliError, Exit};
-use crate::turn::TurnEnd;
 use crate::workshop::Workshop;
+use dunlin_chat::turn::TurnEnd;
 
 /// The longest line in bytes; a longer one is an error rather than a full memory.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;

@@ -10,11 +10,11 @@ use crate::args::ExportFormat;
 use crate::commands::sessions::{fork, render, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::session::export::file_name;
-use crate::session::store::StoreError;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::session::export::file_name;
+use dunlin_chat::session::store::StoreError;
 
 /// Runs one of the commands.
 ///

@@ -6,13 +6,13 @@ use dunlin_host::undo::Fate;
 
 use super::{budget, choice, compose, expand, help, messages, servers, sessions, steps, tags};
 use crate::commands::{permissions, tools};
-use crate::config::nearest;
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use crate::message::Message;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::message::Message;
+use dunlin_chat::nearest::nearest;
 
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::SettingsError;
 use crate::config::file::KeyEntry;
 use crate::config::paths::{Folders, OPEN_TO_OTHERS};
 use crate::keyring;
-use crate::secret::Secret;
+use dunlin_chat::secret::Secret;
 
 /// The largest key file in bytes. Keys have some hundred; a larger file is something else.
 const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
@@ -81,7 +81,7 @@ impl KeyPlace {
 
 /// The first line of a key file, and whether others than the user can read it.
 fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
-    let file = crate::config::file::open_regular(path)?;
+    let file = dunlin_chat::files::open_regular(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));

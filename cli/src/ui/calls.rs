@@ -10,7 +10,7 @@ use super::style::{Label, Styles};
 use super::wrap::wrapped;
 use crate::approval::storing;
 use crate::approval::text::wrap_words;
-use crate::turn::{CallState, CallView};
+use dunlin_chat::turn::{CallState, CallView};
 
 /// How much of a failed call's reason is to be seen on the narrowest screen, in columns, before its name is.
 const REASON_COLUMNS: usize = 16;

@@ -8,7 +8,7 @@ use super::stream::Filter;
 use super::style::Label;
 use super::{Ui, terminal};
 use crate::approval::text::BAR;
-use crate::turn::CallView;
+use dunlin_chat::turn::CallView;
 
 /// Lines that are shown: enough to see that it moves and where, without pushing the chat away.
 const LINES: usize = 5;

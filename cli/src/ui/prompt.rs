@@ -12,8 +12,8 @@ use super::{Typed, Ui, question};
 use crate::approval::desk::{Desk, Reply};
 use crate::approval::entry::Entry;
 use crate::approval::storing;
-use crate::turn::log::CallLog;
-use crate::turn::{Choice, Resolution};
+use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{Choice, Resolution};
 
 /// Asks at the terminal.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 use super::answer::Echo;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal};
-use crate::tokens::counted;
+use dunlin_chat::tokens::counted;
 
 /// How a question with options is answered.
 const HINT: &str = "a number, or your own words";

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-pub use self::offered::Facts;
+pub use self::offered::{Facts, LOADER, SEPARATOR};
 pub(crate) use self::server::Server;
 pub use self::stdio::Program;
 use self::transport::Connect;

@@ -14,7 +14,7 @@ use crate::plugin::{DescribedTool, Tool};
 use crate::{schema, sha256_hex};
 
 /// What stands between the name of a server and that of a tool.
-const SEPARATOR: &str = "__";
+pub const SEPARATOR: &str = "__";
 
 /// The longest name of a tool that models take.
 const MAX_NAME_CHARS: usize = 64;
@@ -331,7 +331,7 @@ pub(crate) fn loader(servers: &[(&str, Option<&str>)]) -> Tool {
 }
 
 /// What it is called.
-pub(crate) const LOADER: &str = "mcp_loader";
+pub const LOADER: &str = "mcp_loader";
 
 #[cfg(test)]
 mod tests {

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use dunlin::mcp::http::Address;
 use dunlin::mcp::oauth::{self, OAuthClient, TokenFile};
-use dunlin::secret::Secret;
 use dunlin::settings::KeyPlace;
+use dunlin_chat::secret::Secret;
 use dunlin_host::ask::{Answer, Ask, Question, Scope, TextQuestion};
 use dunlin_host::call::Call;
 use dunlin_host::egress::{Egress, EgressOptions, Gate, Hop, Method, Request, Url};

@@ -3,12 +3,12 @@
 use dunlin_local::{DEFAULT_WINDOW, Facts};
 
 use super::{Report, Verdict};
-use crate::agent::Agent;
 use crate::config::paths::Folders;
+use crate::local_model::way_out;
 use crate::models;
-use crate::provider::local::way_out;
 use crate::settings::Settings;
-use crate::tokens::grouped;
+use dunlin_chat::agent::Agent;
+use dunlin_chat::tokens::grouped;
 
 /// Looks at the file of the agent's model, and at its header. Loading it would take longer than all the rest.
 pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {

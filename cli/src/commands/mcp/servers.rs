@@ -6,13 +6,13 @@ use crate::args::McpAddArgs;
 use crate::commands::permissions::shell_word;
 use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
-use crate::config::nearest;
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
 
 /// How many columns a name takes in the list; longer ones move their line only.
 const NAME_COLUMNS: usize = 16;

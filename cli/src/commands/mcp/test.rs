@@ -6,14 +6,15 @@ use dunlin_host::display::escape;
 use serde_json::json;
 
 use crate::commands::tools;
-use crate::config::mcp::{LOADER, ServerEntry};
-use crate::config::nearest;
+use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
-use crate::provider::ProposedCall;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::terminal;
 use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
+use dunlin_chat::provider::ProposedCall;
+use dunlin_host::mcp::LOADER;
 
 /// How many columns what stands before a line takes.
 const MARGIN: usize = 12;

@@ -8,13 +8,13 @@ use dunlin_host::display::escape;
 
 use super::report::{changes, show};
 use crate::args::PluginInstallArgs;
-use crate::config::nearest;
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::shelf::Record;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::nearest::nearest;
 
 /// How many columns a name takes in the list; longer ones move their line only.
 const NAME_COLUMNS: usize = 16;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::{Author, KeyEntry};
-use crate::config::schema;
+use dunlin_chat::nearest::nearest;
 
 /// The longest name of a key that a message repeats, in characters. Keys of providers are longer, names are not.
 const MAX_NAME_CHARS: usize = 24;
@@ -44,7 +44,7 @@ pub(super) fn name_problem(
              under [keys.NAME] env = \"VARIABLE\", or keyring = \"NAME\" and run dunlin config key set NAME"
         ));
     }
-    let near = schema::nearest(key, keys.keys().map(String::as_str));
+    let near = nearest(key, keys.keys().map(String::as_str));
     Some(match near {
         Some(near) => format!("{field} names no [keys.{key}]; the nearest is [keys.{near}]"),
         None => format!("{field} names no [keys.{key}]"),

@@ -9,8 +9,8 @@ use rmcp::transport::auth::{
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::secret::Secret;
 use crate::settings::{KeyPlace, SettingsError};
+use dunlin_chat::secret::Secret;
 
 /// As what Dunlin registers with a server that has not heard of it.
 const CLIENT_NAME: &str = "Dunlin";

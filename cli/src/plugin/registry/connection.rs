@@ -13,7 +13,7 @@ use url::Url;
 
 use super::error::FetchError;
 use super::login::{self, Challenge, Login};
-use crate::provider::http::{self, Timeouts, is_this_machine};
+use dunlin_provider::http::{self, Timeouts, is_this_machine};
 
 /// Bytes of an answer that holds a token.
 const MAX_TOKEN_BYTES: u64 = 64 * 1024;

@@ -14,7 +14,7 @@ use dunlin_host::mcp::McpOptions;
 use dunlin_host::{HostOptions, Limits, WebOptions};
 use tempfile::TempDir;
 
-use crate::provider::http;
+use dunlin_provider::http;
 
 /// What stands in the project's `README.md`.
 const README: &str = "Every bird knows this.\n";

@@ -1,0 +1,208 @@
+//! What answers a request with a stream, as the turn sees it: no protocol and no provider's name.
+
+pub mod error;
+#[cfg(test)]
+pub(crate) mod plain;
+pub mod retry;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::Stream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::request::{Draft, Request};
+use error::ProviderError;
+
+/// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
+/// connection.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;
+
+/// Answers requests.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// How this endpoint wants the next request written.
+    fn dialect(&self) -> Arc<dyn Dialect>;
+
+    /// The model's window, as far as it is known by now. Asks nobody.
+    fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// Whether the model takes tools, as far as it is known by now. Asks nobody.
+    fn takes_tools(&self) -> Option<bool> {
+        None
+    }
+
+    /// Asks the endpoint for the model's window, unless it was asked before. To be polled while a reply is
+    /// read; never fails, and dropping the future loses nothing but the answer.
+    async fn look_up_window(&self) {}
+
+    /// Sends a request and returns as soon as the endpoint has accepted it. Sends once: what may be
+    /// repeated, and when, is for the caller to say, as is composing anew what the endpoint has taught
+    /// ([`ProviderError::learned`]). Dropping the future closes the connection.
+    ///
+    /// # Errors
+    /// Everything that goes wrong before the first byte of a reply, refusals included.
+    async fn send(&self, request: &Request) -> Result<EventStream, ProviderError>;
+}
+
+/// Writes requests as one endpoint wants them. Never changes: equal drafts give equal bodies, and the
+/// draft of a longer conversation gives a body that starts alike.
+pub trait Dialect: Send + Sync {
+    /// Whether tools may be offered. Where not, the draft has none.
+    fn offers_tools(&self) -> bool {
+        true
+    }
+
+    /// Whether tools that are not offered are described in the system prompt instead.
+    fn describes_tools(&self) -> bool {
+        false
+    }
+
+    /// The body that says what the draft says.
+    fn body(&self, draft: &Draft<'_>) -> Value;
+
+    /// Whether the reasoning of earlier replies is in the body, where they have calls.
+    fn echoes_reasoning(&self) -> bool {
+        false
+    }
+}
+
+/// A model's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its size in tokens, the reply included.
+    pub tokens: u64,
+    /// Who says so.
+    pub source: WindowSource,
+}
+
+/// Where the size of a window is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowSource {
+    /// The server says so.
+    Server,
+    /// The agent's `context_window`.
+    Configured,
+}
+
+/// One piece of a reply. Texts are the model's: escape before showing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    /// A piece of the answer.
+    Text(String),
+    /// A piece of what the model thinks before it answers.
+    Reasoning {
+        /// The field it came in.
+        field: &'static str,
+        /// The piece.
+        text: String,
+    },
+    /// All text of this reply so far was no answer but what the model thinks: only now its server or its
+    /// template has said so. What may have been shown stays shown.
+    WasReasoning {
+        /// The field it should have come in.
+        field: &'static str,
+    },
+    /// The model has begun to write a call; the call itself comes with the end.
+    CallStarted {
+        /// The tool's name, as far as known.
+        tool: String,
+    },
+    /// What the reply has cost so far. A later one replaces an earlier one.
+    Usage(Usage),
+    /// Something the user should know: a damaged piece was skipped.
+    Notice(String),
+    /// Something the user must know: the reply is to less than what was sent.
+    Warning(String),
+    /// The reply is over.
+    End(ReplyEnd),
+}
+
+/// How a reply ended, and the calls in it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReplyEnd {
+    /// What the model asks for, in order.
+    pub calls: Vec<ProposedCall>,
+    /// Whether the reply is whole.
+    pub finish: Finish,
+}
+
+/// Whether a reply is whole. Decided by what arrived; the reason that the server names is only a
+/// hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Finish {
+    /// It is.
+    #[default]
+    Complete,
+    /// It was cut at the token limit, or its calls end in the middle, or a piece was lost on the
+    /// way. None of its calls may be run: half an argument can be a valid one.
+    Cut,
+}
+
+/// A call as the model wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedCall {
+    /// The provider's id; may be empty or one that was used before.
+    pub id: String,
+    /// The tool's name; may be empty.
+    pub tool: String,
+    /// The arguments, or why they cannot be read.
+    pub arguments: Result<Map<String, Value>, BadArguments>,
+    /// Whether it was found in the model's text: the model may have meant no call at all.
+    pub recovered: bool,
+    /// Whether the arguments were no valid JSON and were mended: the model may have meant others.
+    pub repaired: bool,
+}
+
+impl ProposedCall {
+    /// A call as it should come.
+    pub fn new(
+        id: impl Into<String>,
+        tool: impl Into<String>,
+        arguments: Map<String, Value>,
+    ) -> ProposedCall {
+        ProposedCall {
+            id: id.into(),
+            tool: tool.into(),
+            arguments: Ok(arguments),
+            recovered: false,
+            repaired: false,
+        }
+    }
+}
+
+/// Arguments that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadArguments {
+    /// What the model wrote.
+    pub raw: String,
+    /// What is wrong with it, for the model.
+    pub problem: String,
+}
+
+/// What a reply has cost, as the provider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Those of them that came from the provider's cache.
+    pub cached_tokens: u64,
+    /// Tokens of the reply, reasoning included.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+}

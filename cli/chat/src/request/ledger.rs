@@ -1,0 +1,531 @@
+//! The book that is kept about a dialogue: what each message costs, what of it is not sent any more, and how far the
+//! provider's counts are from ours.
+//!
+//! [`Measure`] counts; [`cuts::fit`] decides.
+//!
+//! A message is counted once, when it is first sent. What follows from the counts is kept in [`Cuts`], so that better
+//! counts, when they come, move nothing that was sent before: they only say when the room is full next.
+
+use std::borrow::Cow;
+
+use dunlin_host::Tool;
+
+use super::condense::{self, Condensing};
+use super::cost::Cost;
+use super::cuts::{self, Condensed, Cuts};
+use super::measure::Measure;
+use crate::agent::Agent;
+use crate::message::{Message, Role};
+use crate::provider::Window;
+use crate::provider::{Dialect, Usage};
+use crate::tokens::{counted, grouped};
+
+/// How much history a request may carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// Tokens of the conversation, the system prompt and the declarations of the tools together.
+    pub max_tokens: u64,
+    /// Lines of the conversation.
+    pub max_lines: u64,
+    /// Tokens that the model can read and write together; `None`: not known.
+    pub window: Option<Window>,
+    /// How full the room is, in thousandths, when earlier turns are condensed; `None`: they never are.
+    pub condense_at: Option<u64>,
+}
+
+impl Default for HistoryLimits {
+    /// 100,000 tokens fit the windows that are common today with room for the reply; 50,000 lines
+    /// only guard against text whose tokens are underestimated.
+    fn default() -> HistoryLimits {
+        HistoryLimits {
+            max_tokens: 100_000,
+            max_lines: 50_000,
+            window: None,
+            condense_at: None,
+        }
+    }
+}
+
+/// Which limit is the one that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// [`HistoryLimits::max_tokens`].
+    Tokens(u64),
+    /// [`HistoryLimits::max_lines`].
+    Lines(u64),
+    /// [`HistoryLimits::window`].
+    Window(u64),
+    /// The server has refused a longer request.
+    Refused(u64),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Limit::Tokens(limit) => write!(f, "max_history_tokens is {}", grouped(*limit)),
+            Limit::Lines(limit) => write!(f, "max_history_lines is {}", grouped(*limit)),
+            Limit::Window(limit) => write!(f, "the model's window has {} tokens", grouped(*limit)),
+            Limit::Refused(limit) => {
+                write!(
+                    f,
+                    "the server has refused more than {} tokens",
+                    grouped(*limit)
+                )
+            }
+        }
+    }
+}
+
+/// Why no request can be made: what must be sent does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong {
+    /// Tokens of the conversation, when all has been cut that can be.
+    pub tokens: u64,
+    /// Its lines.
+    pub lines: u64,
+    /// Tokens that the system prompt and the tools take of the limit besides.
+    pub fixed: u64,
+    /// What it goes beyond.
+    pub limit: Limit,
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the last turn alone ")?;
+        match self.limit {
+            Limit::Lines(_) => write!(f, "has {} lines", grouped(self.lines))?,
+            Limit::Tokens(_) | Limit::Window(_) | Limit::Refused(_) => {
+                write!(f, "comes to about {} tokens", grouped(self.tokens))?;
+            }
+        }
+        write!(f, ", and {}", self.limit)?;
+        match (self.limit, self.fixed) {
+            (Limit::Tokens(_) | Limit::Window(_) | Limit::Refused(_), 1..) => {
+                let fixed = grouped(self.fixed);
+                write!(
+                    f,
+                    ", {fixed} of them taken by the system prompt and the tools"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+impl TooLong {
+    /// The way out in the chat.
+    pub fn hint(&self) -> String {
+        let raise = self.raise();
+        format!(
+            "your message is kept; /context shows what takes the room, /clear begins afresh, and {raise}"
+        )
+    }
+
+    /// The way out where there is one message and no chat.
+    pub fn hint_of_one(&self) -> String {
+        format!("send less of it, or {}", self.raise())
+    }
+
+    fn raise(&self) -> &'static str {
+        match self.limit {
+            Limit::Tokens(_) => "max_history_tokens under [limits] can be raised",
+            Limit::Lines(_) => "max_history_lines under [limits] can be raised",
+            Limit::Window(_) | Limit::Refused(_) => "a model with a larger window could read it",
+        }
+    }
+}
+
+/// The book of one dialogue.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    entries: Vec<Entry>,
+    /// Whether the entries count the model's reasoning.
+    echoes_reasoning: bool,
+    cuts: Cuts,
+    measure: Measure,
+    /// What stood before the conversation in the last request, in our own counts.
+    fixed: u64,
+    /// What the server has refused to go beyond.
+    refused: Option<Refused>,
+    /// The turn for which a summary was asked for in vain.
+    not_condensed: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    mark: Mark,
+    cost: Cost,
+}
+
+/// Tells messages apart without reading them.
+type Mark = (Role, usize, usize);
+
+fn mark(message: &Message) -> Mark {
+    (
+        message.role,
+        message.content.len(),
+        message.tool_calls.len(),
+    )
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Refused {
+    tokens: u64,
+    /// Whether the server has named the number.
+    is_told: bool,
+}
+
+/// What a request is made for.
+#[derive(Clone, Copy)]
+pub struct Occasion<'a> {
+    /// Who is asked.
+    pub agent: &'a Agent,
+    /// All tools there are; the agent's list picks from them.
+    pub tools: &'a [Tool],
+    /// How it is written.
+    pub dialect: &'a dyn Dialect,
+    /// What it may carry.
+    pub limits: HistoryLimits,
+}
+
+impl Occasion<'_> {
+    /// The tools that are offered.
+    pub fn offered(&self) -> impl Iterator<Item = &Tool> {
+        // To describe them takes about as much as to offer them.
+        let is_told = self.dialect.offers_tools() || self.dialect.describes_tools();
+        let tools = if is_told { self.tools } else { &[] };
+        let tools = tools.iter();
+        tools.filter(|tool| self.agent.may_use(&tool.name))
+    }
+}
+
+/// A conversation as it is sent.
+#[derive(Debug)]
+pub struct Fitted<'a> {
+    /// Its messages.
+    pub messages: Vec<Cow<'a, Message>>,
+    /// What is to be said about it, if other things are left out than the last time.
+    pub notice: Option<String>,
+}
+
+impl Ledger {
+    /// An empty book.
+    pub fn new() -> Ledger {
+        Ledger::default()
+    }
+
+    /// Forgets the conversation. What was learned about the server stays.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.cuts = Cuts::default();
+        self.not_condensed = None;
+    }
+
+    /// Forgets what is known of the messages from this one on: they are no more.
+    pub fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+        self.cuts.truncate(count);
+        self.not_condensed = None;
+    }
+
+    /// Forgets what was learned about the server: another one answers.
+    pub fn moved(&mut self) {
+        self.measure = Measure::default();
+        self.refused = None;
+    }
+
+    /// What is not sent.
+    pub fn cuts(&self) -> &Cuts {
+        &self.cuts
+    }
+
+    /// How is counted.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// What each message comes to, as far as they were counted.
+    pub fn costs(&self) -> Vec<Cost> {
+        self.entries.iter().map(|entry| entry.cost).collect()
+    }
+
+    /// Cuts the conversation so that it fits, beside what the agent says first and which tools it has.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit; then nothing is changed.
+    pub fn fit<'a>(
+        &mut self,
+        messages: &'a [Message],
+        occasion: Occasion<'_>,
+    ) -> Result<Fitted<'a>, TooLong> {
+        self.count(messages, occasion);
+        let costs = self.costs();
+        let fixed = self.fixed(occasion);
+        let (room, limit) = self.room(occasion, fixed);
+        let lines = Limit::Lines(occasion.limits.max_lines);
+        let before = self.cuts.total(messages, &costs);
+        // Exact counts are for those who need them.
+        if before.tokens > room.tokens / 2 {
+            self.measure.sharpen();
+        }
+        let cuts = cuts::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
+            tokens: self.measure.real(error.needs.tokens),
+            lines: error.needs.lines,
+            fixed: self.measure.real(fixed),
+            limit: if error.needs.tokens > room.tokens {
+                limit
+            } else {
+                lines
+            },
+        })?;
+        let limit = if before.tokens > room.tokens {
+            limit
+        } else {
+            lines
+        };
+        let notice = (cuts != self.cuts).then(|| notice(&cuts, messages, limit));
+        self.measure
+            .sends(fixed + cuts.total(messages, &costs).tokens);
+        self.fixed = fixed;
+        self.cuts = cuts;
+        Ok(Fitted {
+            messages: self.cuts.apply(messages),
+            notice,
+        })
+    }
+
+    /// Takes note of what the provider counted for the request that was made last.
+    pub fn measured(&mut self, usage: Usage) {
+        self.measure.measured(usage.input_tokens);
+    }
+
+    /// Takes note that the request that was made last was too long for the model: it came to `needed` tokens and
+    /// there was room for `window`, as far as the server says so.
+    pub fn overflowed(&mut self, needed: Option<u64>, window: Option<u64>) {
+        let sent = self.measure.sent();
+        self.measure.measured(needed.unwrap_or_default());
+        let refused = match window {
+            Some(window) => {
+                // It has counted more than there is room for.
+                self.measure.at_least(window.saturating_add(window / 10));
+                Refused {
+                    tokens: window,
+                    is_told: true,
+                }
+            }
+            // Only the conversation can give way: half of it does, and the request is shorter whatever else it carries.
+            None => Refused {
+                tokens: sent - sent.saturating_sub(self.measure.real(self.fixed)) / 2,
+                is_told: false,
+            },
+        };
+        self.refused = Some(refused);
+    }
+
+    /// What is to be summed up before the next request, if the limits want it so; `by_hand`: the user does.
+    pub fn condensing(
+        &mut self,
+        messages: &[Message],
+        occasion: Occasion<'_>,
+        by_hand: bool,
+    ) -> Option<Condensing> {
+        self.count(messages, occasion);
+        let costs = self.costs();
+        let (room, _) = self.room(occasion, self.fixed(occasion));
+        let turn = messages
+            .iter()
+            .rposition(|message| message.role == Role::User)?;
+        let through = if by_hand {
+            // A turn that is all there is counts as past.
+            if turn > self.cuts.start {
+                turn
+            } else {
+                messages.len()
+            }
+        } else {
+            let share = occasion.limits.condense_at?;
+            let full = self.cuts.total(messages, &costs);
+            if self.not_condensed == Some(turn) || !full.exceeds(room.share(share, 1000)) {
+                return None;
+            }
+            self.condensable(messages, &costs, turn, room)?
+        };
+        if through <= self.cuts.start {
+            return None;
+        }
+        let sent = self.cuts.apply(messages.get(..through)?);
+        let request = condense::request(&sent, occasion.agent, occasion.dialect);
+        let asked = self.measure.count(&request.body().to_string());
+        let window = self.window(&occasion.limits);
+        let fits = window.is_none_or(|(window, _)| {
+            let reply = reserve(occasion.agent, window);
+            self.measure.real(asked).saturating_add(reply) <= window
+        });
+        fits.then_some(Condensing {
+            through,
+            count: through - self.cuts.start,
+            request,
+        })
+    }
+
+    /// Where the last third of the room begins, at the beginning of a turn; `None`: condensing would free little.
+    fn condensable(
+        &self,
+        messages: &[Message],
+        costs: &[Cost],
+        last: usize,
+        room: Cost,
+    ) -> Option<usize> {
+        let cost = |range: std::ops::Range<usize>| -> Cost {
+            let each =
+                range.filter_map(|index| Some((index, messages.get(index)?, costs.get(index)?)));
+            each.map(|(index, message, cost)| self.cuts.cost(index, message, *cost))
+                .sum()
+        };
+        let begins = |index: &usize| messages[*index].role == Role::User;
+        let kept = room.share(1, 3);
+        let mut turns = (self.cuts.start + 1..last).filter(begins);
+        let through = turns
+            .find(|index| !cost(*index..messages.len()).exceeds(kept))
+            .unwrap_or(last);
+        let freed = cost(0..through);
+        freed.exceeds(room.share(1, 4)).then_some(through)
+    }
+
+    /// Lets a summary stand for messages. What is to be said about it.
+    pub fn condensed(&mut self, condensed: Condensed) -> String {
+        let words = condensed.summary.split_whitespace().count();
+        self.cuts.condense(condensed);
+        let left_out = self.cuts.left_out();
+        let count = counted(left_out, "message is", "messages are");
+        let words = counted(words, "word", "words");
+        format!("· {count} condensed into {words} for the model")
+    }
+
+    /// No summary could be had; it is not asked for again in this turn.
+    pub fn not_condensed(&mut self, messages: &[Message]) {
+        self.not_condensed = messages
+            .iter()
+            .rposition(|message| message.role == Role::User);
+    }
+
+    /// Takes over a stored summary of these messages, unless it cannot be one.
+    pub fn restore(&mut self, condensed: Condensed, messages: &[Message]) {
+        let next = messages.get(condensed.through).map(|message| message.role);
+        if condensed.through <= messages.len() && next.is_none_or(|role| role == Role::User) {
+            self.cuts.condense(condensed);
+        }
+    }
+
+    /// The summary that stands for the beginning.
+    pub fn summary(&self) -> Option<&Condensed> {
+        self.cuts.condensed.as_ref()
+    }
+
+    /// Counts the messages that are new.
+    fn count(&mut self, messages: &[Message], occasion: Occasion<'_>) {
+        if self.measure.is_for(&occasion.agent.model) {
+            self.refused = None;
+        }
+        let echoes_reasoning = occasion.dialect.echoes_reasoning();
+        // A conversation that was cut back and went on otherwise.
+        let same = |(entry, message): &(&Entry, &Message)| entry.mark == mark(message);
+        let known = self.entries.iter().zip(messages).take_while(same).count();
+        if known < self.entries.len() {
+            self.truncate(known);
+        }
+        let is_sharper = self.measure.is_sharper();
+        let measure = &self.measure;
+        let cost =
+            |message: &Message| Cost::of(message, echoes_reasoning, |text| measure.count(text));
+        if is_sharper || echoes_reasoning != self.echoes_reasoning {
+            self.echoes_reasoning = echoes_reasoning;
+            for (entry, message) in self.entries.iter_mut().zip(messages) {
+                entry.cost = cost(message);
+            }
+        }
+        let new = messages.iter().skip(known).map(|message| Entry {
+            mark: mark(message),
+            cost: cost(message),
+        });
+        self.entries.extend(new);
+    }
+
+    /// The window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.
+    pub fn window(&self, limits: &HistoryLimits) -> Option<(u64, Limit)> {
+        let known = limits
+            .window
+            .map(|window| (window.tokens, Limit::Window(window.tokens)));
+        let refused = self.refused.map(|refused| match refused.is_told {
+            true => (refused.tokens, Limit::Window(refused.tokens)),
+            false => (refused.tokens, Limit::Refused(refused.tokens)),
+        });
+        known
+            .into_iter()
+            .chain(refused)
+            .min_by_key(|(tokens, _)| *tokens)
+    }
+
+    /// The room for the conversation in our own counts, and which limit it comes from.
+    pub fn room(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
+        let limits = &occasion.limits;
+        let of_history = self.measure.ours(limits.max_tokens).saturating_sub(fixed);
+        let of_window = self.window(limits).map(|(window, limit)| {
+            let reply = match limit {
+                // Of a window that is only guessed at nothing is known to be for the reply.
+                Limit::Refused(_) => 0,
+                _ => reserve(occasion.agent, window),
+            };
+            let room = self
+                .measure
+                .ours(window.saturating_sub(reply))
+                .saturating_sub(fixed);
+            (room, limit)
+        });
+        let (tokens, limit) = match of_window {
+            Some((room, limit)) if room < of_history => (room, limit),
+            _ => (of_history, Limit::Tokens(limits.max_tokens)),
+        };
+        let lines = limits.max_lines;
+        (Cost { tokens, lines }, limit)
+    }
+
+    /// What stands before every conversation, in our own counts.
+    pub fn fixed(&self, occasion: Occasion<'_>) -> u64 {
+        let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
+        let tools = occasion.offered().map(|tool| self.measure.tool(tool));
+        self.measure.count(prompt) + tools.sum::<u64>()
+    }
+}
+
+/// What is kept free in the window for the reply. Without a limit of its own a reply gets a quarter of a small window,
+/// and of a large one what is enough for a long file.
+pub fn reserve(agent: &Agent, window: u64) -> u64 {
+    const LONG_REPLY: u64 = 8_192;
+    let reply = agent.max_tokens.map_or(LONG_REPLY, u64::from);
+    reply.min(window / 4)
+}
+
+/// What there is to say about what is not sent.
+fn notice(cuts: &Cuts, messages: &[Message], limit: Limit) -> String {
+    let results = cuts.results.len();
+    let turns = cuts.turns_left_out(messages);
+    let count = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {many}", grouped(number as u64))),
+    };
+    let parts = [
+        count(results, "old tool result", "old tool results"),
+        count(turns, "turn", "turns"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let is = if results + turns == 1 { "is" } else { "are" };
+    format!("· {} {is} not sent ({limit})", parts.join(" and "))
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! The request: one value that is counted, logged, shown and sent.
+//!
+//! The [`Ledger`] chooses what of a conversation fits. [`compose`] is a pure function of these
+//! messages, agent, dialect and tools. It says what is said, the [`Draft`], and has the provider's
+//! [`Dialect`] write it down. What it returns is serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket.
+//! Whoever wants to change what one request says changes the [`Request`] (see [`Request::edit`]),
+//! never the conversation.
+//!
+//! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
+//! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
+
+pub mod condense;
+pub mod cost;
+pub mod cuts;
+mod described;
+mod draft;
+pub mod ledger;
+pub mod measure;
+pub mod report;
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use dunlin_host::Tool;
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::message::Message;
+use crate::provider::Dialect;
+
+pub use draft::Draft;
+pub use ledger::{HistoryLimits, Ledger, Occasion, TooLong};
+
+/// The exact body of one request to a provider.
+#[derive(Debug, Clone)]
+pub struct Request {
+    body: Value,
+    tools: Arc<[Tool]>,
+    bytes: OnceLock<Bytes>,
+}
+
+impl Request {
+    /// A request with this body, which offers no tools.
+    pub fn new(body: Value) -> Request {
+        Request {
+            body,
+            tools: Arc::new([]),
+            bytes: OnceLock::new(),
+        }
+    }
+
+    /// The body as a value.
+    pub fn body(&self) -> &Value {
+        &self.body
+    }
+
+    /// The body, to be changed before it is sent. What was serialised before is forgotten.
+    pub fn edit(&mut self) -> &mut Value {
+        self.bytes.take();
+        &mut self.body
+    }
+
+    /// The body as sent. Serialised by the first call only; a clone shares the memory.
+    pub fn bytes(&self) -> &Bytes {
+        self.bytes
+            .get_or_init(|| Bytes::from(self.body.to_string()))
+    }
+
+    /// The same request, noted as one that offers these tools.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl Into<Arc<[Tool]>>) -> Request {
+        self.tools = tools.into();
+        self
+    }
+
+    /// The tools that are offered with it, with their own schemas: a reply may call these.
+    pub fn tools(&self) -> &Arc<[Tool]> {
+        &self.tools
+    }
+}
+
+/// Makes the next request of these messages. `tools` are all tools there are; the agent's list picks
+/// from them.
+pub fn compose<'a>(
+    messages: impl IntoIterator<Item = Cow<'a, Message>>,
+    agent: &'a Agent,
+    dialect: &dyn Dialect,
+    tools: &'a [Tool],
+) -> Request {
+    let is_told = dialect.offers_tools() || dialect.describes_tools();
+    let mut draft = Draft::new(messages, agent, if is_told { tools } else { &[] });
+    let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
+    if !dialect.offers_tools() && dialect.describes_tools() {
+        described::describe(&mut draft);
+    }
+    Request::new(dialect.body(&draft)).with_tools(offered)
+}

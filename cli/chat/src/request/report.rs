@@ -1,0 +1,315 @@
+//! What fills a request, to look at.
+
+use super::cost::Cost;
+use super::cuts::ResultCut;
+use super::ledger::{Ledger, Limit, Occasion, reserve};
+use crate::message::{Message, Role};
+use crate::provider::Usage;
+use crate::provider::WindowSource;
+
+/// What the next request of a conversation would carry, in the server's tokens as far as they are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The model.
+    pub model: String,
+    /// All of it.
+    pub total: u64,
+    /// What it is made of, largest first.
+    pub parts: Vec<Part>,
+    /// The results of calls that take most, largest first.
+    pub results: Vec<LargeResult>,
+    /// The declarations of the tools, largest first.
+    pub tools: Vec<(String, u64)>,
+    /// How many tokens there is room for, what is kept of them for the reply, and whether the server has only refused
+    /// more.
+    pub window: Option<ReportedWindow>,
+    /// Tokens of the conversation that may be sent.
+    pub max_tokens: u64,
+    /// Lines of the conversation that may be sent.
+    pub max_lines: u64,
+    /// Turns that are not sent.
+    pub turns_left_out: usize,
+    /// Results that are sent as one line.
+    pub results_replaced: usize,
+    /// Results that are sent in part.
+    pub results_shortened: usize,
+    /// Messages that a summary stands for.
+    pub condensed: usize,
+    /// How was counted.
+    pub counted: String,
+}
+
+/// One kind of content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub name: &'static str,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// A result that takes much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LargeResult {
+    /// The index of its message.
+    pub message: usize,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// The window, as it is reckoned with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReportedWindow {
+    /// Tokens.
+    pub tokens: u64,
+    /// Those of them that are kept for the reply.
+    pub reply: u64,
+    /// How that is known.
+    pub source: Source,
+}
+
+/// How the size of a window is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The server says so when it is asked.
+    Server,
+    /// The agent's `context_window`.
+    Configured,
+    /// The server said so when it refused a request.
+    Refusal,
+    /// It is not known; only that the server has refused more.
+    RefusedMore,
+}
+
+/// How many results are named.
+const MOST_RESULTS: usize = 5;
+
+impl Ledger {
+    /// What the next request of this conversation would carry.
+    pub fn report(&mut self, messages: &[Message], occasion: Occasion<'_>) -> Report {
+        // Cuts that are due are made, as they will be; a last turn that cannot fit is reported as it is.
+        let _ = self.fit(messages, occasion);
+        let measure = self.measure();
+        let costs = self.costs();
+        let cuts = self.cuts();
+        let sent = |index: usize| -> u64 {
+            let message = messages.get(index).zip(costs.get(index));
+            message.map_or(0, |(message, cost)| cuts.cost(index, message, *cost).tokens)
+        };
+        let of = |role: Role| -> u64 {
+            let each = messages
+                .iter()
+                .enumerate()
+                .filter(|(_, message)| message.role == role);
+            measure.real(each.map(|(index, _)| sent(index)).sum())
+        };
+        let mut tools: Vec<(String, u64)> = occasion
+            .offered()
+            .map(|tool| (tool.name.clone(), measure.real(measure.tool(tool))))
+            .collect();
+        tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
+        let all: Cost = cuts.total(messages, &costs);
+        let each: u64 = (0..messages.len()).map(sent).sum();
+        let mut parts = vec![
+            Part {
+                name: "results of calls",
+                tokens: of(Role::Tool),
+            },
+            Part {
+                name: "your messages",
+                tokens: of(Role::User),
+            },
+            Part {
+                name: "replies and calls",
+                tokens: of(Role::Assistant),
+            },
+            Part {
+                name: "system prompt",
+                tokens: measure.real(measure.count(prompt)),
+            },
+            Part {
+                name: "tools",
+                tokens: tools.iter().map(|(_, tokens)| tokens).sum(),
+            },
+            Part {
+                name: "summary",
+                tokens: measure.real(all.tokens.saturating_sub(each)),
+            },
+        ];
+        if cuts.condensed.is_none() {
+            parts.pop();
+        }
+        parts.retain(|part| part.tokens > 0);
+        parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
+        let mut results: Vec<LargeResult> = (0..messages.len())
+            .filter(|index| {
+                messages[*index].role == Role::Tool && !cuts.results.contains_key(index)
+            })
+            .map(|message| LargeResult {
+                message,
+                tokens: measure.real(sent(message)),
+            })
+            .filter(|result| result.tokens > 0)
+            .collect();
+        results.sort_by_key(|result| std::cmp::Reverse(result.tokens));
+        results.truncate(MOST_RESULTS);
+        let window = self.window(&occasion.limits).map(|(tokens, limit)| {
+            let asked = occasion
+                .limits
+                .window
+                .filter(|window| window.tokens == tokens);
+            ReportedWindow {
+                tokens,
+                reply: reserve(occasion.agent, tokens),
+                source: match (limit, asked.map(|window| window.source)) {
+                    (Limit::Refused(_), _) => Source::RefusedMore,
+                    (_, Some(WindowSource::Server)) => Source::Server,
+                    (_, Some(WindowSource::Configured)) => Source::Configured,
+                    (_, None) => Source::Refusal,
+                },
+            }
+        });
+        let replaced = cuts
+            .results
+            .values()
+            .filter(|cut| **cut == ResultCut::Replaced)
+            .count();
+        Report {
+            model: occasion.agent.model.clone(),
+            total: parts.iter().map(|part| part.tokens).sum(),
+            parts,
+            results,
+            tools,
+            window,
+            max_tokens: occasion.limits.max_tokens,
+            max_lines: occasion.limits.max_lines,
+            turns_left_out: cuts.turns_left_out(messages),
+            results_replaced: replaced,
+            results_shortened: cuts.results.len() - replaced,
+            condensed: cuts
+                .condensed
+                .as_ref()
+                .map_or(0, |condensed| condensed.through),
+            counted: measure.about(),
+        }
+    }
+}
+
+/// What a dialogue has cost, as the provider counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The last turn.
+    pub turn: Usage,
+    /// Requests of the last turn.
+    pub turn_requests: u32,
+    /// All turns.
+    pub all: Usage,
+    /// All requests.
+    pub all_requests: u32,
+}
+
+impl Spent {
+    /// Adds a turn.
+    pub fn add(&mut self, usage: Usage, requests: u32) {
+        self.turn = usage;
+        self.turn_requests = requests;
+        self.all = self.all.plus(usage);
+        self.all_requests = self.all_requests.saturating_add(requests);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Agent;
+    use crate::message::{Conversation, ToolCall};
+    use crate::provider::Window;
+    use crate::provider::plain::Plain;
+    use crate::request::HistoryLimits;
+
+    #[test]
+    fn what_fills_a_request_is_listed_largest_first() {
+        let mut conversation = Conversation::new();
+        conversation.push_user("Read both");
+        let call = |_| ToolCall {
+            id: String::new(),
+            name: "read_file".to_owned(),
+            arguments: serde_json::Map::new(),
+            raw_arguments: None,
+            number: 0,
+        };
+        let calls = conversation.push_assistant(Message {
+            tool_calls: (0..2).map(call).collect(),
+            ..Message::text(Role::Assistant, "")
+        });
+        conversation.push_result(&calls[0].id, "word ".repeat(100));
+        conversation.push_result(&calls[1].id, "word ".repeat(300));
+        conversation.push_assistant(Message::text(Role::Assistant, "word ".repeat(50)));
+        let mut agent = Agent::sample();
+        agent.system_prompt = Some("Be brief".to_owned());
+        let mut ledger = Ledger::new();
+        let report = ledger.report(
+            conversation.messages(),
+            Occasion {
+                agent: &agent,
+                tools: &[],
+                dialect: &Plain,
+                limits: HistoryLimits {
+                    window: Some(Window {
+                        tokens: 4000,
+                        source: WindowSource::Configured,
+                    }),
+                    ..HistoryLimits::default()
+                },
+            },
+        );
+        let names: Vec<&str> = report.parts.iter().map(|part| part.name).collect();
+        assert_eq!(
+            names,
+            [
+                "results of calls",
+                "replies and calls",
+                "your messages",
+                "system prompt"
+            ]
+        );
+        let results: Vec<usize> = report.results.iter().map(|result| result.message).collect();
+        assert_eq!(results, [3, 2]);
+        assert_eq!(
+            report.window,
+            Some(ReportedWindow {
+                tokens: 4000,
+                reply: 1000,
+                source: Source::Configured
+            })
+        );
+        assert_eq!(
+            report.total,
+            report.parts.iter().map(|part| part.tokens).sum::<u64>()
+        );
+        assert_eq!(report.counted, "estimated");
+    }
+
+    #[test]
+    fn turns_add_up() {
+        let mut spent = Spent::default();
+        let usage = Usage {
+            input_tokens: 100,
+            cached_tokens: 40,
+            output_tokens: 7,
+        };
+        spent.add(usage, 2);
+        spent.add(usage, 1);
+        assert_eq!(
+            (
+                spent.all.input_tokens,
+                spent.all.cached_tokens,
+                spent.all.output_tokens
+            ),
+            (200, 80, 14)
+        );
+        assert_eq!((spent.turn_requests, spent.all_requests), (1, 3));
+        assert_eq!(spent.turn, usage);
+    }
+}

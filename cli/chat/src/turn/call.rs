@@ -1,0 +1,409 @@
+//! One call within a turn, and how it is shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_host::ask::{Answer, Scope};
+use dunlin_host::call::{Action, Call, Failure, Plan};
+use dunlin_host::display;
+use dunlin_host::edit::FileEdit;
+use dunlin_host::permission::Revert;
+use dunlin_host::target::Need;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
+/// terminal.
+const TARGET_CHARS: usize = 60;
+
+/// Longest note, in characters: two lines of a terminal.
+const NOTE_CHARS: usize = 160;
+
+/// Arguments that say what a call is about, best first. Others are shown only where none of these
+/// is there.
+const TELLING_ARGUMENTS: [&str; 8] = [
+    "file_path",
+    "path",
+    "url",
+    "command",
+    "query",
+    "question",
+    "pattern",
+    "name",
+];
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// The model wants it.
+    Proposed,
+    /// The user is being asked.
+    Asking,
+    /// It may run and will, when the others are decided.
+    Approved,
+    /// It runs.
+    Running,
+    /// It gave a result.
+    Completed,
+    /// It gave an error, or could not be run at all.
+    Failed,
+    /// The user or a rule refused.
+    Denied,
+    /// The user left it out, without denying anything.
+    Skipped,
+    /// It was not tried: an earlier call was denied, the reply was cut off, the rounds were used
+    /// up.
+    NotRun,
+    /// The user interrupted.
+    Cancelled,
+}
+
+impl CallState {
+    /// Whether nothing more happens to the call.
+    pub fn is_settled(self) -> bool {
+        match self {
+            CallState::Proposed | CallState::Asking | CallState::Approved | CallState::Running => {
+                false
+            }
+            CallState::Completed
+            | CallState::Failed
+            | CallState::Denied
+            | CallState::Skipped
+            | CallState::NotRun
+            | CallState::Cancelled => true,
+        }
+    }
+}
+
+/// A call as it is shown. The texts are escaped and shortened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallView {
+    /// The number by which the user knows it, from 1: unique within the session. `None`: it is not shown.
+    pub number: Option<usize>,
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What it is about: a path, a URL, a command; may be empty.
+    pub target: String,
+    /// Where it stands.
+    pub state: CallState,
+    /// Why it failed, was denied or was not run.
+    pub note: Option<String>,
+    /// What takes the rule back that denied it.
+    pub revert: Option<Revert>,
+    /// How long it ran, without the time in which the user was being asked.
+    pub duration: Option<Duration>,
+}
+
+/// What became of a call, for programs. The texts are as they came: escape before showing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallRecord {
+    /// The number by which the user knows it, from 1: unique within the session.
+    #[serde(skip)]
+    pub number: usize,
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Where it ended.
+    pub state: CallState,
+    /// What went back to the model.
+    pub result: Option<String>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: Option<f64>,
+    /// Whether the model wrote it as text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// Whether its arguments were no valid JSON and were mended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
+    /// What went wrong, in one line: `exit status 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Why it failed or was denied, for whoever goes on from here.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
+    /// What it has changed in files, where it completed in this process.
+    #[serde(skip)]
+    pub edits: Arc<[FileEdit]>,
+    /// The rule that denied it.
+    #[serde(skip)]
+    pub denied_by: Option<DeniedBy>,
+}
+
+/// The rule that denied a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedBy {
+    /// The rule, in words.
+    pub rule: String,
+    /// What takes it back.
+    pub revert: Option<Revert>,
+}
+
+impl CallRecord {
+    /// How long it ran. What is no time, as in a file that was written otherwise, is none.
+    pub fn duration(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.duration_ms? / 1000.0).ok()
+    }
+
+    /// How it is shown when it is long over.
+    pub fn view(&self) -> CallView {
+        CallView {
+            number: Some(self.number),
+            id: line(&self.id, TARGET_CHARS),
+            tool: line(&self.tool, TARGET_CHARS),
+            target: target(&self.arguments),
+            state: self.state,
+            note: self
+                .error
+                .as_deref()
+                .filter(|_| self.state == CallState::Failed)
+                .map(|error| line(error, NOTE_CHARS)),
+            revert: None,
+            duration: self.duration(),
+        }
+    }
+}
+
+/// A refusal, by the user or by a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Denial {
+    /// The call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// What was refused: the question that was, or would have been, asked.
+    pub question: String,
+    /// The rule that refused it; `None`: the user, or nobody was there to be asked.
+    pub rule: Option<String>,
+    /// What takes that rule back.
+    #[serde(skip)]
+    pub revert: Option<Revert>,
+    /// What the user said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// What would have to be allowed beforehand.
+    #[serde(skip)]
+    pub needs: Vec<Need>,
+    /// The longest that a yes could have held. `None`: nothing was open.
+    #[serde(skip)]
+    pub longest: Option<Scope>,
+}
+
+/// What has to be done about a call before it can be decided about or run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Find out what it would do and how that stands.
+    Prepare,
+    /// Keep what the user answered.
+    Keep(Answer),
+}
+
+/// A call of the turn.
+#[derive(Debug, Clone)]
+pub struct TurnCall {
+    /// Its number within the turn.
+    pub number: usize,
+    /// The number by which the user knows it, from 1: unique within the session.
+    pub index: usize,
+    /// What is run.
+    pub call: Call,
+    /// What is known about it; there once it was prepared.
+    pub plan: Option<Plan>,
+    /// Where it stands.
+    pub state: CallState,
+    /// Counts its forms: changes with the arguments, with what they come to and with how that stands. An
+    /// answer holds for the form that was shown.
+    pub revision: u32,
+    /// Whether the model wrote it as text.
+    pub recovered: bool,
+    /// Whether it was written as text and stands so in what the model was given to read: it may be a quotation. Such
+    /// a call is asked about, whatever allows it.
+    pub quoted: bool,
+    /// Whether the arguments were no valid JSON and were mended.
+    pub repaired: bool,
+    /// Whether the user changed the arguments.
+    pub edited: bool,
+    /// Why it cannot be run as the user edited it. It can be edited again.
+    pub problem: Option<Failure>,
+    /// What the user says to the model about it.
+    pub comment: Option<String>,
+    pub(super) task: Option<Task>,
+    /// Whether the user was asked about it.
+    pub(super) shown: bool,
+    /// Whether the user said yes to it, to this very call.
+    pub(super) explicit: bool,
+    /// Whether it runs as soon as it may, before the others are decided.
+    pub(super) runs_now: bool,
+    pub(super) failure: Option<Failure>,
+    pub(super) denied_by: Option<DeniedBy>,
+    pub(super) note: Option<String>,
+    pub(super) duration: Option<Duration>,
+    /// What its command had printed when it was interrupted, as plain text.
+    pub(super) output: Option<String>,
+    /// What goes back to the model; there once the call is settled.
+    pub(super) result: Option<String>,
+}
+
+impl TurnCall {
+    pub(super) fn new(number: usize, index: usize, call: Call) -> TurnCall {
+        TurnCall {
+            number,
+            index,
+            call,
+            plan: None,
+            state: CallState::Proposed,
+            revision: 0,
+            recovered: false,
+            quoted: false,
+            repaired: false,
+            edited: false,
+            problem: None,
+            comment: None,
+            task: None,
+            shown: false,
+            explicit: false,
+            runs_now: false,
+            failure: None,
+            denied_by: None,
+            note: None,
+            duration: None,
+            output: None,
+            result: None,
+        }
+    }
+
+    /// How it is shown.
+    pub fn view(&self) -> CallView {
+        CallView {
+            number: Some(self.index),
+            id: line(&self.call.id, TARGET_CHARS),
+            tool: line(&self.call.tool, TARGET_CHARS),
+            target: target(&self.call.arguments),
+            state: self.state,
+            note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
+            revert: self.denied_by.as_ref().and_then(|by| by.revert.clone()),
+            duration: self.duration,
+        }
+    }
+
+    /// What went wrong. A command that failed has no failure of its own: what is noted beside it says how it ended.
+    fn error(&self) -> Option<String> {
+        let ended_badly = || {
+            self.note
+                .clone()
+                .filter(|_| self.state == CallState::Failed)
+        };
+        self.failure
+            .as_ref()
+            .map(ToString::to_string)
+            .or_else(ended_badly)
+    }
+
+    /// What it has changed in files.
+    fn edits(&self) -> Arc<[FileEdit]> {
+        let is_done = self.state == CallState::Completed;
+        let plan = self.plan.as_ref().filter(|_| is_done);
+        let actions = plan.map_or(&[][..], |plan| &plan.actions);
+        let edits = actions.iter().filter_map(|action| match action {
+            Action::Edit(edit) => Some(edit.clone()),
+            _ => None,
+        });
+        edits.collect()
+    }
+
+    /// Whether the user said yes to this very call.
+    pub fn is_approved_by_hand(&self) -> bool {
+        self.explicit
+    }
+
+    /// What became of it.
+    pub fn record(&self) -> CallRecord {
+        CallRecord {
+            number: self.index,
+            id: self.call.id.clone(),
+            tool: self.call.tool.clone(),
+            arguments: self.call.arguments.clone(),
+            state: self.state,
+            result: self.result.clone(),
+            duration_ms: self.duration.map(millis),
+            recovered: self.recovered,
+            repaired: self.repaired,
+            error: self.error(),
+            failure: self.failure.clone(),
+            edits: self.edits(),
+            denied_by: self.denied_by.clone(),
+        }
+    }
+}
+
+/// In milliseconds, to the microsecond.
+fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}
+
+/// What a call is about, from its arguments.
+fn target(arguments: &Value) -> String {
+    let none = Map::new();
+    let arguments = arguments.as_object().unwrap_or(&none);
+    let telling = TELLING_ARGUMENTS
+        .into_iter()
+        .find_map(|name| arguments.get(name)?.as_str());
+    let target = match telling.or_else(|| arguments.values().find_map(Value::as_str)) {
+        Some(text) => text.to_owned(),
+        None if arguments.is_empty() => String::new(),
+        None => Value::Object(arguments.clone()).to_string(),
+    };
+    line(&target, TARGET_CHARS)
+}
+
+fn line(text: &str, max: usize) -> String {
+    display::shorten(&display::escape(text), max).into_owned()
+}
+
+#[cfg(any(test, feature = "samples"))]
+impl CallRecord {
+    /// A call for tests.
+    pub fn sample(tool: &str, arguments: Value) -> CallRecord {
+        let call = Call {
+            id: "1".to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+        };
+        TurnCall::new(0, 1, call).record()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn targets_tell_what_a_call_is_about() {
+        for (arguments, expected) in [
+            (
+                json!({"start_line": 1, "file_path": "src/main.rs"}),
+                "src/main.rs",
+            ),
+            (
+                json!({"text": "hello", "path": "a\u{1b}[2J"}),
+                "a\\u{1b}[2J",
+            ),
+            (json!({"text": "hello"}), "hello"),
+            (json!({"lines": [1, 2]}), "{\"lines\":[1,2]}"),
+            (json!({}), ""),
+            (json!(null), ""),
+        ] {
+            assert_eq!(target(&arguments), expected, "{arguments}");
+        }
+        assert_eq!(
+            target(&json!({"path": "x".repeat(500)})).chars().count(),
+            TARGET_CHARS
+        );
+    }
+}

@@ -1,0 +1,511 @@
+//! Performs what the machine wants done.
+//!
+//! Everything is polled in place, in one future: nothing is spawned, so nothing outlives the turn,
+//! and between the machine's wish to run a call and its result stands nothing but the host. The
+//! interruption is polled first, beside whatever is being waited for; when it comes, that is
+//! dropped and the turn ends within the same poll.
+
+use std::collections::VecDeque;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use dunlin_host::ask::{Answer, Ask};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::permission::ToolMode;
+use dunlin_host::target::Need;
+use dunlin_host::{Host, Progress, Tool};
+use futures::StreamExt;
+
+use super::approve::{Approver, Resolution, Waiting};
+use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
+use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::journal::{Journal, Teller};
+use super::machine::Turn;
+use super::{room, sending};
+use crate::agent::Agent;
+use crate::message::Conversation;
+use crate::provider::retry::{RetryPolicy, Retrying};
+use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
+use crate::request::{HistoryLimits, Ledger, Request};
+
+/// What runs tools. [`Host`] does; tests have their own.
+#[async_trait]
+pub trait Tools: Send + Sync {
+    /// What is known about a call before it runs. Never asks.
+    async fn prepare(&self, call: &Call) -> Result<Plan, Failure>;
+
+    /// Keeps what the user answered to a call.
+    ///
+    /// # Errors
+    /// The answer could not be kept; the call must not run then.
+    async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure>;
+
+    /// Runs a call as it was planned; what it is about to touch is checked again by then, whatever was answered.
+    /// Dropping the future stops it.
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome;
+
+    /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
+    fn cancelled(&self, call: &Call);
+
+    /// Whether the user does not want a tool to be used: it is not offered then.
+    fn is_off(&self, _tool: &str) -> bool {
+        false
+    }
+
+    /// Tools that have come since the turn began, or before it in the same session.
+    fn joined(&self) -> Vec<Tool> {
+        Vec::new()
+    }
+
+    /// What the user should know of them, one line each; told once.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[async_trait]
+impl Tools for Host {
+    async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
+        Host::prepare(self, call).await
+    }
+
+    async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
+        Host::answer(self, call, plan, answer).await
+    }
+
+    async fn run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        Host::run(self, call, plan, ask, progress).await
+    }
+
+    fn cancelled(&self, call: &Call) {
+        Host::cancelled(self, call);
+    }
+
+    fn is_off(&self, tool: &str) -> bool {
+        self.permissions().tool_mode(tool) == ToolMode::Never
+    }
+
+    fn joined(&self) -> Vec<Tool> {
+        Host::joined(self)
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        Host::take_notices(self)
+    }
+}
+
+/// Shows a turn. All of it is called in place, so it must not block; texts of the model are as they
+/// came: escape before showing.
+pub trait Frontend: Progress {
+    /// A request is being sent: the first of the turn is round 1.
+    fn round(&self, _round: u32) {}
+    /// A piece of the answer.
+    fn text(&self, piece: &str);
+    /// A piece of the reasoning.
+    fn reasoning(&self, _piece: &str) {}
+    /// All pieces of the answer so far belong to the reasoning.
+    fn was_reasoning(&self) {}
+    /// The model has begun to write a call of this tool.
+    fn call_started(&self, _tool: &str) {}
+    /// The reply of a round is over, whole or not; whether it has calls, so that what it said was said between them.
+    fn reply_ended(&self, _has_calls: bool) {}
+    /// A call is proposed, or has changed.
+    fn call(&self, call: &CallView);
+    /// The same with all there is to know of it; comes before it is shown.
+    fn keep_call(&self, _call: &TurnCall) {}
+    /// What the running call has printed so far, as plain text and not much of it: the newest.
+    fn output_so_far(&self) -> Option<String> {
+        None
+    }
+    /// Something the user should know, one line.
+    fn notice(&self, text: &str);
+    /// An answer was kept for as long as it says: what it covers, and what takes it back, is for the user to know.
+    fn stored(&self, _needs: &[Need], _answer: Answer) {}
+    /// Something the user must know, one line.
+    fn warning(&self, text: &str) {
+        self.notice(text);
+    }
+    /// The request has failed and is sent again after a wait: told when it begins, every second while it lasts,
+    /// and `None` when it is over.
+    fn retrying(&self, _wait: Option<&Retrying>) {}
+}
+
+/// What calls need, whoever proposed them.
+pub struct CallContext<'a> {
+    /// What runs them.
+    pub tools: &'a dyn Tools,
+    /// What the turn may do.
+    pub rules: TurnRules,
+    /// Decides about calls before they run.
+    pub approver: &'a dyn Approver,
+    /// Asks the user what comes up while a call runs.
+    pub ask: Arc<dyn Ask>,
+    /// Shows the turn.
+    pub frontend: Arc<dyn Frontend>,
+}
+
+/// What a turn needs beside the conversation.
+pub struct TurnContext<'a> {
+    /// Who answers.
+    pub agent: &'a Agent,
+    /// Where.
+    pub provider: &'a dyn Provider,
+    /// All tools there are from the beginning, before those that join; the agent's list picks from both.
+    pub tool_list: &'a [Tool],
+    /// How much history is sent.
+    pub limits: HistoryLimits,
+    /// What the conversation costs, and what of it is not sent.
+    pub ledger: &'a Mutex<Ledger>,
+    /// When a request that failed is sent again.
+    pub retries: RetryPolicy,
+    /// Keeps what happens.
+    pub journal: &'a dyn Journal,
+    /// For the calls.
+    pub calls: CallContext<'a>,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub struct TurnReport {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// What the model said last; unescaped.
+    pub reply: String,
+    /// What became of the calls, in order.
+    pub calls: Vec<CallRecord>,
+    /// What was refused, in order.
+    pub denials: Vec<Denial>,
+    /// What all rounds cost together, as far as the provider counts.
+    pub usage: Usage,
+    /// How many requests there were.
+    pub rounds: u32,
+}
+
+/// Takes one turn. When `interrupt` completes, the turn ends at once with [`TurnEnd::Interrupted`], also
+/// while it waits for the user. Dropping the future is the same without a report. What either leaves behind
+/// stands in [the module's table](super).
+pub async fn run_turn(
+    conversation: &mut Conversation,
+    prompt: String,
+    context: &TurnContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
+    let (turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
+    drive(turn, effects, Some(context), &context.calls, interrupt).await
+}
+
+/// Leads calls that the user made by hand through the same steps as a model's, and ends with them. They are numbered
+/// after `last_call`, the last number that the session has used.
+pub async fn run_calls(
+    calls: Vec<ProposedCall>,
+    last_call: usize,
+    context: &CallContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
+    let mut conversation = Conversation::new();
+    conversation.number_calls_after(last_call);
+    let (turn, effects) = Turn::by_hand(&mut conversation, calls, context.rules);
+    drive(turn, effects, None, context, interrupt).await
+}
+
+/// Performs effects until the turn is over. Without a `speaker` there is no request to make.
+async fn drive(
+    mut turn: Turn<'_>,
+    effects: Vec<Effect>,
+    speaker: Option<&TurnContext<'_>>,
+    context: &CallContext<'_>,
+    interrupt: impl Future<Output = ()>,
+) -> TurnReport {
+    let mut interrupt = pin!(interrupt);
+    let mut effects = VecDeque::from(effects);
+    let mut request = None;
+    let mut usage = Usage::default();
+    let mut end = TurnEnd::Interrupted;
+    let mut teller = Teller::new(speaker.map(|speaker| speaker.journal));
+    teller.tell(&turn);
+    while let Some(effect) = effects.pop_front() {
+        let event = match effect {
+            Effect::Compose
+                if !room::made(speaker, &turn, &mut usage, interrupt.as_mut()).await =>
+            {
+                Some(Event::Interrupted)
+            }
+            Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
+                Ok(composed) => {
+                    request = composed;
+                    Some(Event::Composed)
+                }
+                Err(too_long) => Some(Event::TooLong(too_long)),
+            },
+            Effect::Send => match (speaker, request.take()) {
+                (Some(speaker), Some(request)) => Some(
+                    speaker
+                        .stream(&mut turn, request, &mut usage, interrupt.as_mut())
+                        .await,
+                ),
+                _ => Some(Event::Interrupted),
+            },
+            Effect::Show(number) => {
+                if let Some(call) = turn.call(number) {
+                    // Before anybody sees that it runs.
+                    if let Some(speaker) = speaker.filter(|_| call.state == CallState::Running) {
+                        speaker.journal.started(&call.call.id);
+                    }
+                    context.frontend.keep_call(call);
+                    context.frontend.call(&call.view());
+                }
+                None
+            }
+            Effect::Prepare(number) => match turn.call(number) {
+                Some(call) => {
+                    let withheld = speaker.and_then(|speaker| speaker.withheld(&call.call.tool));
+                    let prepare = async {
+                        match withheld {
+                            Some(failure) => Err(failure),
+                            None => context.tools.prepare(&call.call).await,
+                        }
+                    };
+                    let prepared = unless(interrupt.as_mut(), prepare).await;
+                    Some(prepared.map_or(Event::Interrupted, |plan| Event::Prepared(number, plan)))
+                }
+                None => Some(Event::Interrupted),
+            },
+            Effect::Wait => {
+                let decided = unless(interrupt.as_mut(), context.wait(&turn)).await;
+                Some(decided.map_or(Event::Interrupted, Event::Resolved))
+            }
+            Effect::Keep(number, answer) => {
+                let kept = unless(interrupt.as_mut(), context.keep(&turn, number, answer)).await;
+                Some(kept.map_or(Event::Interrupted, |kept| Event::Kept(number, kept)))
+            }
+            Effect::Forget(number) => {
+                if let Some(call) = turn.call(number) {
+                    context.tools.cancelled(&call.call);
+                }
+                None
+            }
+            Effect::Run(number) => match planned(&turn, number) {
+                Some((call, plan)) => {
+                    let run = context.run(call, plan);
+                    let outcome = unless(interrupt.as_mut(), run).await;
+                    if outcome.is_none()
+                        && let Some(output) = context.frontend.output_so_far()
+                    {
+                        turn.keep_output(number, output);
+                    }
+                    Some(outcome.map_or(Event::Interrupted, |outcome| {
+                        Event::Finished(number, outcome)
+                    }))
+                }
+                None => Some(Event::Interrupted),
+            },
+            Effect::End(reached) => {
+                end = reached;
+                None
+            }
+        };
+        if let Some(event) = event {
+            effects.extend(turn.handle(event));
+            teller.tell(&turn);
+        }
+    }
+    TurnReport {
+        end,
+        reply: turn.reply().to_owned(),
+        calls: turn.records(),
+        denials: turn.denials(),
+        usage,
+        rounds: turn.rounds(),
+    }
+}
+
+impl TurnContext<'_> {
+    /// Sends the request and passes on what comes, until the reply is over. A request that was too long for the
+    /// model is made shorter and sent once more, unless a reply has begun.
+    async fn stream(
+        &self,
+        turn: &mut Turn<'_>,
+        request: Request,
+        usage: &mut Usage,
+        mut interrupt: Pin<&mut impl Future<Output = ()>>,
+    ) -> Event {
+        self.calls.frontend.round(turn.rounds());
+        let sent = request.bytes().clone();
+        let (event, begun) = self.attempt(turn, request, usage, interrupt.as_mut()).await;
+        match event {
+            Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
+                Some(Ok(request)) => self.attempt(turn, request, usage, interrupt).await.0,
+                // Where the endpoint can be asked for more room, that is the better way out.
+                Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
+                Some(Err(too_long)) => Event::TooLong(too_long),
+                None => Event::StreamFailed(error),
+            },
+            event => event,
+        }
+    }
+
+    /// Sends the request and passes on what comes, until the reply is over; and whether any of it came.
+    async fn attempt(
+        &self,
+        turn: &mut Turn<'_>,
+        request: Request,
+        usage: &mut Usage,
+        mut interrupt: Pin<&mut impl Future<Output = ()>>,
+    ) -> (Event, bool) {
+        let mut begun = false;
+        let mut round_usage = Usage::default();
+        let mut warnings = Vec::new();
+        let sent = unless(interrupt.as_mut(), self.send(turn, request)).await;
+        let stream = sent
+            .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
+        let event = match stream {
+            None => Event::Interrupted,
+            Some(Err(error)) => Event::StreamFailed(error),
+            Some(Ok(mut stream)) => loop {
+                match unless(interrupt.as_mut(), stream.next()).await {
+                    None => break Event::Interrupted,
+                    Some(Some(Ok(StreamEvent::Text(text)))) => {
+                        begun = true;
+                        // First kept, then shown: what was seen is never lost.
+                        self.journal.text(&text);
+                        self.calls.frontend.text(&text);
+                        turn.handle(Event::Text(text));
+                    }
+                    Some(Some(Ok(StreamEvent::Reasoning { field, text }))) => {
+                        begun = true;
+                        self.calls.frontend.reasoning(&text);
+                        turn.handle(Event::Reasoning(field, text));
+                    }
+                    Some(Some(Ok(StreamEvent::WasReasoning { field }))) => {
+                        self.calls.frontend.was_reasoning();
+                        turn.handle(Event::WasReasoning(field));
+                    }
+                    Some(Some(Ok(StreamEvent::CallStarted { tool }))) => {
+                        begun = true;
+                        self.calls.frontend.call_started(&tool);
+                    }
+                    Some(Some(Ok(StreamEvent::Usage(counted)))) => round_usage = counted,
+                    Some(Some(Ok(StreamEvent::Notice(notice)))) => {
+                        self.calls.frontend.notice(&notice)
+                    }
+                    Some(Some(Ok(StreamEvent::Warning(warning)))) => warnings.push(warning),
+                    Some(Some(Ok(StreamEvent::End(end)))) => break Event::ReplyEnded(end),
+                    Some(Some(Err(error))) => break Event::StreamFailed(error),
+                    // A provider ends with an end or an error; one that does neither cannot be
+                    // trusted to be whole.
+                    Some(None) => {
+                        break Event::ReplyEnded(ReplyEnd {
+                            finish: Finish::Cut,
+                            ..ReplyEnd::default()
+                        });
+                    }
+                }
+            },
+        };
+        *usage = usage.plus(round_usage);
+        self.ledger().measured(round_usage);
+        let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
+        self.calls.frontend.reply_ended(has_calls);
+        // Not in the middle of a sentence.
+        for warning in warnings {
+            self.calls.frontend.warning(&warning);
+        }
+        (event, begun)
+    }
+}
+
+impl CallContext<'_> {
+    /// Waits for the user. Who wants no more of it has denied what was asked.
+    async fn wait(&self, turn: &Turn<'_>) -> Resolution {
+        let waiting = Waiting {
+            calls: turn.reply_calls(),
+            conversation: turn.conversation(),
+        };
+        let resolution = self.approver.decide(waiting).await;
+        if resolution == Resolution::Stop {
+            for call in waiting.asking() {
+                // The turn ends whether or not this could be kept; the log is told as far as it can be.
+                let _ = self.keep(turn, call.number, Answer::DENY).await;
+            }
+        }
+        resolution
+    }
+
+    /// Keeps the answer to a call.
+    async fn keep(&self, turn: &Turn<'_>, number: usize, answer: Answer) -> Result<(), Failure> {
+        // A call that was edited into something that cannot be prepared can be denied, and nothing else.
+        let Some((call, plan)) = planned(turn, number) else {
+            return Ok(());
+        };
+        let kept = self.tools.answer(call, plan, answer).await;
+        if let (Ok(()), Standing::Ask { needs, longest, .. }) = (&kept, &plan.standing) {
+            self.frontend.stored(needs, answer.at_most(*longest));
+        }
+        if let (false, Err(failure)) = (answer.allow, &kept) {
+            self.frontend
+                .notice(&format!("the answer could not be kept: {failure}"));
+        }
+        kept
+    }
+
+    /// Runs a call. The host hears of it when this is dropped before the call has ended.
+    async fn run(&self, call: &Call, plan: &Plan) -> Outcome {
+        let mut running = Running {
+            tools: self.tools,
+            call: Some(call),
+        };
+        let outcome = self
+            .tools
+            .run(call, plan, self.ask.clone(), self.frontend.clone())
+            .await;
+        running.call = None;
+        outcome
+    }
+}
+
+struct Running<'a> {
+    tools: &'a dyn Tools,
+    call: Option<&'a Call>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call {
+            self.tools.cancelled(call);
+        }
+    }
+}
+
+fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Call, &'a Plan)> {
+    let call = turn.call(number)?;
+    Some((&call.call, call.plan.as_ref()?))
+}
+
+/// `None`: interrupted, and `work` dropped.
+pub(super) async fn unless<T>(
+    interrupt: Pin<&mut impl Future<Output = ()>>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = interrupt => None,
+        done = work => Some(done),
+    }
+}
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+pub(super) mod tests;

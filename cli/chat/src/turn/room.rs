@@ -1,0 +1,167 @@
+//! Makes requests that fit: has earlier turns condensed where that is wanted, leaves out what is too much, and makes a
+//! request shorter that turned out to be too long.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::sync::{MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use dunlin_host::Tool;
+use dunlin_host::call::Failure;
+use dunlin_host::display::shorten;
+
+use super::condense::summarise;
+use super::driver::{TurnContext, unless};
+use super::machine::Turn;
+use crate::nearest::nearest;
+use crate::provider::error::ProviderError;
+use crate::provider::{Dialect, Usage};
+use crate::request::cuts::Condensed;
+use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
+use crate::tokens::counted;
+
+/// How much of a name that the model made up is quoted, in characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Some tools, and those that joined them.
+pub fn with_joined(tools: &[Tool], joined: Vec<Tool>) -> Cow<'_, [Tool]> {
+    match joined.is_empty() {
+        true => Cow::Borrowed(tools),
+        false => Cow::Owned(tools.iter().cloned().chain(joined).collect()),
+    }
+}
+
+impl TurnContext<'_> {
+    /// Makes the next request. What is not sent any more is said.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit.
+    pub(super) fn compose(&self, turn: &Turn<'_>) -> Result<Request, TooLong> {
+        let dialect = self.provider.dialect();
+        let tools = self.tools();
+        let occasion = self.occasion(dialect.as_ref(), &tools);
+        let messages = turn.conversation().messages();
+        for notice in self.calls.tools.take_notices() {
+            self.calls.frontend.notice(&format!("· {notice}"));
+        }
+        let fitted = self.ledger().fit(messages, occasion)?;
+        if let Some(notice) = &fitted.notice {
+            self.calls.frontend.notice(notice);
+        }
+        let dialect = dialect.as_ref();
+        Ok(compose(fitted.messages, self.agent, dialect, &tools))
+    }
+
+    /// A shorter request in the place of one that failed with this error, if it was too long for the model.
+    /// `None`: another failure, or there is nothing to be left out.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit.
+    pub(super) fn shorter(
+        &self,
+        turn: &Turn<'_>,
+        error: &ProviderError,
+        sent: &Bytes,
+    ) -> Option<Result<Request, TooLong>> {
+        let overflow = error.context_overflow()?;
+        self.ledger().overflowed(overflow.needed, overflow.window);
+        let again = self.compose(turn);
+        match &again {
+            Ok(again) if again.bytes() == sent => return None,
+            Ok(_) => {
+                let notice = "· the request was too long for the model and is sent again, shorter";
+                self.calls.frontend.notice(notice);
+            }
+            Err(_) => {}
+        }
+        Some(again)
+    }
+
+    /// Has earlier turns condensed, where the limits want it. Whatever comes of it, the turn goes on: what does not
+    /// fit then is left out.
+    async fn condense(&self, turn: &Turn<'_>, usage: &mut Usage) {
+        let messages = turn.conversation().messages();
+        let dialect = self.provider.dialect();
+        let tools = self.tools();
+        let occasion = self.occasion(dialect.as_ref(), &tools);
+        let condensing = self.ledger().condensing(messages, occasion, false);
+        let Some(condensing) = condensing else { return };
+        let frontend = &self.calls.frontend;
+        let count = counted(condensing.count, "earlier message", "earlier messages");
+        frontend.notice(&format!("· condensing {count} …"));
+        // Once is enough in a turn, whatever comes of it; an interruption counts as well.
+        self.ledger().not_condensed(messages);
+        match summarise(self.provider, &condensing.request).await {
+            Ok(summary) => {
+                *usage = usage.plus(summary.usage);
+                let condensed = Condensed {
+                    through: condensing.through,
+                    summary: summary.text,
+                };
+                self.journal.condensed(&condensed);
+                let notice = self.ledger().condensed(condensed);
+                frontend.notice(&notice);
+            }
+            Err(error) => frontend.notice(&format!("· they were not condensed: {error}")),
+        }
+    }
+
+    /// Why a call of this tool by the model comes to nothing before anybody looks at it: the agent has no such tool,
+    /// whatever others there are.
+    pub(super) fn withheld(&self, tool: &str) -> Option<Failure> {
+        if self.agent.may_use(tool) {
+            return None;
+        }
+        let tools = self.tools();
+        let its_own = tools.iter().map(|tool| tool.name.as_str());
+        let near = nearest(tool, its_own.filter(|name| self.agent.may_use(name)));
+        Some(Failure::UnknownTool {
+            name: shorten(tool, MAX_NAME_CHARS).into_owned(),
+            near: near.map(str::to_owned).into_iter().collect(),
+        })
+    }
+
+    /// All tools by now.
+    fn tools(&self) -> Cow<'_, [Tool]> {
+        let mut tools = with_joined(self.tool_list, self.calls.tools.joined());
+        let is_off = |tool: &Tool| self.calls.tools.is_off(&tool.name);
+        if tools.iter().any(is_off) {
+            tools.to_mut().retain(|tool| !is_off(tool));
+        }
+        tools
+    }
+
+    fn occasion<'b>(&'b self, dialect: &'b dyn Dialect, tools: &'b [Tool]) -> Occasion<'b> {
+        Occasion {
+            agent: self.agent,
+            tools,
+            dialect,
+            limits: HistoryLimits {
+                window: self.provider.window(),
+                ..self.limits
+            },
+        }
+    }
+
+    /// What the conversation costs. Never held while anything is waited for.
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Condenses what is to be condensed before a request is made. `false`: interrupted.
+pub(super) async fn made(
+    speaker: Option<&TurnContext<'_>>,
+    turn: &Turn<'_>,
+    usage: &mut Usage,
+    interrupt: Pin<&mut impl Future<Output = ()>>,
+) -> bool {
+    match speaker {
+        Some(speaker) if speaker.limits.condense_at.is_some() => {
+            unless(interrupt, speaker.condense(turn, usage))
+                .await
+                .is_some()
+        }
+        _ => true,
+    }
+}

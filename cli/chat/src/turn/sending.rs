@@ -1,0 +1,117 @@
+//! Gets a request accepted: composes it anew where the endpoint has taught how, waits and sends again where
+//! that may help.
+//!
+//! All of it happens before the first byte of a reply. Once a reply has begun, nothing is sent again.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures::{Stream, stream};
+use tokio::time::{Instant, sleep};
+
+use super::driver::{Frontend, TurnContext};
+use super::machine::Turn;
+use crate::provider::EventStream;
+use crate::provider::error::ProviderError;
+use crate::provider::retry::Retrying;
+use crate::request::Request;
+
+/// Most requests that are composed anew one after the other, because the endpoint has taught how. The endpoint
+/// sees to an end of it as well; this is for one that does not.
+const MAX_LESSONS: u32 = 8;
+
+/// How often a wait is told of.
+const TICK: Duration = Duration::from_secs(1);
+
+impl TurnContext<'_> {
+    /// Sends the request until it is accepted or there is no more hope. Dropping the future ends it at once.
+    ///
+    /// # Errors
+    /// The failure of the last attempt.
+    pub(super) async fn send(
+        &self,
+        turn: &Turn<'_>,
+        request: Request,
+    ) -> Result<EventStream, ProviderError> {
+        let seed = RandomState::new().hash_one(turn.rounds());
+        let mut request = request;
+        let mut attempt = 1;
+        let mut lessons = 0;
+        loop {
+            let error = match self.provider.send(&request).await {
+                Ok(events) => return Ok(events),
+                Err(error) => error,
+            };
+            if let Some(learned) = error.learned()
+                && lessons < MAX_LESSONS
+                && let Ok(again) = self.compose(turn)
+            {
+                // The same request would be refused once more.
+                if again.bytes() != request.bytes() {
+                    if let Some(notice) = &learned.notice {
+                        self.calls.frontend.notice(notice);
+                    }
+                    request = again;
+                    lessons += 1;
+                    continue;
+                }
+            }
+            let Some(wait) = self.retries.wait(attempt, &error, seed) else {
+                return Err(error);
+            };
+            attempt += 1;
+            let retrying = Retrying {
+                reason: error.in_brief(),
+                remaining: wait,
+                attempt,
+                attempts: self.retries.attempts,
+            };
+            sit_out(self.calls.frontend.as_ref(), retrying).await;
+        }
+    }
+}
+
+/// Waits, and says every second how long it still takes.
+async fn sit_out(frontend: &dyn Frontend, mut retrying: Retrying) {
+    let _end = WaitEnd(frontend);
+    let until = Instant::now() + retrying.remaining;
+    while !retrying.remaining.is_zero() {
+        frontend.retrying(Some(&retrying));
+        // To the next whole second, so that the numbers fall one by one.
+        let part = Duration::from_nanos(retrying.remaining.subsec_nanos().into());
+        sleep(if part.is_zero() { TICK } else { part }).await;
+        retrying.remaining = until.saturating_duration_since(Instant::now());
+    }
+}
+
+/// Says that the wait is over, also when it was dropped.
+struct WaitEnd<'a>(&'a dyn Frontend);
+
+impl Drop for WaitEnd<'_> {
+    fn drop(&mut self) {
+        self.0.retrying(None);
+    }
+}
+
+/// The same events; while they are waited for, `work` is done. What of it is not done when they end is dropped.
+pub(super) fn beside<'a>(
+    mut events: EventStream,
+    work: impl Future<Output = ()> + Send + 'a,
+) -> Pin<Box<dyn Stream<Item = <EventStream as Stream>::Item> + Send + 'a>> {
+    let mut work = Some(Box::pin(work));
+    Box::pin(stream::poll_fn(move |context| {
+        if let Some(working) = &mut work
+            && working.as_mut().poll(context) == Poll::Ready(())
+        {
+            work = None;
+        }
+        events.as_mut().poll_next(context)
+    }))
+}
+
+#[cfg(test)]
+#[path = "sending_tests.rs"]
+mod tests;

@@ -1,0 +1,298 @@
+//! Events to text, reasoning, calls, usage and an end.
+//!
+//! A pure state machine: [`Assembly::feed`] takes frames, [`Assembly::end`] says what the reply
+//! came to. It reads JSON without a fixed shape, since every field has been seen missing, null or
+//! of another type somewhere.
+//!
+//! Whether the model wants tools is decided by the presence of calls, and whether the reply is
+//! whole by its calls being so; the reason that the server names only ever adds doubt.
+
+use serde_json::Value;
+
+use super::calls::{Calls, Piece};
+use super::error_body;
+use super::framing::Frame;
+use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent, Usage};
+
+/// Where reasoning is found, in the order in which a chunk is searched. A reply that sends it twice
+/// is shown it once: the first field that had some is kept to.
+const REASONING_FIELDS: [&str; 4] = ["reasoning_content", "reasoning", "thinking", DETAILS];
+
+/// Reasoning in parts. It cannot be sent back as the text that it is kept as.
+const DETAILS: &str = "reasoning_details";
+
+/// A failure that the server reported within a reply that began well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedError {
+    /// What it says, in one readable line.
+    pub message: String,
+    /// Its code, as text, where it gives one.
+    pub code: Option<String>,
+}
+
+/// The reply broke off: there is neither an end nor a reason for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BrokeOff;
+
+/// Puts one reply together.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    calls: Calls,
+    reasoning_field: Option<&'static str>,
+    finish_reason: Option<String>,
+    done: bool,
+    spoken: bool,
+    damaged: bool,
+}
+
+impl Assembly {
+    /// An assembly that has seen nothing.
+    pub fn new() -> Assembly {
+        Assembly::default()
+    }
+
+    /// Takes one frame and adds what it holds to `out`.
+    ///
+    /// # Errors
+    /// What the server reports as an error. It ends the reply, whether or not the connection stays
+    /// open.
+    pub fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        match frame {
+            Frame::Done => self.done = true,
+            Frame::Error(payload) => {
+                let value = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
+                return Err(reported(&value));
+            }
+            Frame::Data(payload) => self.payload(&payload, out)?,
+            Frame::Document(payload) => {
+                self.payload(&payload, out)?;
+                // A document without a reply may still say why: `{"detail": "not found"}`.
+                if !self.spoken
+                    && self.finish_reason.is_none()
+                    && let Ok(value) = serde_json::from_str::<Value>(&payload)
+                    && value.get("choices").is_none()
+                {
+                    return Err(reported(&value));
+                }
+                self.done = !self.damaged;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the server has given a reason for the end: what may still come is a count of tokens.
+    pub fn has_finish_reason(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// Whether the server has said that nothing more will come.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// What the reply came to.
+    ///
+    /// # Errors
+    /// There was neither a reason for the end nor the mark of it.
+    pub fn end(self) -> Result<ReplyEnd, BrokeOff> {
+        if !self.done && self.finish_reason.is_none() {
+            return Err(BrokeOff);
+        }
+        let at_limit = matches!(
+            self.finish_reason.as_deref(),
+            Some("length" | "max_tokens" | "model_length" | "max_output_tokens")
+        );
+        // A call with a piece missing may still be readable and mean something else.
+        let lost_a_piece = self.damaged && !self.calls.is_empty();
+        let (calls, whole) = self.calls.finish();
+        let finish = if at_limit || lost_a_piece || !whole {
+            Finish::Cut
+        } else {
+            Finish::Complete
+        };
+        Ok(ReplyEnd { calls, finish })
+    }
+
+    /// Reads all the values of a payload: some servers glue two chunks together, or begin a new
+    /// `data:` in the middle of one they did not finish.
+    fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        let mut rest = payload;
+        loop {
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            // The offset is that of the damaged value only until it is asked for another one.
+            loop {
+                match values.next() {
+                    Some(Ok(value)) => self.chunk(&value, out)?,
+                    Some(Err(_)) => break,
+                    None => return Ok(()),
+                }
+            }
+            if !self.damaged {
+                self.damaged = true;
+                out.push(StreamEvent::Notice(
+                    "a damaged piece of the reply was skipped".to_owned(),
+                ));
+            }
+            let tail = rest.get(values.byte_offset()..).unwrap_or_default();
+            match tail.find("data:") {
+                Some(position) => rest = &tail[position + "data:".len()..],
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        // An error stands beside empty choices on some servers, so it is looked for first.
+        if chunk.get("error").is_some_and(|error| !error.is_null())
+            || chunk.get("object") == Some(&"error".into())
+        {
+            return Err(reported(chunk));
+        }
+        if let Some(usage) = chunk.get("usage").and_then(read_usage) {
+            out.push(StreamEvent::Usage(usage));
+        }
+        let Some(choices) = chunk.get("choices").and_then(Value::as_array) else {
+            return Ok(());
+        };
+        for choice in choices {
+            if choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0 {
+                self.choice(choice, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: &Value, out: &mut Vec<StreamEvent>) {
+        let message = choice
+            .get("delta")
+            .filter(|delta| delta.is_object())
+            .or_else(|| {
+                // A whole message after its pieces would say everything twice.
+                choice.get("message").filter(|_| !self.spoken)
+            });
+        if let Some(message) = message {
+            self.delta(message, out);
+        }
+        if let Some(reason) = choice
+            .get("finish_reason")
+            .and_then(Value::as_str)
+            .filter(|reason| !reason.is_empty())
+        {
+            if !matches!(
+                reason,
+                "stop"
+                    | "tool_calls"
+                    | "function_call"
+                    | "length"
+                    | "eos"
+                    | "end_turn"
+                    | "max_tokens"
+            ) && self.finish_reason.is_none()
+            {
+                out.push(StreamEvent::Notice(format!(
+                    "the provider ended the reply with the reason {reason:?}"
+                )));
+            }
+            self.finish_reason = Some(reason.to_owned());
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, out: &mut Vec<StreamEvent>) {
+        if let Some((field, text)) = self.reasoning(delta) {
+            self.spoken = true;
+            self.reasoning_field = Some(field);
+            let field = if field == DETAILS { "reasoning" } else { field };
+            out.push(StreamEvent::Reasoning { field, text });
+        }
+        let thoughts = delta.get("content").map(thoughts_of).unwrap_or_default();
+        if !thoughts.is_empty() {
+            self.spoken = true;
+            out.push(StreamEvent::Reasoning {
+                field: "reasoning_content",
+                text: thoughts,
+            });
+        }
+        for field in ["content", "refusal"] {
+            let text = delta.get(field).map(text_of).unwrap_or_default();
+            if !text.is_empty() {
+                self.spoken = true;
+                out.push(StreamEvent::Text(text));
+            }
+        }
+        // The older form has one call and calls it differently.
+        let pieces = delta
+            .get("tool_calls")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let pieces = pieces
+            .iter()
+            .chain(delta.get("function_call").filter(|call| call.is_object()));
+        for piece in pieces {
+            self.spoken = true;
+            if let Some(tool) = self.calls.add(Piece::read(piece)) {
+                out.push(StreamEvent::CallStarted { tool });
+            }
+        }
+    }
+
+    fn reasoning(&self, delta: &Value) -> Option<(&'static str, String)> {
+        REASONING_FIELDS
+            .into_iter()
+            .filter(|field| self.reasoning_field.is_none_or(|known| known == *field))
+            .map(|field| (field, delta.get(field).map(text_of).unwrap_or_default()))
+            .find(|(_, text)| !text.is_empty())
+    }
+}
+
+/// The thoughts among the parts of a content.
+fn thoughts_of(content: &Value) -> String {
+    let parts = content.as_array().map_or(&[][..], Vec::as_slice);
+    parts
+        .iter()
+        .filter_map(|part| part.get("thinking"))
+        .map(text_of)
+        .collect()
+}
+
+/// A text, or the texts of an array of parts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| {
+                let text = |field| part.get(field).and_then(Value::as_str);
+                part.as_str()
+                    .or_else(|| text("text"))
+                    .or_else(|| text("summary"))
+            })
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+fn read_usage(usage: &Value) -> Option<Usage> {
+    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    let input = count("/prompt_tokens").or_else(|| count("/input_tokens"));
+    let output = count("/completion_tokens").or_else(|| count("/output_tokens"));
+    (input.is_some() || output.is_some()).then(|| Usage {
+        input_tokens: input.unwrap_or(0),
+        cached_tokens: count("/prompt_tokens_details/cached_tokens")
+            .or_else(|| count("/prompt_cache_hit_tokens"))
+            .unwrap_or(0),
+        output_tokens: output.unwrap_or(0),
+    })
+}
+
+fn reported(value: &Value) -> ReportedError {
+    let message = error_body::message_of(value).unwrap_or_else(|| "no reason given".to_owned());
+    ReportedError {
+        message: error_body::one_line(&message),
+        code: error_body::code_of(value),
+    }
+}
+
+#[cfg(test)]
+#[path = "assembly_tests.rs"]
+mod tests;

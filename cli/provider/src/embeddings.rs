@@ -1,0 +1,226 @@
+//! Vectors of texts from a server that speaks OpenAI's `/embeddings`.
+//!
+//! It is asked only where the user has named it for this. What it answers is counted here, and checked by the host.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dunlin_host::embedding::Embedder;
+use futures::StreamExt;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+use url::Url;
+
+use super::error_body;
+use super::http::{self, Timeouts};
+use dunlin_chat::provider::error::{Cause, Endpoint};
+use dunlin_chat::secret::Secret;
+
+/// The largest answer, in bytes: 128 of the widest vectors, each number written in full, take some 10 MB.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// How much of a refusal is read, in bytes.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+
+/// Reads a key when it is needed. The error is for people.
+pub type Key = Arc<dyn Fn() -> Result<Secret, String> + Send + Sync>;
+
+/// A server that makes vectors.
+pub struct Embeddings {
+    url: Url,
+    endpoint: Endpoint,
+    model: String,
+    key: Option<Key>,
+    client: OnceCell<reqwest::Client>,
+}
+
+impl std::fmt::Debug for Embeddings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Embeddings")
+            .field("endpoint", &self.endpoint)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a server answers.
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+impl Embeddings {
+    /// The server below this address. Touches nothing.
+    pub fn new(base_url: &Url, model: &str, key: Option<Key>) -> Embeddings {
+        let mut url = base_url.clone();
+        url.set_path(&format!(
+            "{}/embeddings",
+            base_url.path().trim_end_matches('/')
+        ));
+        Embeddings {
+            endpoint: Endpoint::of(&url),
+            url,
+            model: model.to_owned(),
+            key,
+            client: OnceCell::new(),
+        }
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
+        let endpoint = &self.endpoint;
+        let key = match self.key.clone() {
+            // A keyring may be locked.
+            Some(key) => Some(
+                tokio::task::spawn_blocking(move || key())
+                    .await
+                    .map_err(|_| "the key could not be read".to_owned())??,
+            ),
+            None => None,
+        };
+        let unreachable = |error: reqwest::Error| {
+            format!(
+                "cannot reach {endpoint}: {}",
+                Cause::new(error.without_url())
+            )
+        };
+        let client = self
+            .client
+            .get_or_try_init(|| async { http::client(&self.url, Timeouts::default()) })
+            .await
+            .map_err(unreachable)?;
+        let body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
+        let mut request = client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(body.to_string());
+        if let Some(key) = &key {
+            let bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
+            let mut bearer = bearer
+                .map_err(|_| format!("the API key {:?} cannot be sent in a header", key.name()))?;
+            bearer.set_sensitive(true);
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        let most = match status.is_success() {
+            true => MAX_ANSWER_BYTES,
+            false => MAX_REFUSAL_BYTES,
+        };
+        let mut answer = Vec::new();
+        let mut chunks = pin!(response.bytes_stream());
+        while let Some(chunk) = chunks.next().await {
+            answer.extend_from_slice(&chunk.map_err(unreachable)?);
+            if answer.len() > most {
+                if status.is_success() {
+                    return Err(format!("{endpoint} answered more than {most} bytes"));
+                }
+                break;
+            }
+        }
+        if status.is_success() {
+            return in_order(&answer, texts.len())
+                .map_err(|problem| format!("{endpoint} answered {problem}"));
+        }
+        let text = String::from_utf8_lossy(&answer);
+        // Servers like to quote the key that they refuse.
+        let text = match &key {
+            Some(key) => key.mask_in(&text),
+            None => text.into_owned(),
+        };
+        let message = error_body::readable(&text);
+        let message = message.map(|message| format!(": {message}"));
+        Err(format!(
+            "{endpoint} answered {}{}",
+            status.as_u16(),
+            message.unwrap_or_default()
+        ))
+    }
+}
+
+#[async_trait]
+impl Embedder for Embeddings {
+    fn name(&self) -> Option<String> {
+        Some(format!("{} at {}", self.model, self.endpoint))
+    }
+
+    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String> {
+        match timeout(within, self.ask(&texts)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(format!(
+                "{} did not answer within {} s",
+                self.endpoint,
+                within.as_secs_f32()
+            )),
+        }
+    }
+}
+
+/// The vectors of an answer in the order of their texts. All or nothing: a server has no half of an answer.
+fn in_order(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, String> {
+    let answer: Answer =
+        serde_json::from_slice(answer).map_err(|_| "something else than embeddings".to_owned())?;
+    let count = answer.data.len();
+    if count != texts {
+        return Err(format!("{count} embeddings for {texts} texts"));
+    }
+    let mut vectors = vec![Vec::new(); texts];
+    for (place, item) in answer.data.into_iter().enumerate() {
+        // Some leave it out.
+        let index = item.index.unwrap_or(place);
+        match vectors.get_mut(index) {
+            Some(vector) if vector.is_empty() => *vector = item.embedding,
+            _ => {
+                return Err(format!(
+                    "embeddings with the number {index} twice or too many"
+                ));
+            }
+        }
+    }
+    Ok(vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_stand_in_the_order_of_their_texts() {
+        let answer =
+            br#"{"data":[{"index":1,"embedding":[2.0]},{"index":0,"embedding":[1]}],"usage":{}}"#;
+        assert_eq!(in_order(answer, 2).unwrap(), [[1.0], [2.0]]);
+        let bare = br#"{"data":[{"embedding":[1.0]},{"embedding":[2.0]}]}"#;
+        assert_eq!(in_order(bare, 2).unwrap(), [[1.0], [2.0]]);
+        for (answer, said) in [
+            (&b"<html>"[..], "something else"),
+            (br#"{"error":"no"}"#, "something else"),
+            (br#"{"data":[{"embedding":["x"]}]}"#, "something else"),
+            (bare, "2 embeddings for 3 texts"),
+            (
+                br#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]},{"index":9,"embedding":[1]}]}"#,
+                "the number 0 twice",
+            ),
+        ] {
+            let error = in_order(answer, 3).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_that_of_the_embeddings() {
+        for url in ["https://h/v1", "https://h/v1/"] {
+            let made = Embeddings::new(&url.parse().unwrap(), "m", None);
+            assert_eq!(made.name().unwrap(), "m at https://h/v1/embeddings");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What an endpoint teaches by refusing.
+//!
+//! There is no form of a request that every server accepts, and none of them says beforehand what it wants.
+//! Most say it when they refuse. Each lesson changes one thing in the [`Profile`], for this endpoint and model
+//! and until the dialogue ends; the request is then composed anew and sent again by whoever sent it. A lesson
+//! is learned only from a request that had what was refused, and each at most once or twice, so this comes to
+//! an end. If the next request is refused too, what was learned since the last success was wrong and is
+//! forgotten.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::error_body;
+use super::profile::{CallContent, Profile, ReasoningEcho};
+use super::schema::Keyword;
+use dunlin_chat::provider::error::{Learned, Refusal};
+
+/// Most lessons between two requests that are accepted. More than three at once were never seen.
+const MAX_LESSONS: u32 = 6;
+
+/// The profile of an endpoint, and what it has learned.
+#[derive(Debug)]
+pub(super) struct Lessons(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// What the next request is written by.
+    current: Arc<Profile>,
+    /// What the last accepted request was written by.
+    proven: Arc<Profile>,
+    /// Lessons since then.
+    unproven: u32,
+}
+
+impl Lessons {
+    /// Begins with this profile.
+    pub(super) fn new(profile: Profile) -> Lessons {
+        let profile = Arc::new(profile);
+        Lessons(Mutex::new(State {
+            current: profile.clone(),
+            proven: profile,
+            unproven: 0,
+        }))
+    }
+
+    /// What the next request is to be written by.
+    pub(super) fn profile(&self) -> Arc<Profile> {
+        self.state().current.clone()
+    }
+
+    /// A request was accepted.
+    pub(super) fn accepted(&self) {
+        let mut state = self.state();
+        state.proven = state.current.clone();
+        state.unproven = 0;
+    }
+
+    /// A request was refused. `text` is the whole body of the refusal, `sent` that of the request.
+    pub(super) fn refused(&self, refusal: &Refusal, text: &str, sent: &Value) -> Option<Learned> {
+        // A busy server says nothing about the request.
+        if !matches!(refusal.status, 400 | 404 | 422 | 500 | 501) || refusal.overflow.is_some() {
+            return None;
+        }
+        let mut state = self.state();
+        let lesson = (state.unproven < MAX_LESSONS)
+            .then(|| lesson(&state.current, refusal.status, text, sent))
+            .flatten();
+        match lesson {
+            Some((profile, notice)) => {
+                state.current = Arc::new(profile);
+                state.unproven += 1;
+                let message = error_body::one_line(&refusal.message);
+                let notice = notice.map(|notice| format!("{notice} ({message})"));
+                Some(Learned { notice })
+            }
+            None => {
+                state.current = state.proven.clone();
+                state.unproven = 0;
+                None
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The profile that avoids what was refused, and what the user should know of it.
+fn lesson(
+    profile: &Profile,
+    status: u16,
+    text: &str,
+    sent: &Value,
+) -> Option<(Profile, Option<String>)> {
+    let text = text.to_lowercase();
+    let says = |any: &[&str]| any.iter().any(|words| text.contains(words));
+    let mut changed = profile.clone();
+    let mut notice = None;
+    // The wrong status for a request that cannot be served; only these sentences are known to come with it.
+    let about_request = matches!(status, 400 | 422);
+
+    if about_request && profile.include_usage && says(&["stream_options", "include_usage"]) {
+        changed.include_usage = false;
+    } else if about_request
+        && sent.get(profile.max_tokens_field).is_some()
+        && limit_is_misnamed(profile, &text)
+    {
+        changed.max_tokens_field = match profile.max_tokens_field {
+            "max_tokens" => "max_completion_tokens",
+            _ => "max_tokens",
+        };
+    } else if about_request && sent.get("truncate").is_some() && says(&["truncate"]) {
+        changed.options_left_out.insert("truncate");
+    } else if about_request
+        && let Some(option) = ["temperature", "top_p"]
+            .into_iter()
+            .find(|option| sent.get(option).is_some() && says(&[option]) && says(REFUSED))
+    {
+        changed.options_left_out.insert(option);
+        notice = Some(format!("{option} is not sent from here on"));
+    } else if sent.get("tools").is_some() && takes_no_tools(&text) {
+        changed.offers_tools = false;
+        notice = Some(
+            "the model takes no tools: from here on they are described in the system prompt"
+                .to_owned(),
+        );
+    } else if about_request && has_reasoning(sent) && says(REASONING) && says(REFUSED) {
+        changed.reasoning = ReasoningEcho::Never;
+    } else if about_request
+        && profile.reasoning == ReasoningEcho::Never
+        && says(REASONING)
+        && says(&["must be", "missing", "required", "pass", "provide"])
+    {
+        changed.reasoning = ReasoningEcho::WithCalls;
+        if text.contains("reasoning_content") {
+            changed.reasoning_field = Some("reasoning_content");
+        }
+    } else if about_request && sent.get("tools").is_some() && says(SCHEMA) {
+        changed.schema_without = schema_lesson(profile, &text)?;
+    } else if has_bare_calls(sent) && text.contains("content") && says(BAD_CONTENT) {
+        changed.content_beside_calls =
+            match (profile.content_beside_calls, profile.contents_refused) {
+                (_, 2..) => return None,
+                (CallContent::Empty, _) => CallContent::Null,
+                (CallContent::Null, _) => CallContent::Omit,
+                (CallContent::Omit, _) => CallContent::Empty,
+            };
+        changed.contents_refused += 1;
+    } else if about_request && sent.get("tools").is_some() && says(PARAMETERS) {
+        changed.schema_without = schema_lesson(profile, &text)?;
+    } else {
+        return None;
+    }
+    Some((changed, notice))
+}
+
+/// Words for a thing that is not taken.
+const REFUSED: &[&str] = &[
+    "unsupported",
+    "not support",
+    "not permitted",
+    "not allowed",
+    "unknown",
+    "unexpected",
+    "unrecognized",
+    "extra",
+    "cannot both be specified",
+    "deprecated",
+    "not accepted",
+];
+
+/// The fields that models think in.
+const REASONING: &[&str] = &[
+    "reasoning_content",
+    "reasoning_details",
+    "`reasoning`",
+    "\"reasoning\"",
+    "'reasoning'",
+    "thinking",
+];
+
+/// Words for the schema of a tool's parameters.
+const SCHEMA: &[&str] = &["schema", "function_declarations", "grammar"];
+
+/// Words that may be about it, or about anything else in a request.
+const PARAMETERS: &[&str] = &["parameters", "properties", "tools.", "tools["];
+
+/// Words for a `content` that is not taken as it is.
+const BAD_CONTENT: &[&str] = &[
+    "invalid message content type",
+    "string",
+    "null",
+    "nil",
+    "none",
+    "required",
+    "missing",
+    "empty",
+    "blank",
+    "expected",
+];
+
+fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
+    // Too large a number is no question of its name.
+    if text.contains("too large") || text.contains("less than") {
+        return false;
+    }
+    match profile.max_tokens_field {
+        "max_tokens" => text.contains("max_completion_tokens"),
+        field => text.contains(field) && REFUSED.iter().any(|words| text.contains(words)),
+    }
+}
+
+/// Whether the sentence says that the model, or the server as it was started, takes no tools at all.
+fn takes_no_tools(text: &str) -> bool {
+    [
+        "does not support tool",
+        "doesn't support tool",
+        "do not support tool",
+        "not support tools",
+        "not support function call",
+        "does not support function",
+        "support tool use",
+        "tool use is not supported",
+        "tools are not supported",
+        "tools is not supported",
+        "`tools` is not supported",
+        "tool calling is not supported",
+        "tool calls are not supported",
+        "function calling is not supported",
+        "function calling is not enabled",
+        "unsupported parameter: 'tools'",
+        "unsupported parameter: tools",
+        "tools param requires --jinja",
+        "requires --enable-auto-tool-choice",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
+/// Whether any message carries reasoning.
+fn has_reasoning(sent: &Value) -> bool {
+    messages(sent).any(|message| {
+        ["reasoning_content", "reasoning", "thinking"]
+            .iter()
+            .any(|field| message.get(field).is_some())
+    })
+}
+
+/// Whether any message has calls and no text.
+fn has_bare_calls(sent: &Value) -> bool {
+    messages(sent).any(|message| {
+        message.get("tool_calls").is_some()
+            && message
+                .get("content")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .is_empty()
+    })
+}
+
+fn messages(sent: &Value) -> impl Iterator<Item = &Value> {
+    sent.get("messages")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+/// What schemas are to do without: the keywords that the sentence names or, where it names none, those that
+/// are refused most. `None`: nothing more can be done.
+fn schema_lesson(profile: &Profile, text: &str) -> Option<std::collections::BTreeSet<Keyword>> {
+    let named: Vec<Keyword> = Keyword::named_in(text);
+    let more = if named.is_empty() {
+        Keyword::REFUSED_MOST.to_vec()
+    } else {
+        named
+    };
+    let mut without = profile.schema_without.clone();
+    without.extend(more);
+    (without != profile.schema_without).then_some(without)
+}
+
+#[cfg(test)]
+#[path = "lessons_tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+use serde_json::json;
+
+use std::borrow::Cow;
+
+use dunlin_chat::agent::Agent;
+use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall};
+use dunlin_chat::request::{Request, compose};
+use dunlin_host::Tool;
+use serde_json::Value;
+
+use crate::profile::{CallContent, Profile, ReasoningEcho};
+
+fn tool(name: &str) -> Tool {
+    Tool {
+        name: name.to_owned(),
+        plugin: "test".to_owned(),
+        description: format!("About {name}"),
+        parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
+        imports: Vec::new(),
+    }
+}
+
+fn asked_and_called() -> Conversation {
+    let mut conversation = Conversation::new();
+    conversation.push_user("Read it");
+    let arguments = json!({"file_path": "a.txt"})
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    conversation.push_assistant(Message {
+        tool_calls: vec![ToolCall {
+            id: "abc".to_owned(),
+            name: "read_file".to_owned(),
+            arguments,
+            raw_arguments: None,
+            number: 0,
+        }],
+        reasoning: Some(Reasoning {
+            field: "reasoning_content".to_owned(),
+            text: "hm".to_owned(),
+        }),
+        ..Message::text(Role::Assistant, "")
+    });
+    conversation.push_result("abc", "contents");
+    conversation
+}
+
+fn composed(
+    conversation: &Conversation,
+    agent: &Agent,
+    profile: &Profile,
+    tools: &[Tool],
+) -> Request {
+    let messages = conversation.messages().iter().map(Cow::Borrowed);
+    compose(messages, agent, profile, tools)
+}
+
+#[test]
+fn a_request_says_all_and_nothing_else() {
+    let mut agent = Agent::sample();
+    agent.system_prompt = Some("Be brief".to_owned());
+    agent.temperature = Some(0.2);
+    agent.max_tokens = Some(100);
+    agent.tools = Some(vec!["read_file".to_owned()]);
+    let request = composed(
+        &asked_and_called(),
+        &agent,
+        &Profile::default(),
+        &[tool("edit_file"), tool("read_file")],
+    );
+    let expected = concat!(
+        r#"{"model":"small","messages":["#,
+        r#"{"role":"system","content":"Be brief"},"#,
+        r#"{"role":"user","content":"Read it"},"#,
+        r#"{"role":"assistant","content":"","tool_calls":[{"id":"abc","type":"function","#,
+        r#""function":{"name":"read_file","arguments":"{\"file_path\":\"a.txt\"}"}}]},"#,
+        r#"{"role":"tool","tool_call_id":"abc","name":"read_file","content":"contents"}],"#,
+        r#""tools":[{"type":"function","function":{"name":"read_file","description":"About read_file","#,
+        r#""parameters":{"type":"object","properties":{}}}}],"#,
+        r#""temperature":0.2,"max_tokens":100,"stream":true,"stream_options":{"include_usage":true}}"#,
+    );
+    assert_eq!(std::str::from_utf8(request.bytes()).unwrap(), expected);
+    let offered: Vec<&str> = request
+        .tools()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(offered, ["read_file"]);
+}
+
+#[test]
+fn a_longer_conversation_starts_alike() {
+    let before = composed(
+        &asked_and_called(),
+        &Agent::sample(),
+        &Profile::default(),
+        &[],
+    );
+    let mut longer = asked_and_called();
+    longer.push_assistant(Message::text(Role::Assistant, "It says contents"));
+    let after = composed(&longer, &Agent::sample(), &Profile::default(), &[]);
+    let (before, after) = (&before.body()["messages"], &after.body()["messages"]);
+    for (index, message) in before.as_array().unwrap().iter().enumerate() {
+        assert_eq!(message, &after[index]);
+    }
+}
+
+#[test]
+fn the_profile_decides_what_endpoints_differ_in() {
+    let message = |profile: &Profile| {
+        let request = composed(&asked_and_called(), &Agent::sample(), profile, &[]);
+        request.body()["messages"][1].clone()
+    };
+    let empty = message(&Profile::default());
+    assert_eq!(empty["content"], "");
+    assert_eq!(empty.get("reasoning_content"), None);
+    let null = message(&Profile {
+        content_beside_calls: CallContent::Null,
+        ..Profile::default()
+    });
+    assert_eq!(null.get("content"), Some(&Value::Null));
+    let omitted = message(&Profile {
+        content_beside_calls: CallContent::Omit,
+        ..Profile::default()
+    });
+    assert_eq!(omitted.get("content"), None);
+    let echoed = message(&Profile {
+        reasoning: ReasoningEcho::WithCalls,
+        ..Profile::default()
+    });
+    assert_eq!(echoed["reasoning_content"], "hm");
+    let renamed = message(&Profile {
+        reasoning: ReasoningEcho::WithCalls,
+        reasoning_field: Some("thinking"),
+        ..Profile::default()
+    });
+    assert_eq!(renamed["thinking"], "hm");
+    assert_eq!(renamed.get("reasoning_content"), None);
+}
+
+#[test]
+fn an_edit_changes_the_bytes_of_this_request_only() {
+    let conversation = asked_and_called();
+    let mut request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
+    let original = request.bytes().clone();
+    assert_eq!(
+        request.bytes().as_ptr(),
+        original.as_ptr(),
+        "serialised once"
+    );
+    request.edit()["messages"][0]["content"] = "Read that".into();
+    assert!(
+        std::str::from_utf8(request.bytes())
+            .unwrap()
+            .contains("Read that")
+    );
+    assert_eq!(
+        composed(&conversation, &Agent::sample(), &Profile::default(), &[]).bytes(),
+        &original
+    );
+}
+
+#[test]
+fn a_turn_without_an_answer_leaves_one_message_of_the_user() {
+    let mut conversation = Conversation::new();
+    conversation.push_user("one");
+    conversation.push_user("two");
+    let request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
+    assert_eq!(
+        request.body()["messages"],
+        json!([{"role": "user", "content": "one\n\ntwo"}])
+    );
+}

@@ -1,0 +1,182 @@
+//! What one endpoint wants sent: the only place that knows endpoints by name.
+//!
+//! A new endpoint starts with the default, which the most servers accept; a field departs from it
+//! for a reason that its documentation names, or because the endpoint taught it (see
+//! `lessons`).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use url::Url;
+
+use super::schema::{self, Keyword};
+use dunlin_chat::agent::Agent;
+use dunlin_chat::endpoint::{ContentName, EndpointEntry, MaxTokensName, ReasoningName};
+
+/// What is sent differently from endpoint to endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The `content` of an assistant message that has calls and no text.
+    pub content_beside_calls: CallContent,
+    /// How many forms of it the endpoint has refused.
+    pub contents_refused: u8,
+    /// Whether tools are offered: some models take none, and refuse every request that has any.
+    pub offers_tools: bool,
+    /// Whether tools that are not offered are described in the system prompt, to be called in text.
+    pub describes_tools: bool,
+    /// Options that are not sent although the agent sets them, by their names on the wire.
+    pub options_left_out: BTreeSet<&'static str>,
+    /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked
+    /// to.
+    pub include_usage: bool,
+    /// The name of the limit on the reply's length. OpenAI's reasoning models refuse `max_tokens`,
+    /// most other servers know nothing else.
+    pub max_tokens_field: &'static str,
+    /// Whether the model's reasoning is sent back.
+    pub reasoning: ReasoningEcho,
+    /// The field that it is sent back in; `None`: the one that it came in. A conversation may have begun with
+    /// another endpoint.
+    pub reasoning_field: Option<&'static str>,
+    /// `maxLength` and `maxItems` from this value on are taken out of schemas. llama.cpp compiles a
+    /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
+    /// request.
+    pub schema_bound: u64,
+    /// What else schemas have to do without.
+    pub schema_without: BTreeSet<Keyword>,
+}
+
+/// The `content` of an assistant message that has calls and no text. There is no form that every
+/// server accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallContent {
+    /// `""`.
+    Empty,
+    /// `null`.
+    Null,
+    /// Left out.
+    Omit,
+}
+
+/// Whether reasoning is sent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningEcho {
+    /// Never: unknown fields are refused by some, and reasoning in the history costs tokens.
+    Never,
+    /// With messages that have calls: DeepSeek refuses those without it.
+    WithCalls,
+}
+
+impl Default for Profile {
+    fn default() -> Profile {
+        Profile {
+            content_beside_calls: CallContent::Empty,
+            contents_refused: 0,
+            offers_tools: true,
+            describes_tools: true,
+            options_left_out: BTreeSet::new(),
+            include_usage: true,
+            max_tokens_field: "max_tokens",
+            reasoning: ReasoningEcho::Never,
+            reasoning_field: None,
+            schema_bound: 2000,
+            schema_without: BTreeSet::new(),
+        }
+    }
+}
+
+impl Profile {
+    /// The profile of an agent's endpoint: what is known of its address, then what is configured.
+    pub fn of_agent(agent: &Agent) -> Profile {
+        let mut profile = Profile::of(&agent.base_url);
+        let EndpointEntry {
+            content_beside_calls,
+            max_tokens_field,
+            reasoning,
+            stream_usage,
+            native_tools,
+        } = agent.endpoint;
+        profile.offers_tools = native_tools.unwrap_or(profile.offers_tools);
+        if let Some(content) = content_beside_calls {
+            profile.content_beside_calls = match content {
+                ContentName::Empty => CallContent::Empty,
+                ContentName::Null => CallContent::Null,
+                ContentName::Omit => CallContent::Omit,
+            };
+        }
+        if let Some(field) = max_tokens_field {
+            profile.max_tokens_field = match field {
+                MaxTokensName::MaxTokens => "max_tokens",
+                MaxTokensName::MaxCompletionTokens => "max_completion_tokens",
+            };
+        }
+        if let Some(reasoning) = reasoning {
+            profile.reasoning = match reasoning {
+                ReasoningName::Never => ReasoningEcho::Never,
+                ReasoningName::WithCalls => ReasoningEcho::WithCalls,
+            };
+        }
+        profile.include_usage = stream_usage.unwrap_or(profile.include_usage);
+        profile
+    }
+
+    /// The profile of the endpoint at this address.
+    pub fn of(base_url: &Url) -> Profile {
+        let mut profile = Profile::default();
+        match base_url.host_str().unwrap_or_default() {
+            "api.openai.com" => profile.max_tokens_field = "max_completion_tokens",
+            "api.deepseek.com" => {
+                profile.reasoning = ReasoningEcho::WithCalls;
+                profile.reasoning_field = Some("reasoning_content");
+            }
+            _ => {}
+        }
+        profile
+    }
+
+    /// A tool's schema in the form that this endpoint accepts.
+    pub fn schema(&self, schema: &Value) -> Value {
+        schema::acceptable(schema, self.schema_bound, &self.schema_without)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_known_by_their_host() {
+        let profile = |url: &str| Profile::of(&url.parse().unwrap());
+        assert_eq!(profile("http://127.0.0.1:8080/v1"), Profile::default());
+        assert_eq!(
+            profile("https://api.openai.com/v1").max_tokens_field,
+            "max_completion_tokens"
+        );
+        assert_eq!(
+            profile("https://api.deepseek.com").reasoning,
+            ReasoningEcho::WithCalls
+        );
+        assert_eq!(
+            profile("https://api.openai.com.example.org/v1"),
+            Profile::default()
+        );
+    }
+
+    #[test]
+    fn what_is_configured_stands_over_what_is_known() {
+        let agent = Agent {
+            base_url: "https://api.deepseek.com".parse().unwrap(),
+            endpoint: EndpointEntry {
+                content_beside_calls: Some(ContentName::Omit),
+                reasoning: Some(ReasoningName::Never),
+                ..EndpointEntry::default()
+            },
+            ..Agent::sample()
+        };
+        let expected = Profile {
+            content_beside_calls: CallContent::Omit,
+            reasoning_field: Some("reasoning_content"),
+            ..Profile::default()
+        };
+        assert_eq!(Profile::of_agent(&agent), expected);
+    }
+}

@@ -1,0 +1,167 @@
+//! What a model says in its text beside the answer: thoughts, and calls that were meant to be calls.
+//!
+//! Servers that know their model take both out of the text; others pass on what it writes. This is the place
+//! where a reply of any provider is made what it was meant to be, before anybody sees it: [`heard`] stands
+//! between a provider and whoever listens.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dunlin_host::Tool;
+use futures::{StreamExt, stream};
+
+use super::text_calls::TextCalls;
+use super::thoughts::{Part, Thoughts};
+use dunlin_chat::provider::{EventStream, Finish, ProposedCall, ReplyEnd, StreamEvent};
+
+/// The field in which thoughts that came within the text would have come from a server that knows the model.
+const THOUGHT_FIELD: &str = "reasoning_content";
+
+/// Reads one reply.
+#[derive(Debug)]
+pub struct Speech {
+    thoughts: Thoughts,
+    calls: TextCalls,
+    /// Whether there are calls of the protocol.
+    called: bool,
+    /// What the user is told when the reply is over: it would stand in the midst of the text.
+    notices: Vec<StreamEvent>,
+}
+
+impl Speech {
+    /// For a reply to a request that offered these tools.
+    pub fn new(tools: Arc<[Tool]>) -> Speech {
+        Speech {
+            thoughts: Thoughts::default(),
+            calls: TextCalls::new(tools),
+            called: false,
+            notices: Vec::new(),
+        }
+    }
+
+    /// Takes one event and adds what it comes to to `out`. Text that may still become something else is held
+    /// back; [`StreamEvent::End`] gives all of it.
+    pub fn hear(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) {
+        match event {
+            StreamEvent::Text(text) => {
+                let mut parts = Vec::new();
+                self.thoughts.text(&text, &mut parts);
+                self.tell(parts, out);
+            }
+            StreamEvent::Notice(_) | StreamEvent::Warning(_) => self.notices.push(event),
+            StreamEvent::CallStarted { tool } => {
+                self.called = true;
+                let mut text = String::new();
+                self.calls.off(&mut text);
+                say(text, out);
+                out.push(StreamEvent::CallStarted { tool });
+            }
+            StreamEvent::End(mut end) => {
+                let whole = end.finish == Finish::Complete && end.calls.is_empty() && !self.called;
+                let mut parts = Vec::new();
+                self.thoughts.end(whole, &mut parts);
+                self.tell(parts, out);
+                self.close(whole, &mut end, out);
+                out.push(StreamEvent::End(end));
+            }
+            other => out.push(other),
+        }
+    }
+
+    /// The reply broke off: nothing more is held back.
+    pub fn broken(&mut self, out: &mut Vec<StreamEvent>) {
+        let mut parts = Vec::new();
+        self.thoughts.end(false, &mut parts);
+        self.tell(parts, out);
+        self.close(false, &mut ReplyEnd::default(), out);
+    }
+
+    fn close(&mut self, whole: bool, end: &mut ReplyEnd, out: &mut Vec<StreamEvent>) {
+        let mut text = String::new();
+        let recovered = self.calls.end(whole, &mut text);
+        say(text, out);
+        out.append(&mut self.notices);
+        let tools: Vec<&str> = recovered.iter().map(|call| call.tool.as_str()).collect();
+        if !tools.is_empty() {
+            let tools = tools.join(", ");
+            let notice = format!("the model wrote as text what was read as a call: {tools}");
+            out.push(StreamEvent::Notice(notice));
+        }
+        for call in recovered {
+            out.push(StreamEvent::CallStarted {
+                tool: call.tool.clone(),
+            });
+            end.calls.push(ProposedCall {
+                recovered: true,
+                ..ProposedCall::new("", call.tool, call.arguments)
+            });
+        }
+    }
+
+    fn tell(&mut self, parts: Vec<Part>, out: &mut Vec<StreamEvent>) {
+        for part in parts {
+            let mut text = String::new();
+            match part {
+                Part::Text(piece) => {
+                    self.calls.text(&piece, &mut text);
+                    say(text, out);
+                }
+                Part::Thought(text) => out.push(StreamEvent::Reasoning {
+                    field: THOUGHT_FIELD,
+                    text,
+                }),
+                Part::WasThought => {
+                    self.calls.begin_anew(&mut text);
+                    say(text, out);
+                    out.push(StreamEvent::WasReasoning {
+                        field: THOUGHT_FIELD,
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn say(text: String, out: &mut Vec<StreamEvent>) {
+    if !text.is_empty() {
+        out.push(StreamEvent::Text(text));
+    }
+}
+
+/// The reply as it was meant. `tools` are those that the request offered. Ends like `reply` does; what was held
+/// back when it broke off comes before the error.
+pub fn heard(reply: EventStream, tools: Arc<[Tool]>) -> EventStream {
+    let state = (Some(reply), Speech::new(tools), VecDeque::new());
+    Box::pin(stream::unfold(
+        state,
+        |(mut reply, mut speech, mut events)| async move {
+            loop {
+                if let Some(event) = events.pop_front() {
+                    return Some((event, (reply, speech, events)));
+                }
+                let mut out = Vec::new();
+                let next = reply.as_mut()?.next().await;
+                let error = match next {
+                    Some(Ok(event)) => {
+                        speech.hear(event, &mut out);
+                        None
+                    }
+                    Some(Err(error)) => {
+                        speech.broken(&mut out);
+                        Some(Err(error))
+                    }
+                    None => {
+                        speech.broken(&mut out);
+                        reply = None;
+                        None
+                    }
+                };
+                events.extend(out.into_iter().map(Ok).chain(error));
+            }
+        },
+    ))
+}
+
+#[cfg(test)]
+#[path = "speech_tests.rs"]
+mod tests;
