@@ -24,6 +24,8 @@ inside() {
     python3 "$folder/provider.py" &
     provider=$!
     trap 'kill $provider; tmux -S "$folder/tmux" kill-server 2>/dev/null || true' EXIT
+    # The server of tmux ends with its last session, which would be between two recordings.
+    tmux -S "$folder/tmux" -f /dev/null new-session -d -s keep
     until (exec 3<>/dev/tcp/127.0.0.1/8080) 2>/dev/null; do sleep 0.1; done
 
     # What the shell in the terminal sees.
@@ -88,7 +90,7 @@ inside() {
 
 # Opens a terminal of 110 columns in the project.
 start() {
-    tmux -S "$folder/tmux" -f /dev/null new-session -d -s tour -x 110 -y 60 -c /home/ada/shore \
+    tmux -S "$folder/tmux" new-session -d -s tour -x 110 -y 60 -c /home/ada/shore \
         env "${environment[@]}" bash --norc --noprofile
     await '\$ $'
 }
