@@ -362,7 +362,14 @@ fn git_folder(need: &Need) -> Option<&Path> {
         let name = folder.file_name();
         // Some file systems do not tell upper case from lower case.
         let is = |known: &str| name.is_some_and(|name| name.eq_ignore_ascii_case(known));
-        is(".git") || *folder == path && is("HEAD") || folder.join("HEAD").is_file()
+        // What Dunlin has set aside there will be renamed back one day.
+        let is_aside =
+            name.is_some_and(|name| name.as_encoded_bytes().starts_with(b".git.set-aside"));
+        let is_one = is(".git") || is_aside || *folder == path && is("HEAD");
+        is_one
+            || ["HEAD", "HEAD.set-aside"]
+                .iter()
+                .any(|head| folder.join(head).is_file())
     })
 }
 

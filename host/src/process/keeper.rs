@@ -131,6 +131,11 @@ impl Keeper {
                 self.order.baselines.display()
             )
         })?;
+        if let Some(unreachable) = found.unreachable() {
+            return Err(format!(
+                "commands cannot run here: a path is too long to look for git repositories below it; remove {unreachable}"
+            ));
+        }
         self.repositories = found;
         let mut placeholders = Placeholders::default();
         let run = match &announced.no_world {
@@ -144,15 +149,16 @@ impl Keeper {
         let left_behind = baseline.left_behind(&roots);
         let after = Repositories::find_after(&roots, before);
         let means = Means {
-            is_protected: announced.no_world.is_none(),
+            protected: announced.no_world.is_none().then_some(&self.repositories),
             is_plain: baseline.is_plain(),
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
+        let mut is_said = true;
         for notice in reviewed.sentences {
-            self.report(&Report::Notice(notice));
+            is_said &= self.report(&Report::Notice(notice));
         }
         // Otherwise the next command looks for the same things again.
-        if reviewed.is_complete {
+        if reviewed.is_complete && is_said {
             baseline.is_reviewed(&left_behind);
         }
         self.report(&Report::Reviewed);
@@ -311,8 +317,8 @@ impl Keeper {
         Ok(())
     }
 
-    fn report(&self, report: &Report) {
-        // Nobody there to hear it is the other end's choice.
-        let _ = (&self.life_line).write_all(&report.to_line());
+    /// Whether there is somebody to hear it.
+    fn report(&self, report: &Report) -> bool {
+        (&self.life_line).write_all(&report.to_line()).is_ok()
     }
 }

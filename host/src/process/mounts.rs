@@ -52,6 +52,12 @@ pub(super) fn look(path: &Path) -> io::Result<Entry> {
     })
 }
 
+/// Device and number of what was opened.
+pub(super) fn id(opened: impl AsFd) -> io::Result<(u64, u64)> {
+    let status = fstat(opened)?;
+    Ok((status.st_dev, status.st_ino))
+}
+
 /// The first symbolic link on the way to a path.
 pub(super) fn first_link(path: &Path) -> io::Result<Option<OwnedFd>> {
     let mut parts: Vec<&Path> = path.ancestors().collect();

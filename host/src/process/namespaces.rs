@@ -6,7 +6,7 @@
 //! All mounts are read-only, and what the command may change is mounted over them once more. Landlock has no right for
 //! changing the owner, the mode, the times or the attributes of a file; a read-only mount refuses all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -139,23 +139,32 @@ fn existing(path: &Path) -> Result<OwnedFd, NoNamespaces> {
 /// Mounts what keeps the command from what it may not change or see, within what it may change.
 fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> {
     let access = &order.access;
-    let mut pins: BTreeSet<&Path> = repositories.folders().collect();
+    let mut pins: BTreeSet<&Path> = BTreeSet::new();
     // The folders between what can be written and what in it cannot. Otherwise a command would move such a folder away
     // and make another in its place.
     let rules = access.read_only.iter().chain(&access.hidden);
     let rules = rules.chain(access.held().map(|held| &held.path));
-    let between = rules.flat_map(|path| path.ancestors().skip(1));
+    let settings: Vec<PathBuf> = repositories.settings().collect();
+    let kept = rules.chain(&settings);
+    let between = kept.flat_map(|path| path.ancestors().skip(1));
     pins.extend(between.filter(|folder| access.is_within(folder)));
+    // These are pinned as what they were when they were found.
+    let found: BTreeMap<&Path, _> = repositories.folders().collect();
+    pins.extend(found.keys());
     // A folder sorts before what lies in it, and so it is mounted before.
     for folder in pins {
         let name = || format!("hold {} in place", folder.display());
-        if let Entry::Folder(opened) = step(name(), mounts::look(folder))? {
+        let entry = step(name(), mounts::look(folder))?;
+        if let Some(id) = found.get(folder) {
+            step(name(), expect(&entry, *id))?;
+        }
+        if let Entry::Folder(opened) = entry {
             step(name(), mounts::pin(opened))?;
         }
     }
-    for path in repositories.settings() {
-        if !access.writable.contains(&path) {
-            step(format!("protect {}", path.display()), freeze(&path))?;
+    for path in &settings {
+        if !access.writable.contains(path) {
+            step(format!("protect {}", path.display()), freeze(path))?;
         }
     }
     let read_only = repositories.read_only(access);
@@ -168,7 +177,7 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             copies.push((path, step(name(), mounts::copy(opened))?));
         }
     }
-    for path in read_only {
+    for path in &read_only {
         step(format!("protect {}", path.display()), freeze(path))?;
     }
     for (path, copy) in copies {
@@ -181,9 +190,9 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(path))?;
         }
     }
-    for (path, target) in repositories.links() {
+    for (path, target, number) in repositories.links() {
         let name = || format!("hold {} in place", path.display());
-        step(name(), hold_git_link(path, target))?;
+        step(name(), hold_git_link(path, target, number))?;
     }
     // Of two rules about one path the stricter holds, so it is mounted last.
     for path in &access.read_only {
@@ -197,6 +206,18 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
         step(format!("hide {}", path.display()), hide(path))?;
     }
     Ok(())
+}
+
+/// Another command may move a folder between the look at it and its mount: what lies there now would not be protected.
+fn expect(entry: &Entry, id: (u64, u64)) -> io::Result<()> {
+    match entry {
+        Entry::Folder(opened) if mounts::id(opened)? == id => Ok(()),
+        _ => Err(moved()),
+    }
+}
+
+fn moved() -> io::Error {
+    io::Error::other("it was moved while the sandbox was set up; run the command again")
 }
 
 /// Keeps a file or folder from being changed. A link on the way is replaced: see [`hold`].
@@ -232,8 +253,14 @@ fn hold(path: &Path) -> io::Result<()> {
 }
 
 /// A `.git` that leads to the repository elsewhere. A link is replaced by a file that says the same.
-fn hold_git_link(path: &Path, target: Option<&Path>) -> io::Result<()> {
-    match (mounts::look(path)?, target) {
+fn hold_git_link(path: &Path, target: Option<&Path>, number: u64) -> io::Result<()> {
+    let entry = mounts::look(path)?;
+    if let Entry::File(opened) | Entry::Link(Some(opened)) = &entry
+        && mounts::id(opened)?.1 != number
+    {
+        return Err(moved());
+    }
+    match (entry, target) {
         (Entry::File(opened), _) => mounts::freeze(opened),
         (Entry::Link(Some(link)), Some(target)) => {
             let mut text = b"gitdir: ".to_vec();

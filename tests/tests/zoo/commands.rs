@@ -3,6 +3,7 @@
 
 mod attributes;
 mod git;
+mod git_evasion;
 mod hostile;
 mod lies;
 mod limits;

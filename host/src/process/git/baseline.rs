@@ -262,7 +262,13 @@ mod tests {
         make_repository(&project.join("new"));
         let (second, found) = take();
         assert_eq!((count(&found), count(second.before(&found))), (2, 1));
-        assert!(second.before(&found).folders().eq([odd.join(".git")]));
+        let before = second.before(&found);
+        assert!(
+            before
+                .folders()
+                .map(|(path, _)| path)
+                .eq([odd.join(".git")])
+        );
         // It was killed.
         drop(second);
         first.is_reviewed(&first.left_behind(&[&project]));
@@ -298,7 +304,13 @@ mod tests {
         drop(killed);
         let roots = [project.as_path(), other.as_path()];
         let (wide, found) = Baseline::take(&state, &project, &roots, Kind::Plain).unwrap();
-        assert!(wide.before(&found).folders().eq([other.join(".git")]));
+        let before = wide.before(&found);
+        assert!(
+            before
+                .folders()
+                .map(|(path, _)| path)
+                .eq([other.join(".git")])
+        );
         drop(wide);
         let (narrow, _) = Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();
         // What the other one could change is not looked at.

@@ -17,6 +17,19 @@ const MAX_INDEX_BYTES: usize = 128 * 1024 * 1024;
 /// Bytes of a path: the kernel takes no longer ones.
 const MAX_PATH_BYTES: usize = 4096;
 
+/// Bytes of all paths together: several times those of the largest projects. Each path may repeat the one before.
+const MAX_NAME_BYTES: usize = 64 * 1024 * 1024;
+
+/// Bytes of an index of several packs: one of a hundred million objects has more.
+const MAX_PACKS_BYTES: usize = 512 * 1024 * 1024;
+
+/// Where the index of several packs has the number of its chunks, and where their table begins.
+const CHUNKS_AT: usize = 6;
+const CHUNK_TABLE_AT: usize = 12;
+
+/// Bytes of an entry of that table: what it is, and where it begins.
+const CHUNK_BYTES: usize = 12;
+
 /// Bytes of a list of tables of references: git keeps them few.
 const MAX_TABLES_BYTES: usize = 1024 * 1024;
 
@@ -74,6 +87,48 @@ pub(super) fn tables_are_trustworthy(path: &Path) -> bool {
     })
 }
 
+/// Whether the index of several packs ([gitformat-pack]) names nothing but packs beside it: git removes those that it names.
+///
+/// [gitformat-pack]: https://git-scm.com/docs/gitformat-pack
+pub(super) fn packs_are_trustworthy(path: &Path) -> bool {
+    let bytes = read_short(path, MAX_PACKS_BYTES);
+    bytes.is_ok_and(|bytes| pack_names(&bytes).is_some_and(are_names_of_packs))
+}
+
+/// The chunk with the names of packs. `None`: there is none, or more than one.
+fn pack_names(bytes: &[u8]) -> Option<&[u8]> {
+    let count = usize::from(*bytes.get(CHUNKS_AT)?);
+    let mut table = bytes.get(CHUNK_TABLE_AT..)?;
+    let mut chunks = Vec::new();
+    // One more entry says where the last one ends.
+    for _ in 0..=count {
+        let mut entry = take(&mut table, CHUNK_BYTES)?;
+        let name = take(&mut entry, 4)?;
+        chunks.push((
+            name,
+            usize::try_from(u64::from_be_bytes(entry.try_into().ok()?)).ok()?,
+        ));
+    }
+    let mut named = chunks.windows(2).filter_map(|pair| match pair {
+        [(b"PNAM", start), (_, end)] => Some(bytes.get(*start..*end)),
+        _ => None,
+    });
+    let names = named.next()??;
+    named.next().is_none().then_some(names)
+}
+
+fn are_names_of_packs(names: &[u8]) -> bool {
+    // The rest up to a multiple of four is filled.
+    let mut names = names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    names.all(|name| {
+        let name = name.strip_prefix(b"pack-").unwrap_or_default();
+        let hash = name.strip_suffix(b".idx").or(name.strip_suffix(b".pack"));
+        hash.is_some_and(|hash| !hash.is_empty() && hash.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
 /// Reads a whole index exactly as git does. `None`: it is broken or unusual, or holds a path that git would not add.
 fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
     let (content, _checksum) = bytes.split_at_checked(bytes.len().checked_sub(hash_bytes)?)?;
@@ -113,6 +168,8 @@ fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
 #[derive(Default)]
 struct Entries {
     name: Vec<u8>,
+    /// Bytes of all names so far.
+    name_bytes: usize,
     stage: u16,
     has_empty_name: bool,
     /// Where each begins, and whether its name is written without regard to the one before.
@@ -142,7 +199,8 @@ impl Entries {
         };
         self.name.truncate(kept);
         self.name.extend_from_slice(split_at_nul(rest)?);
-        if self.name.len() > MAX_PATH_BYTES {
+        self.name_bytes += self.name.len();
+        if self.name.len() > MAX_PATH_BYTES || self.name_bytes > MAX_NAME_BYTES {
             return None;
         }
         if version < 4 {
@@ -300,6 +358,67 @@ mod tests {
         ] {
             assert!(!is_trusted(path), "{path}");
         }
+    }
+
+    #[test]
+    fn packs_are_named_without_their_folder() {
+        let index = |names: &[u8], tables: usize| {
+            let mut bytes = b"MIDX\x01\x01".to_vec();
+            bytes.extend([tables as u8, 0, 0, 0, 0, 1]);
+            let start = CHUNK_TABLE_AT + (tables + 1) * CHUNK_BYTES;
+            for _ in 0..tables {
+                bytes.extend(b"PNAM");
+                bytes.extend((start as u64).to_be_bytes());
+            }
+            bytes.extend([0; 4]);
+            bytes.extend(((start + names.len()) as u64).to_be_bytes());
+            bytes.extend(names);
+            bytes
+        };
+        let is_trusted = |names: &[u8], tables| {
+            pack_names(&index(names, tables)).is_some_and(are_names_of_packs)
+        };
+        assert!(is_trusted(b"pack-0a.idx\0pack-1b.idx\0\0\0", 1));
+        assert!(!is_trusted(b"pack-0a.idx\0", 2));
+        assert!(!is_trusted(b"pack-0a.idx\0", 0));
+        for name in [
+            "../pack-0a.idx",
+            "pack-../0a.idx",
+            "pack-.idx",
+            "0a.idx",
+            "pack-0a",
+        ] {
+            assert!(!is_trusted(name.as_bytes(), 1), "{name}");
+        }
+        let whole = index(b"pack-0a.idx\0", 1);
+        for length in 0..whole.len() {
+            assert_eq!(pack_names(&whole[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn long_paths_do_not_repeat_without_end() {
+        // Version 4 keeps the beginning of the path before: each entry is short, and its path is long.
+        let mut bytes = b"DIRC".to_vec();
+        bytes.extend(4_u32.to_be_bytes());
+        let count = MAX_NAME_BYTES / 2000 + 1;
+        bytes.extend((count as u32).to_be_bytes());
+        for number in 0..count {
+            bytes.extend([0; MODE_AT]);
+            bytes.extend(MODES[0].to_be_bytes());
+            bytes.extend([0; STATUS_BYTES - MODE_AT - 4 + HASH_BYTES.0]);
+            bytes.extend(2008_u16.to_be_bytes());
+            match number {
+                0 => {
+                    bytes.push(0);
+                    bytes.extend([b'a'; 2000]);
+                }
+                _ => bytes.push(8),
+            }
+            bytes.extend(format!("{number:08}\0").bytes());
+        }
+        bytes.extend([0; HASH_BYTES.0]);
+        assert_eq!(read(&bytes, HASH_BYTES.0), None);
     }
 
     #[test]

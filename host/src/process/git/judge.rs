@@ -59,6 +59,12 @@ const PLAIN: &[&str] = &[
 /// The file that names the tables of references, which git removes when it merges them.
 pub(super) const TABLES: &str = "reftable/tables.list";
 
+/// The files that name several packs, of which git removes those that it does not need any more.
+pub(super) const PACKS: &str = "objects/pack/multi-pack-index";
+
+/// The folder of a chain of such files, which few people use.
+pub(super) const PACK_CHAIN: &str = "objects/pack/multi-pack-index.d";
+
 /// The file that names the files in which `git rerere` has found conflicts.
 const CONFLICTS: &[u8] = b"MERGE_RR";
 
@@ -132,6 +138,13 @@ pub(super) fn is_trustworthy(folder: &Path, name: &OsStr) -> bool {
     let path = folder.join(name);
     if name == TABLES {
         return index::tables_are_trustworthy(&path);
+    }
+    if name == PACKS {
+        return index::packs_are_trustworthy(&path);
+    }
+    if name == PACK_CHAIN {
+        // Git does without it.
+        return false;
     }
     match name.as_bytes() == CONFLICTS {
         // `git rerere` reads and writes the files that are named in it, also through links. Git does without it.

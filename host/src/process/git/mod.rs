@@ -10,6 +10,7 @@
 //! What a line that runs git makes cannot be protected by a mount: a new repository, or a setting that was not there.
 //! That is looked for afterwards and set aside if it can do harm (`review`).
 
+mod aside;
 mod baseline;
 mod index;
 mod judge;
@@ -54,6 +55,9 @@ pub(super) struct Repositories {
     /// Folders that the search has made readable.
     #[serde(skip)]
     opened: Vec<PathBuf>,
+    /// A folder whose path is too long to be looked at or protected, and why.
+    #[serde(skip)]
+    unreachable: Option<String>,
     /// Whether the search ended before everything was seen.
     is_incomplete: bool,
 }
@@ -66,8 +70,12 @@ struct GitFolder {
     /// What is in it and can be a setting.
     #[serde(with = "pairs")]
     settings: BTreeMap<OsString, Mark>,
+    /// What is in it and is no setting.
+    data: Vec<OsString>,
     /// Whether there is a `HEAD`. Git takes nothing for a repository without it.
     has_head: bool,
+    /// Whether Dunlin has set it aside. Whoever renames it back must find what it was.
+    is_aside: bool,
     /// What names files that git writes without looking at their paths.
     #[serde(with = "pairs")]
     verified: BTreeMap<OsString, Mark>,
@@ -96,6 +104,8 @@ struct Unread {
 /// A `.git` that leads elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct GitLink {
+    /// The number of the file or link itself.
+    number: u64,
     mark: Mark,
     /// Where it leads to, if there is a folder.
     target: Option<OsString>,
@@ -162,6 +172,11 @@ impl GitLink {
 }
 
 impl Mark {
+    /// Whether there is nothing.
+    fn is_of_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether this can be changed through another name, which no mount protects.
     fn has_other_names(&self) -> bool {
         self.0.iter().any(|status| status.names > 1)
@@ -169,29 +184,47 @@ impl Mark {
 }
 
 impl Repositories {
-    /// The folders of repositories, outer ones before inner ones.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.keys().map(PathBuf::as_path)
+    /// The folders of repositories, outer ones before inner ones, with device and number.
+    pub(super) fn folders(&self) -> impl Iterator<Item = (&Path, (u64, u64))> {
+        let folders = self.folders.iter();
+        folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
-    /// The folders of repositories that this command must not change: all, unless its line runs git. Without those that
-    /// were granted, or whose `refs` were.
-    pub(super) fn read_only(&self, access: &Access) -> Vec<&Path> {
-        if access.may_change_repository {
-            return Vec::new();
-        }
+    /// Device and number of all folders of repositories.
+    fn ids(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.folders.values().map(|folder| folder.id)
+    }
+
+    /// A folder whose path is too long to be looked at or protected, and what the system says about it.
+    pub(super) fn unreachable(&self) -> Option<&str> {
+        self.unreachable.as_deref()
+    }
+
+    /// What of repositories this command must not change: all of them, unless its line runs git, and in any case what was set
+    /// aside. Without those that were granted, or whose `refs` were.
+    pub(super) fn read_only(&self, access: &Access) -> Vec<PathBuf> {
         let roots = access.roots();
-        // Whoever works in a bare repository would not be able to write anything.
-        let folders = self.folders.iter().filter(|(path, folder)| {
-            (folder.has_head || self.is_shared(path)) && !roots.contains(&path.as_path())
-        });
+        let is_kept = |path: &Path, folder: &GitFolder| {
+            let is_aside = folder.is_aside && !roots.contains(&path);
+            let is_git = path
+                .file_name()
+                .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+            let is_one = folder.has_head || self.is_shared(path) || is_git;
+            is_aside || is_one && !access.may_change_repository
+        };
         // To change references is to commit; another part says nothing about that.
         let is_granted = |folder: &Path| {
             let mut granted = access.writable.iter();
             granted.any(|it| it == folder || *it == folder.join("refs"))
         };
-        let folders = folders.map(|(path, _)| path.as_path());
-        folders.filter(|folder| !is_granted(folder)).collect()
+        let kept = self.folders.iter();
+        let kept = kept.filter(|(path, folder)| is_kept(path, folder) && !is_granted(path));
+        kept.flat_map(|(path, folder)| match roots.contains(&path.as_path()) {
+            false => vec![path.clone()],
+            // Whoever works in a bare repository has files of their own beside it.
+            true => folder.data.iter().map(|name| path.join(name)).collect(),
+        })
+        .collect()
     }
 
     /// Whether something was looked for at this path.
@@ -245,10 +278,10 @@ impl Repositories {
         self.unread.keys().map(PathBuf::as_path)
     }
 
-    /// The `.git` that lead elsewhere, and where to.
-    pub(super) fn links(&self) -> impl Iterator<Item = (&Path, Option<&Path>)> {
+    /// The `.git` that lead elsewhere, where to, and their numbers in the file system.
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Path, Option<&Path>, u64)> {
         let links = self.links.iter();
-        links.map(|(path, link)| (path.as_path(), link.target()))
+        links.map(|(path, link)| (path.as_path(), link.target(), link.number))
     }
 
     /// Settings that are missing and whose place a file or folder can take that says nothing.
@@ -326,7 +359,7 @@ mod tests {
         };
         // What was so before, and was protected, is the user's own.
         let judged = Means {
-            is_protected: true,
+            protected: Some(&found),
             is_plain: false,
         };
         assert!(review(&access, &found, &found, judged).sentences.is_empty());
@@ -336,8 +369,8 @@ mod tests {
             said.contains("could not look for git settings in plain"),
             "{said}"
         );
-        assert!(said.contains("x/.git/HEAD.set-aside"), "{said}");
-        assert!(!hidden.join("HEAD").exists() && hidden.join("HEAD.set-aside").exists());
+        assert!(said.contains("x/.git.set-aside"), "{said}");
+        assert!(!hidden.exists() && root.join("x/.git.set-aside/HEAD.set-aside").exists());
         set_mode(&plain, 0o755);
     }
 }

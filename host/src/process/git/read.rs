@@ -1,16 +1,20 @@
 //! Reads files and folders that a command may have made.
 //!
 //! Such a file can be a link, a FIFO that nobody writes to, or endless. Such a folder can refuse to be listed, or hold
-//! a million entries.
+//! a million entries. Any folder on the way to it can be exchanged for a link by another command, so no link is followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, openat, openat2,
+    statat,
+};
+use rustix::io::Errno;
 
 /// Entries of a folder that are listed, at most.
 const MAX_LISTED: usize = 200_000;
@@ -27,7 +31,7 @@ pub(super) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 /// The first `most` bytes of a regular file.
 pub(super) fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = openat(CWD, path, flags | OFlags::NOCTTY, Mode::empty())?;
+    let opened = open(path, flags | OFlags::NOCTTY)?;
     if FileType::from_raw_mode(fstat(&opened)?.st_mode) != FileType::RegularFile {
         return Err(io::Error::other("it is no regular file"));
     }
@@ -38,6 +42,12 @@ pub(super) fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Where a path leads to. The kernel follows its links, and bounds them: there may be many long ones.
+pub(super) fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let opened = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))
+}
+
 /// The path in a `.git` file or a `commondir`, as git reads it: without the end of the line.
 pub(super) fn without_line_end(mut text: &[u8]) -> &[u8] {
     while let Some(rest) = text.strip_suffix(b"\n").or(text.strip_suffix(b"\r")) {
@@ -46,10 +56,15 @@ pub(super) fn without_line_end(mut text: &[u8]) -> &[u8] {
     text
 }
 
+fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::NO_SYMLINKS;
+    Ok(openat2(CWD, path, flags, Mode::empty(), resolve)?)
+}
+
 /// Opens a folder that can be listed, and whose entries can be looked at.
 pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = openat(CWD, path, flags, Mode::empty())?;
+    let opened = open(path, flags)?;
     // Only who may search a folder may look at an entry, also at this one.
     statat(&opened, c".", AtFlags::empty())?;
     Ok(opened)
@@ -58,7 +73,7 @@ pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 /// Lets the owner of a folder list it and look at what is in it.
 pub(super) fn make_readable(path: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = openat(CWD, path, flags, Mode::empty())?;
+    let opened = open(path, flags)?;
     let mode = Mode::from_raw_mode(fstat(&opened)?.st_mode) | Mode::RWXU;
     // The kernel changes no mode through a descriptor that only stands for a path, but through its name.
     let name = format!("/proc/self/fd/{}", opened.as_raw_fd());
@@ -67,10 +82,10 @@ pub(super) fn make_readable(path: &Path) -> io::Result<()> {
 
 /// Whether an error says that there is no folder.
 pub(super) fn is_no_folder(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    let errors = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
+    errors
+        .iter()
+        .any(|it| error.raw_os_error() == Some(it.raw_os_error()))
 }
 
 /// The names in a folder, and what they are.

@@ -1,34 +1,35 @@
 //! What a command made of the repositories: looked at after it has ended.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{RenameFlags, renameat_with};
-use rustix::io::Errno;
-
+use super::aside::{self, Entry};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
-use super::read::make_readable;
 use super::search::MAX_FOLDERS;
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Unread, settings};
 use crate::process::access::Access;
-use crate::process::mounts::{self, Entry};
 
-/// How many settings of one name can be set aside in one folder.
-const MAX_ASIDE: usize = 1_000;
+/// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
+const MAX_TIME: Duration = Duration::from_secs(2);
 
-/// Sentences about one command. More of them nobody reads; everything is set aside nevertheless.
+/// Sentences about one command that nothing depends on. More of them nobody reads.
 const MAX_SENTENCES: usize = 20;
+
+/// Sentences that the user has to act upon.
+const MAX_URGENT: usize = 200;
 
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
 
 /// What is known of a command whose work is reviewed.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::process) struct Means {
-    /// The settings that were there could not be changed, so that a change is the user's own.
-    pub(in crate::process) is_protected: bool,
+pub(in crate::process) struct Means<'a> {
+    /// What could not be changed is known by what the command itself found when it started: a change there is the
+    /// user's own. `None`: nothing could be protected.
+    pub(in crate::process) protected: Option<&'a Repositories>,
     /// Neither it nor another command meanwhile was meant to make a repository.
     pub(in crate::process) is_plain: bool,
 }
@@ -48,25 +49,34 @@ pub(in crate::process) fn review(
     access: &Access,
     before: &Repositories,
     after: &Repositories,
-    means: Means,
+    means: Means<'_>,
 ) -> Reviewed {
+    let protected = means.protected.into_iter();
     let mut review = Review {
         access,
         before,
         after,
         means,
+        protected: protected.flat_map(Repositories::ids).collect(),
+        deadline: Instant::now() + MAX_TIME,
+        urgent: Vec::new(),
         sentences: Vec::new(),
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
     if before.is_incomplete || after.is_incomplete {
-        review.say(format!(
+        review.urge(format!(
             "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected. Look for new .git folders before you run git here."
         ));
     }
-    for path in &after.opened {
+    if let Some(first) = after.opened.first() {
+        let more = after.opened.len() - 1;
+        let others = match more {
+            0 => String::new(),
+            _ => format!(" and {more} more folders"),
+        };
         review.say(format!(
-            "The command made {} unreadable. Dunlin made it readable, to look for git settings there.",
-            review.short(Some(path))
+            "The command made {}{others} unreadable. Dunlin made that readable, to look for git settings there.",
+            review.short(Some(first))
         ));
     }
     for (path, unread) in &after.unread {
@@ -79,15 +89,21 @@ pub(in crate::process) fn review(
     for (path, folder) in after.folders.iter().rev() {
         review.folder(path, folder);
     }
-    let more = review.sentences.len().saturating_sub(MAX_SENTENCES);
-    if more > 0 {
-        review.sentences.truncate(MAX_SENTENCES);
-        review.sentences.push(format!("And {more} more."));
-    }
+    let mut sentences = shortened(review.urgent, MAX_URGENT);
+    sentences.extend(shortened(review.sentences, MAX_SENTENCES));
     Reviewed {
-        sentences: review.sentences,
+        sentences,
         is_complete: review.is_complete,
     }
+}
+
+fn shortened(mut sentences: Vec<String>, most: usize) -> Vec<String> {
+    let more = sentences.len().saturating_sub(most);
+    if more > 0 {
+        sentences.truncate(most);
+        sentences.push(format!("And {more} more."));
+    }
+    sentences
 }
 
 /// Why something is set aside.
@@ -105,7 +121,12 @@ struct Review<'a> {
     access: &'a Access,
     before: &'a Repositories,
     after: &'a Repositories,
-    means: Means,
+    means: Means<'a>,
+    /// Device and number of the folders that could not be changed.
+    protected: BTreeSet<(u64, u64)>,
+    deadline: Instant,
+    /// What the user has to act upon.
+    urgent: Vec<String>,
     sentences: Vec<String>,
     is_complete: bool,
 }
@@ -113,6 +134,15 @@ struct Review<'a> {
 impl<'a> Review<'a> {
     fn say(&mut self, sentence: String) {
         self.sentences.push(sentence);
+    }
+
+    /// Says what the user has to act upon.
+    fn urge(&mut self, sentence: String) {
+        self.urgent.push(sentence);
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() > self.deadline
     }
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
@@ -146,12 +176,13 @@ impl<'a> Review<'a> {
         let is_known = known.any(|known| known.id == unread.id);
         let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
         // Nothing in it could be changed, or its HEAD was set aside before.
-        if is_known && (self.means.is_protected || unread.is_git && !is_repository) {
+        if is_known && (self.means.protected.is_some() || unread.is_git && !is_repository) {
             return;
         }
         match is_repository {
-            true => self.set_aside(UNREAD, path, OsStr::new(HEAD), ""),
-            false => self.say(format!(
+            true if is_known => self.set_aside(UNREAD, path, unread.id, OsStr::new(HEAD)),
+            true => self.whole(UNREAD, path, unread.id),
+            false => self.urge(format!(
                 "Dunlin could not look for git settings in {}: look at it before you run git there.",
                 self.short(Some(path))
             )),
@@ -169,10 +200,15 @@ impl<'a> Review<'a> {
             return;
         }
         match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) if self.means.is_plain => {
-                self.set_aside(UNEXPECTED, folder, name, "");
+            (Some(folder), Some(name)) if self.means.is_plain || !is_judged => {
+                let why = if self.means.is_plain {
+                    UNEXPECTED
+                } else {
+                    HARMFUL
+                };
+                let entry = Entry::of_number(folder, name, link.number);
+                self.rename(why, &entry, "");
             }
-            (Some(folder), Some(name)) if !is_judged => self.set_aside(HARMFUL, folder, name, ""),
             _ => self.say(format!(
                 "New git worktree or submodule: {}.",
                 self.short(path.parent())
@@ -185,9 +221,11 @@ impl<'a> Review<'a> {
         let known = self.known(folder);
         let is_allowed = |name: &OsString, mark: &Mark| {
             let known = known.and_then(|known| known.settings.get(name));
-            self.is_users_own(known, mark)
+            self.is_users_own(folder, known, mark)
                 || self.access.writable.contains(&path.join(name))
-                || !mark.has_other_names() && is_harmless(path, name, &self.access.project)
+                || !mark.has_other_names()
+                    && !self.is_late()
+                    && is_harmless(path, name, &self.access.project)
         };
         let settings = folder.settings.iter();
         let settings = settings.filter(|(name, mark)| *name != COMMON && !is_allowed(name, mark));
@@ -195,17 +233,17 @@ impl<'a> Review<'a> {
             known.is_some_and(|known| known.verified.get(name) == Some(mark))
         };
         let verified = folder.verified.iter().filter(|(name, mark)| {
-            !was_there(name, mark) && (mark.has_other_names() || !is_trustworthy(path, name))
+            let is_trusted = || !self.is_late() && is_trustworthy(path, name);
+            !was_there(name, mark) && (mark.has_other_names() || !is_trusted())
         });
         let harmful = settings.chain(verified);
         harmful.map(|(name, _)| name.as_os_str()).collect()
     }
 
     /// Whether a setting is as it was, or could be changed by nobody but the user.
-    fn is_users_own(&self, known: Option<&Mark>, mark: &Mark) -> bool {
-        known.is_some_and(|known| {
-            known == mark || self.means.is_protected && !known.has_other_names()
-        })
+    fn is_users_own(&self, folder: &GitFolder, known: Option<&Mark>, mark: &Mark) -> bool {
+        let is_protected = self.protected.contains(&folder.id);
+        known.is_some_and(|known| known == mark || is_protected && !known.has_other_names())
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
@@ -233,7 +271,7 @@ impl<'a> Review<'a> {
         let known = self.known(folder);
         let known = known.and_then(|known| known.settings.get(OsStr::new(COMMON)));
         let mark = folder.settings.get(OsStr::new(COMMON));
-        let is_known = mark.is_some_and(|mark| self.is_users_own(known, mark));
+        let is_known = mark.is_some_and(|mark| self.is_users_own(folder, known, mark));
         match folder.common() {
             None => !folder.has_common,
             Some(common) if !is_within(common) => is_known,
@@ -267,7 +305,7 @@ impl<'a> Review<'a> {
         }
         let is_root = self.access.roots().contains(&path);
         if is_new && self.means.is_plain {
-            self.unexpected(path);
+            self.whole(UNEXPECTED, path, folder.id);
             return;
         }
         let had_settings = known.is_some_and(|known| !known.settings.is_empty());
@@ -283,14 +321,15 @@ impl<'a> Review<'a> {
                 false => HARMFUL,
             };
             // The rest of it may be the user's own files. Without this one it is no repository.
-            self.set_aside(what, path, OsStr::new(HEAD), "");
+            self.set_aside(what, path, folder.id, OsStr::new(HEAD));
             if !is_git {
                 return;
             }
         }
         for name in &harmful {
             let is_setting = folder.settings.contains_key(*name);
-            self.set_aside(if is_setting { HARMFUL } else { ASTRAY }, path, name, "");
+            let why = if is_setting { HARMFUL } else { ASTRAY };
+            self.set_aside(why, path, folder.id, name);
         }
         for (name, mark) in &folder.settings {
             let before = known.and_then(|known| known.settings.get(name));
@@ -298,7 +337,7 @@ impl<'a> Review<'a> {
             let is_named = harmful.contains(&name.as_os_str());
             if is_changed && !is_named && !is_harmless(path, name, &self.access.project) {
                 let shown = self.short(Some(&path.join(name)));
-                self.say(format!(
+                self.urge(format!(
                     "{shown} changed while the command ran. If you did not change it, look at it before you run git there."
                 ));
             }
@@ -309,22 +348,25 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Sets aside a repository that nobody has asked for, whatever is in it: what of it git trusts is a list that grows.
-    fn unexpected(&mut self, path: &Path) {
+    /// Sets aside a repository as a whole, whatever is in it: what of it git trusts is a list that grows.
+    fn whole(&mut self, why: &str, path: &Path, id: (u64, u64)) {
+        let head = Entry::of_folder(path, id, OsStr::new(HEAD));
         let name = path.file_name().unwrap_or_default();
         let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
             // The rest of it may be the user's own files. Without this one it is no repository.
-            return self.set_aside(UNEXPECTED, path, OsStr::new(HEAD), "");
+            self.rename(why, &head, "");
+            if is_of_worktree(path) {
+                // Git reads it nevertheless.
+                self.set_aside(why, path, id, OsStr::new("gitdir"));
+            }
+            return;
         };
         // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
         // another name it would still be one for whoever goes there.
-        match self.rename(path, OsStr::new(HEAD)) {
-            Ok(head) => {
-                let and = format!(", and {} in it to HEAD", head.to_string_lossy());
-                self.set_aside(UNEXPECTED, parent, name, &and);
-            }
-            Err(_) => self.set_aside(UNEXPECTED, parent, name, ""),
-        }
+        let head = head.set_aside();
+        let and = head.map(|name| format!(", and {} in it to HEAD", name.to_string_lossy()));
+        let folder = Entry::of_number(parent, name, id.1);
+        self.rename(why, &folder, &and.unwrap_or_default());
     }
 
     /// Removes a link that a command has put where git would follow it and write.
@@ -333,55 +375,42 @@ impl<'a> Review<'a> {
         if known.is_some_and(|known| known.links.contains(link)) {
             return;
         }
-        let link = path.join(link);
-        let target = std::fs::read_link(&link).unwrap_or_default();
-        let target = self.short(Some(&target));
-        let shown = self.short(Some(&link));
-        let removed = std::fs::remove_file(&link).or_else(|error| {
-            make_readable(link.parent().ok_or(error)?)?;
-            std::fs::remove_file(&link)
-        });
-        self.is_complete &= removed.is_ok();
-        let sentence = match removed {
-            Ok(()) => format!(
-                "The command put a link to {target} where git would write to it: {shown}. This was removed."
-            ),
-            Err(error) => format!(
-                "The command put a link to {target} where git would write to it, which could not be removed ({error}): remove {shown} before you run git there."
-            ),
-        };
-        self.say(sentence);
-    }
-
-    /// Renames a setting, or the `HEAD` of a repository, to what git does not read. Says why, and how to undo it: `and` is
-    /// the rest of that.
-    fn set_aside(&mut self, why: &str, folder: &Path, name: &OsStr, and: &str) {
-        let from = self.short(Some(&folder.join(name)));
-        let sentence = match self.rename(folder, name) {
-            // What is not there need not be set aside.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Ok(aside) => format!(
-                "{why}: {from}. This was set aside as {}; rename it back{and} to use it.",
-                self.short(Some(&folder.join(aside)))
-            ),
-            Err(error) => format!(
-                "{why}, which could not be set aside ({error}): remove {from} before you run git there."
-            ),
-        };
-        self.say(sentence);
-    }
-
-    fn rename(&mut self, folder: &Path, name: &OsStr) -> io::Result<OsString> {
-        let renamed = rename_aside(folder, name).or_else(|error| {
-            if error.kind() != io::ErrorKind::PermissionDenied {
-                return Err(error);
+        let shown = self.short(Some(&path.join(link)));
+        match aside::remove_link(path, folder.id, Path::new(link)) {
+            Ok(()) => self.say(format!(
+                "The command put a link where git would write to what it leads to: {shown}. This was removed."
+            )),
+            Err(error) => {
+                self.is_complete = false;
+                self.urge(format!(
+                    "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
+                ));
             }
-            make_readable(folder)?;
-            rename_aside(folder, name)
-        });
-        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        self.is_complete &= renamed.as_ref().err().is_none_or(is_gone);
-        renamed
+        }
+    }
+
+    /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
+    fn set_aside(&mut self, why: &str, folder: &Path, id: (u64, u64), name: &OsStr) {
+        self.rename(why, &Entry::of_folder(folder, id, name), "");
+    }
+
+    /// Renames something to what git does not read. Says why, and how to undo it: `and` is the rest of that.
+    fn rename(&mut self, why: &str, entry: &Entry<'_>, and: &str) {
+        let from = self.short(Some(&entry.folder.join(entry.name)));
+        match entry.set_aside() {
+            Ok(aside) => self.say(format!(
+                "{why}: {from}. This was set aside as {}; rename it back{and} to use it.",
+                self.short(Some(&entry.folder.join(aside)))
+            )),
+            // What is not there need not be set aside.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                self.is_complete = false;
+                self.urge(format!(
+                    "{why}, which could not be set aside ({error}): remove {from} before you run git there."
+                ));
+            }
+        }
     }
 
     /// A path as the user writes it: within the project without the project.
@@ -394,26 +423,12 @@ impl<'a> Review<'a> {
         };
         let short = short.to_string_lossy();
         let escaped = crate::display::escape(&short);
-        crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned()
-    }
-}
-
-fn rename_aside(folder: &Path, name: &OsStr) -> io::Result<OsString> {
-    let Entry::Folder(opened) = mounts::look(folder)? else {
-        return Err(io::Error::other("its folder is not there any more"));
-    };
-    for number in 1..=MAX_ASIDE {
-        let mut aside = name.to_owned();
-        aside.push(SUFFIX);
-        if number > 1 {
-            aside.push(format!("-{number}"));
-        }
-        let fd = opened.as_fd();
-        match renameat_with(fd, name, fd, &aside, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(aside),
-            Err(Errno::EXIST) => {}
-            Err(e) => return Err(e.into()),
+        let shown = crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned();
+        // Any other name could go on with the sentence.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+        match shown.chars().all(is_plain) && !shown.ends_with('.') || shown == "." {
+            true => shown,
+            false => format!("'{}'", shown.replace('\'', "\\'")),
         }
     }
-    Err(io::Error::other("too much was set aside here"))
 }

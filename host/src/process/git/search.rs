@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, RawDir};
+use rustix::io::Errno;
 
 use super::super::placeholder;
-use super::judge::{TABLES, is_plain, is_verified};
+use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
-    is_no_folder, list, make_readable, open_folder, read_short, read_start, without_line_end,
+    is_no_folder, list, make_readable, open_folder, read_short, read_start, real_path,
+    without_line_end,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
 
@@ -41,6 +43,10 @@ const MAX_MODULE_DEPTH: usize = 8;
 
 /// Bytes of a `.git` file or a `commondir`: a path.
 pub(super) const MAX_LINK_BYTES: usize = 8 * 1024;
+
+/// What the names begin with of a `.git` and of a `HEAD` that were set aside.
+const ASIDE: &str = ".git.set-aside";
+const HEAD_ASIDE: &str = "HEAD.set-aside";
 
 /// How much of a `HEAD` git looks at to tell a repository.
 const HEAD_BYTES: usize = 255;
@@ -112,7 +118,8 @@ impl Search<'_> {
                     false => self.add_link(&path),
                 }
             }
-            if listing.names.are_a_repository() && has_head(&folder) {
+            let is_one = listing.names.are_a_repository();
+            if is_one && (listing.names.aside || has_head(&folder)) {
                 self.add_folder(&folder, false);
                 // What else lies at a root is no setting only because a command made a HEAD there.
                 if self.roots.contains(&folder.as_path())
@@ -166,10 +173,18 @@ impl Search<'_> {
         if is_no_folder(error) {
             return;
         }
-        let Ok(meta) = path.symlink_metadata() else {
-            // Its path is too long, for example.
-            self.found.is_incomplete = true;
-            return;
+        let meta = match path.symlink_metadata() {
+            Ok(meta) => meta,
+            Err(error) if is_no_folder(&error) => return,
+            Err(error) => {
+                self.found.is_incomplete = true;
+                if error.raw_os_error() != Some(Errno::NAMETOOLONG.raw_os_error()) {
+                    return;
+                }
+                let error = format!("{}: {error}", path.display());
+                self.found.unreachable.get_or_insert(error);
+                return;
+            }
         };
         let id = id_of(&meta);
         let unread = Unread { id, is_git: false };
@@ -199,7 +214,9 @@ impl Search<'_> {
         let mut folder = GitFolder {
             id: id_of(&meta),
             settings: Default::default(),
+            data: Vec::new(),
             has_head: false,
+            is_aside: path.file_name().is_some_and(is_aside),
             verified: Default::default(),
             links: Default::default(),
             worktrees: settings::worktrees(path)
@@ -222,11 +239,20 @@ impl Search<'_> {
                 folder.common = common_of(path).map(PathBuf::into_os_string);
             }
             folder.has_head |= name.eq_ignore_ascii_case("HEAD");
+            folder.is_aside |= is_head_aside(&name);
             let is_plain = is_plain(&name, kind);
             if kind == FileType::Directory {
                 match name.as_bytes() {
                     b"modules" | b"worktrees" => more.push(entry.clone()),
-                    b"objects" => self.find_links_of_objects(&entry, &mut folder.links),
+                    b"objects" => {
+                        self.find_links_of_objects(&entry, &mut folder.links);
+                        for name in [PACKS, PACK_CHAIN] {
+                            let mark = Mark::of(&path.join(name));
+                            if !mark.is_of_nothing() {
+                                folder.verified.insert(name.into(), mark);
+                            }
+                        }
+                    }
                     b"reftable" => {
                         self.find_links(&entry, &mut folder.links);
                         let mark = Mark::of(&path.join(TABLES));
@@ -234,6 +260,9 @@ impl Search<'_> {
                     }
                     _ => self.find_links(&entry, &mut folder.links),
                 }
+            }
+            if is_plain {
+                folder.data.push(name.clone());
             }
             if !is_plain {
                 if folder.settings.len() >= MAX_SETTINGS {
@@ -335,8 +364,12 @@ impl Search<'_> {
         if !self.may_go_on() {
             return;
         }
+        let Ok(meta) = path.symlink_metadata() else {
+            return;
+        };
         let target = target_of(path);
         let link = GitLink {
+            number: meta.ino(),
             mark: Mark::of(path),
             target: target.clone().map(PathBuf::into_os_string),
         };
@@ -383,7 +416,7 @@ impl Listing {
                     .is_ok_and(|meta| meta.is_dir()),
                 _ => false,
             };
-            if name.eq_ignore_ascii_case(".git") {
+            if name.eq_ignore_ascii_case(".git") || is_folder && is_aside(name) {
                 listing.git.push((name.to_owned(), is_folder));
             }
             if is_folder {
@@ -394,8 +427,19 @@ impl Listing {
     }
 }
 
+/// Whether a folder of this name is a `.git` that was set aside.
+pub(super) fn is_aside(name: &OsStr) -> bool {
+    let start = name.as_bytes().get(..ASIDE.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(ASIDE.as_bytes()))
+}
+
+/// Whether a file of this name was the `HEAD` of a repository.
+fn is_head_aside(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
+}
+
 /// Device and number of a file or folder.
-fn id_of(meta: &Metadata) -> (u64, u64) {
+pub(super) fn id_of(meta: &Metadata) -> (u64, u64) {
     (meta.dev(), meta.ino())
 }
 
@@ -403,19 +447,19 @@ fn id_of(meta: &Metadata) -> (u64, u64) {
 fn target_of(path: &Path) -> Option<PathBuf> {
     let is_folder = |path: &PathBuf| path.is_dir();
     if path.symlink_metadata().ok()?.is_symlink() {
-        return path.canonicalize().ok().filter(is_folder);
+        return real_path(path).ok().filter(is_folder);
     }
     let text = read_short(path, MAX_LINK_BYTES).ok()?;
     let named = without_line_end(text.strip_prefix(b"gitdir: ")?);
     let target = path.parent()?.join(OsStr::from_bytes(named));
-    target.canonicalize().ok().filter(is_folder)
+    real_path(&target).ok().filter(is_folder)
 }
 
 /// The folder that a repository shares settings with, by its `commondir`.
 pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
     let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
     let named = OsStr::from_bytes(without_line_end(&text));
-    folder.join(named).canonicalize().ok()
+    real_path(&folder.join(named)).ok()
 }
 
 /// Whether there is a `HEAD` that git takes for one.
@@ -436,6 +480,8 @@ fn has_head(folder: &Path) -> bool {
 #[derive(Default)]
 struct GitNames {
     head: bool,
+    /// Whether there is a `HEAD` that was set aside.
+    aside: bool,
     objects: bool,
     refs: bool,
     common: bool,
@@ -446,6 +492,7 @@ impl GitNames {
     fn see(&mut self, name: &OsStr) {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         self.head |= is("HEAD");
+        self.aside |= is_head_aside(name);
         self.objects |= is("objects");
         self.refs |= is("refs");
         self.common |= is("commondir");
@@ -453,7 +500,7 @@ impl GitNames {
     }
 
     fn are_a_repository(&self) -> bool {
-        self.head && (self.common || self.objects && self.refs)
+        (self.head || self.aside) && (self.common || self.objects && self.refs)
     }
 }
 
@@ -479,6 +526,14 @@ impl Mark {
             }
         };
         let mut parts = vec![one(OsStr::new(""), &meta)];
+        // What a link leads to counts as well.
+        let target = meta.is_symlink().then(|| real_path(path).ok()).flatten();
+        let target = target.and_then(|path| Some((path.symlink_metadata().ok()?, path)));
+        parts.extend(target.iter().map(|(meta, _)| one(OsStr::new(""), meta)));
+        let (meta, path) = match &target {
+            Some((meta, path)) => (meta, path.as_path()),
+            None => (&meta, path),
+        };
         if meta.is_dir() {
             let entries = list(path).ok().filter(|it| it.len() <= MAX_ENTRIES);
             match entries {
@@ -491,8 +546,8 @@ impl Mark {
                 }
                 // Then any change counts.
                 None => parts.push(Status {
-                    changed: time_of(&meta),
-                    ..one(OsStr::new(""), &meta)
+                    changed: time_of(meta),
+                    ..one(OsStr::new(""), meta)
                 }),
             }
             parts.sort();

@@ -5,11 +5,16 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::read::read_short;
-use crate::resolve;
+use super::read::{read_short, real_path};
 
 /// Bytes of a file of settings that is read.
 const MAX_SETTINGS_BYTES: usize = 64 * 1024;
+
+/// What stands for a place that is none of the project's.
+const NOWHERE: &str = "/";
+
+/// How many folders of the way to a worktree may be missing.
+const MAX_MISSING: usize = 64;
 
 /// Sections and keys that name no program and lead nowhere, whatever their value is.
 const HARMLESS: &[(&str, &[&str])] = &[
@@ -67,13 +72,48 @@ pub(super) fn uses_sha256(file: &Path) -> bool {
     values(file, "objectformat").any(|value| value.eq_ignore_ascii_case("sha256"))
 }
 
-/// Where the settings in a folder say that the worktree is, wherever that leads. Several, if they say it more than once.
+/// Where the settings in a folder say that the worktree is, wherever that leads. Nobody says it more than once in a file:
+/// that leads to [`NOWHERE`], as does what cannot be resolved.
 pub(super) fn worktrees(folder: &Path) -> Vec<PathBuf> {
     let files = ["config.worktree", "config"].map(|name| folder.join(name));
-    let named = files.iter().flat_map(|file| values(file, "worktree"));
-    named
-        .filter_map(|value| resolve::real_path(&folder.join(value)).ok())
-        .collect()
+    let named = files.iter().filter_map(|file| {
+        let mut values = values(file, "worktree");
+        let first = values.next()?;
+        Some(match values.next() {
+            None => real_place(&folder.join(first)),
+            Some(_) => NOWHERE.into(),
+        })
+    });
+    named.collect()
+}
+
+/// Where a path leads that need not exist: its links are followed by the kernel, which bounds them.
+fn real_place(path: &Path) -> PathBuf {
+    let mut existing = path;
+    let mut missing = Vec::new();
+    loop {
+        match real_path(existing) {
+            Ok(real) => {
+                return missing
+                    .iter()
+                    .rev()
+                    .fold(real, |path, name| path.join(name));
+            }
+            // A link that leads to nothing yet will lead somewhere one day.
+            Err(_) if existing.is_symlink() || missing.len() == MAX_MISSING => {
+                return NOWHERE.into();
+            }
+            Err(_) => {}
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name);
+                existing = parent;
+            }
+            // It ends with `..`.
+            _ => return NOWHERE.into(),
+        }
+    }
 }
 
 /// The values that a file gives to a key, in whatever section, where each stands on a line of its own.
@@ -156,7 +196,7 @@ fn is_plain_address(value: &str) -> bool {
 
 /// Whether a path leads to a folder in the project, through whatever links, and to none in which git keeps something.
 pub(super) fn is_inside(path: &Path, project: &Path) -> bool {
-    path.canonicalize().is_ok_and(|real| {
+    real_path(path).is_ok_and(|real| {
         let Ok(below) = real.strip_prefix(project) else {
             return false;
         };
@@ -178,6 +218,33 @@ mod tests {
         std::fs::create_dir(project.join("x")).unwrap();
         std::os::unix::fs::symlink("/", project.join("link")).unwrap();
         text_is_harmless(text, &module, &project)
+    }
+
+    #[test]
+    fn a_worktree_is_where_it_leads_or_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().canonicalize().unwrap();
+        let link = |name: &str, target: &str| {
+            std::os::unix::fs::symlink(target, project.join(name)).unwrap();
+        };
+        std::fs::create_dir(project.join("tree")).unwrap();
+        link("link", "tree");
+        link("dangling", "/none/at/all");
+        let worktree = |lines: &str| {
+            std::fs::write(project.join("config"), format!("[core]\n{lines}")).unwrap();
+            worktrees(&project)
+        };
+        assert_eq!(worktree("worktree = tree\n"), [project.join("tree")]);
+        assert_eq!(worktree("worktree = link\n"), [project.join("tree")]);
+        assert_eq!(worktree("worktree = a/b\n"), [project.join("a/b")]);
+        for nowhere in [
+            "worktree = dangling\n",
+            "worktree = dangling/x\n",
+            "worktree = none/..\n",
+            "worktree = tree\nworktree = tree\n",
+        ] {
+            assert_eq!(worktree(nowhere), [Path::new(NOWHERE)], "{nowhere}");
+        }
     }
 
     #[test]

@@ -1,0 +1,213 @@
+//! Takes away what git must not read.
+//!
+//! This happens outside of the sandbox, while other commands may exchange any folder on the way for a link or for another
+//! folder. So each folder is opened without following links, and compared with what the search has seen.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::SUFFIX;
+use super::read::make_readable;
+use crate::process::mounts;
+
+/// What is to be renamed, as the search has seen it.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) name: &'a OsStr,
+    /// Device and number of the folder.
+    folder_id: Option<(u64, u64)>,
+    /// The number of the file or folder itself.
+    number: Option<u64>,
+}
+
+impl<'a> Entry<'a> {
+    /// Whatever has this name in this very folder: all of it is the command's. The name may hold slashes.
+    pub(super) fn of_folder(folder: &'a Path, id: (u64, u64), name: &'a OsStr) -> Entry<'a> {
+        Entry {
+            folder,
+            name,
+            folder_id: Some(id),
+            number: None,
+        }
+    }
+
+    /// This very file or folder, whatever folder it is in now.
+    pub(super) fn of_number(folder: &'a Path, name: &'a OsStr, number: u64) -> Entry<'a> {
+        Entry {
+            folder,
+            name,
+            folder_id: None,
+            number: Some(number),
+        }
+    }
+
+    /// Renames it to what git does not read, and returns the new name.
+    pub(super) fn set_aside(&self) -> io::Result<OsString> {
+        with_access(self.folder, || {
+            let folder = self.open()?;
+            let way = Path::new(self.name);
+            match (way.parent(), way.file_name()) {
+                (Some(below), Some(name)) if !below.as_os_str().is_empty() => {
+                    let opened = open_below(folder.as_fd(), below)?;
+                    let aside = self.rename(opened.as_fd(), name)?;
+                    Ok(below.join(aside).into_os_string())
+                }
+                _ => self.rename(folder.as_fd(), self.name),
+            }
+        })
+    }
+
+    fn open(&self) -> io::Result<OwnedFd> {
+        let opened = mounts::look(self.folder)?.file_or_folder();
+        let opened = opened.ok_or_else(replaced)?;
+        match self.folder_id {
+            Some(id) if mounts::id(&opened)? != id => Err(replaced()),
+            _ => Ok(opened),
+        }
+    }
+
+    fn is_it(&self, folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
+        let Some(number) = self.number else {
+            return Ok(true);
+        };
+        Ok(statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino == number)
+    }
+
+    fn rename(&self, folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<OsString> {
+        if !self.is_it(folder, name)? {
+            return Err(replaced());
+        }
+        let plain = with_end(name, SUFFIX);
+        // A command can take any name that it can guess.
+        let random = format!("{SUFFIX}-{:016x}", rand::random::<u64>());
+        let random = with_end(name, &random);
+        let move_to = |from: &OsStr, to: &OsStr| {
+            renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
+        };
+        let aside = match move_to(name, &plain) {
+            Err(Errno::EXIST) => {
+                move_to(name, &random)?;
+                random
+            }
+            moved => {
+                moved?;
+                plain
+            }
+        };
+        // It may have been exchanged in between.
+        if self.is_it(folder, &aside)? {
+            return Ok(aside);
+        }
+        move_to(&aside, name)?;
+        Err(replaced())
+    }
+}
+
+/// Removes a symbolic link below this very folder of a repository.
+pub(super) fn remove_link(repository: &Path, id: (u64, u64), link: &Path) -> io::Result<()> {
+    let (Some(below), Some(name)) = (link.parent(), link.file_name()) else {
+        return Err(replaced());
+    };
+    with_access(&repository.join(below), || {
+        let entry = Entry::of_folder(repository, id, name);
+        let repository = entry.open()?;
+        let folder = match below.as_os_str().is_empty() {
+            true => repository,
+            false => open_below(repository.as_fd(), below)?,
+        };
+        let status = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(status.st_mode) {
+            FileType::Symlink => Ok(unlinkat(&folder, name, AtFlags::empty())?),
+            _ => Err(replaced()),
+        }
+    })
+}
+
+/// Tries again after a folder was made writable for its owner.
+fn with_access<T>(folder: &Path, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match work() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_readable(folder)?;
+            work()
+        }
+        done => done,
+    }
+}
+
+fn open_below(folder: BorrowedFd<'_>, below: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    Ok(openat2(folder, below, flags, Mode::empty(), resolve)?)
+}
+
+fn replaced() -> io::Error {
+    io::Error::other("something else is there now")
+}
+
+fn with_end(name: &OsStr, end: &str) -> OsString {
+    let mut name = name.to_owned();
+    name.push(end);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    fn id(path: &Path) -> (u64, u64) {
+        let meta = path.symlink_metadata().unwrap();
+        (meta.dev(), meta.ino())
+    }
+
+    #[test]
+    fn nothing_behind_a_link_on_the_way_is_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for name in ["repository/refs", "outside/heads"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        symlink("nowhere", at("outside/heads/key")).unwrap();
+        // While the search looked, this was a folder.
+        symlink("../../outside/heads", at("repository/refs/heads")).unwrap();
+        let repository = at("repository");
+        let removed = |link: &str| remove_link(&repository, id(&repository), Path::new(link));
+        assert!(removed("refs/heads/key").is_err());
+        assert!(at("outside/heads/key").is_symlink());
+        let entry = |name| Entry::of_folder(&repository, id(&repository), OsStr::new(name));
+        assert!(entry("refs/heads/key").set_aside().is_err());
+        // The link itself is what is meant here.
+        removed("refs/heads").unwrap();
+        assert!(!at("repository/refs/heads").is_symlink());
+        fs::write(at("repository/refs/file"), "").unwrap();
+        assert!(removed("refs/file").is_err(), "it is no link any more");
+    }
+
+    #[test]
+    fn what_was_exchanged_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["a", "b"] {
+            fs::create_dir(root.join(name)).unwrap();
+            fs::write(root.join(name).join("HEAD"), "").unwrap();
+        }
+        let (a, b) = (root.join("a"), root.join("b"));
+        let of_other = Entry::of_folder(&a, id(&b), OsStr::new("HEAD"));
+        assert!(of_other.set_aside().is_err() && a.join("HEAD").exists());
+        let other = Entry::of_number(&root, OsStr::new("a"), id(&b).1);
+        assert!(other.set_aside().is_err() && a.exists());
+        let same = Entry::of_number(&root, OsStr::new("a"), id(&a).1);
+        assert_eq!(same.set_aside().unwrap(), "a.set-aside");
+    }
+}
