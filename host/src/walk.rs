@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder};
 
-use crate::capability::open;
+use crate::open;
 
 /// What is read of an ignore file.
 const MAX_FILE_BYTES: u64 = 64 * 1024;

@@ -143,7 +143,7 @@ impl CallState {
             if let Some(ask) = &self.ask {
                 ask.went_unasked(&needs);
             }
-            return Ok((false, format!("{rule}; {}", crate::NOBODY)));
+            return Ok((false, format!("{rule}; {}", crate::answer::NOBODY)));
         };
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
         if self.refused.is_some() {
@@ -199,7 +199,7 @@ impl CallState {
             .permissions
             .remember(&self.call, &self.plugin, &needs, answer)
             .map_err(|e| host_failed(&e))?;
-        Ok((answer.allow, crate::describe_answer(answer)))
+        Ok((answer.allow, answer.in_words()))
     }
 }
 

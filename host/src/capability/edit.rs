@@ -8,11 +8,12 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::{CallState, Refusal, Shared, UseId, chain, shown};
+use super::{CallState, Refusal, Shared, UseId};
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Edited};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::call::Action;
+use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{FileEdit, LineEdit};

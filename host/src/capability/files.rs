@@ -14,12 +14,14 @@ use rustix::io::Errno;
 use wasmtime::component::Resource;
 
 use super::lines::{Lines, Wanted, read_at};
-use super::{CallState, Refusal, UseId, open, shown};
+use super::{CallState, Refusal, UseId};
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::display::shown;
 use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
+use crate::open;
 use crate::target::{Need, Operation, Target};
 
 /// Names of a folder that are looked at before it counts as too large to list.

@@ -4,6 +4,7 @@
 //! limits: of a message's size, and of how long it is waited for.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
@@ -12,6 +13,8 @@ use wasmtime::component::Resource;
 
 use super::sampling::Terms;
 use super::{CallState, Refusal};
+use crate::Progress;
+use crate::ask::Ask;
 use crate::bindings::dunlin::tool::mcp::{self, Incoming};
 use crate::bindings::dunlin::tool::types::Error;
 use crate::limits::{MAX_BACKLOG_BYTES, MAX_SERVER_MESSAGE_BYTES};
@@ -21,6 +24,15 @@ use crate::mcp::transport::Connection;
 /// What stands behind the contract's `line`: there is one for each bridge, so the handle holds nothing.
 #[derive(Debug)]
 pub struct TakenLine;
+
+/// Who calls, as the audit log and questions name it.
+pub(crate) struct Asked {
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    pub(crate) arguments: serde_json::Value,
+    pub(crate) ask: Arc<dyn Ask>,
+    pub(crate) progress: Arc<dyn Progress>,
+}
 
 /// A wish that can be seen and waited for.
 #[derive(Debug, Default)]
@@ -65,7 +77,7 @@ pub(crate) struct ServerLine {
     /// Whether the form that the server sent last seems to ask for a secret.
     pub(crate) asks_secret: bool,
     /// That the bridge is to come back.
-    pub(crate) end: std::sync::Arc<Wish>,
+    pub(crate) end: Arc<Wish>,
 }
 
 impl ServerLine {
@@ -78,7 +90,7 @@ impl ServerLine {
             closed: None,
             terms,
             asks_secret: false,
-            end: std::sync::Arc::default(),
+            end: Arc::default(),
         }
     }
 
@@ -130,7 +142,7 @@ impl ServerLine {
             }
             return self.next().unwrap_or(Incoming::Nothing);
         }
-        let end = std::sync::Arc::clone(&self.end);
+        let end = Arc::clone(&self.end);
         tokio::select! {
             biased;
             () = end.come() => Incoming::Cancelled,
@@ -244,7 +256,7 @@ impl mcp::HostLine for CallState {
 
 impl CallState {
     /// A call begins in a bridge, which outlives it.
-    pub(crate) fn begin_call(&mut self, asked: crate::mcp::bridge::Asked) {
+    pub(crate) fn begin_call(&mut self, asked: Asked) {
         self.call = asked.call;
         self.tool = asked.tool;
         self.arguments = asked.arguments;
@@ -273,10 +285,10 @@ mod tests {
     use crate::mcp::transport::{Receiver, SendError, Sender};
 
     /// Listens only after its messages were taken.
-    struct Stubborn(std::sync::Arc<Wish>, usize);
+    struct Stubborn(Arc<Wish>, usize);
 
     #[async_trait]
-    impl Sender for std::sync::Arc<Wish> {
+    impl Sender for Arc<Wish> {
         async fn send(&mut self, _: &str) -> Result<(), SendError> {
             self.come().await;
             Ok(())
@@ -301,9 +313,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_talks_is_heard_before_it_listens() {
-        let heard = std::sync::Arc::new(Wish::default());
+        let heard = Arc::new(Wish::default());
         let connection = Connection {
-            sender: Box::new(std::sync::Arc::clone(&heard)),
+            sender: Box::new(Arc::clone(&heard)),
             receiver: Box::new(Stubborn(heard, 3)),
         };
         let mut line = ServerLine::new(connection, Terms::default());

@@ -13,7 +13,6 @@ pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod mcp;
-pub(crate) mod open;
 pub(crate) mod process;
 mod refusal;
 pub(crate) mod sampling;
@@ -33,7 +32,7 @@ use tokio::sync::OnceCell;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 
 pub(crate) use self::authorise::notices;
-pub(crate) use self::refusal::{Refusal, chain, host_failed, shown};
+pub(crate) use self::refusal::{Refusal, host_failed};
 pub(crate) use self::uses::UseId;
 use self::uses::{Noted, Use};
 use crate::CommandOptions;

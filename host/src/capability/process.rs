@@ -7,13 +7,14 @@
 use tokio::time::Instant;
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId, chain};
+use super::{CallState, Refusal, UseId};
 use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
 use crate::bindings::dunlin::tool::types::{
     CommandLine as Written, Error, Target as WrittenTarget,
 };
 use crate::call::Action;
 use crate::command::{CommandError as LineError, CommandLine};
+use crate::display::chain;
 use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
 use crate::permission::Verdict;
 use crate::process::{CommandError, End, Running, Stream};

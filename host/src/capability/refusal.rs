@@ -1,10 +1,8 @@
 //! What a guest is told instead of a value, and in which words.
 
-use std::path::Path;
-
 use super::CallState;
 use crate::bindings::dunlin::tool::types;
-use crate::display;
+use crate::display::chain;
 use crate::resolve::ResolveError;
 use crate::target::Operation;
 
@@ -72,23 +70,6 @@ impl From<ResolveError> for Refusal {
 /// The host's own trouble, as the guest is told.
 pub(crate) fn host_failed(error: &dyn std::error::Error) -> Refusal {
     types::Error::Failed(chain(error)).into()
-}
-
-/// An error and its causes in one line, for places that take one string.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
-/// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
-pub(crate) fn shown(path: &Path) -> String {
-    display::escape(&path.to_string_lossy()).into_owned()
 }
 
 /// A target as the guest wrote it.

@@ -185,7 +185,7 @@ impl CallState {
         if answer.scope != Scope::Once {
             terms.consent.set(answer.allow);
         }
-        Ok((answer.allow, crate::describe_answer(answer)))
+        Ok((answer.allow, answer.in_words()))
     }
 
     /// What cannot be logged does not happen.

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use super::{CallState, Phase, Refusal, UsedInDescribe, chain};
+use super::{CallState, Phase, Refusal, UsedInDescribe};
 use crate::ask::{Origin, Question, Scope};
 use crate::audit::Event;
 use crate::bindings::dunlin::tool::search;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
+use crate::display::chain;
 use crate::egress::{
     EgressError, Gate, HeaderValue, Hop, Method, Place, Request, RequestLimits, header,
 };
@@ -148,7 +149,7 @@ impl CallState {
         let target = need.target.to_string();
         let rule = format!(
             "{} (more than {MAX_SEARCHES} searches within {minutes} minutes)",
-            crate::describe_answer(answer)
+            answer.in_words()
         );
         self.shared
             .audit

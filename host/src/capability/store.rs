@@ -8,9 +8,10 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::{CallState, Refusal, chain};
+use super::{CallState, Refusal};
 use crate::bindings::dunlin::tool::store::{self, Entry};
 use crate::bindings::dunlin::tool::types::Error;
+use crate::display::chain;
 use crate::limits::{MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
 use crate::permission::PluginId;
 

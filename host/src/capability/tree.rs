@@ -13,10 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::{DirEntry, WalkState};
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId, chain, open, shown};
+use super::{CallState, Refusal, UseId};
 use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::display::{chain, shown};
 use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES, MAX_TREE_PATH_BYTES};
+use crate::open;
 use crate::permission::Verdict;
 use crate::target::{Need, Operation, Target};
 use crate::walk;

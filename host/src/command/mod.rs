@@ -24,6 +24,7 @@ mod find;
 mod fuzz;
 mod known;
 mod named;
+mod names;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -33,13 +34,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::known::Known;
+pub use self::names::CommandError;
+pub(crate) use self::names::Names;
 use self::programs::Programs;
 use self::words::OF_THE_SHELL;
 pub use self::words::{Why, simple_words};
 use crate::ask::Scope;
 use crate::limits;
-use crate::permission::{PermissionError, Permissions};
-use crate::resolve::ResolveError;
+use crate::permission::Permissions;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
@@ -62,57 +64,6 @@ pub struct CommandLine {
     /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
     /// the line never comes to mean more.
     pub may_change_repository: bool,
-}
-
-/// Why a command line cannot even be asked about. Said to the model.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommandError {
-    /// There is nothing in it.
-    #[error("the command line is empty")]
-    Empty,
-    /// A shell would not see what is behind it.
-    #[error("the command line holds a NUL character")]
-    Nul,
-    /// Nobody reads that.
-    #[error(
-        "the command line is {bytes} bytes long, at most {most} are possible; write a script into a file and run that",
-        most = limits::MAX_COMMAND_BYTES
-    )]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// The program cannot be resolved.
-    #[error(transparent)]
-    Program(#[from] ResolveError),
-    /// It resolves to nothing that can be run.
-    #[error("there is no program at {path:?}, or it may not be run")]
-    NoProgram {
-        /// As written.
-        path: String,
-    },
-    /// The permission store cannot decide about one of its programs.
-    #[error(transparent)]
-    Permission(#[from] PermissionError),
-}
-
-/// Looks up names: the machine, as far as a command line depends on it.
-pub(crate) trait Names {
-    /// A program that exists and may be run.
-    fn program(&self, written: &str) -> Result<ProgramFile, CommandError>;
-
-    /// The program that runs command lines, resolved.
-    fn shell(&self) -> &Path;
-
-    /// Whether commands could replace the program.
-    fn is_writable(&self, program: &ProgramFile) -> bool;
-
-    /// The real path of a file that exists and that commands can change.
-    fn writable_file(&self, written: &str) -> Option<PathBuf>;
-
-    /// The real path of a file that need not exist, if it is guarded.
-    fn guarded(&self, written: &str) -> Option<PathBuf>;
 }
 
 impl Names for Permissions {

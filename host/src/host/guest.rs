@@ -1,64 +1,19 @@
 //! Runs guests: the engine, the loading of components, and one function within its limits.
 
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use wasmtime::component::{Component, Linker};
-use wasmtime::{Store, UpdateDeadline};
+use wasmtime::Store;
 
 use super::Host;
-use super::wording::{explain, seconds};
-use crate::capability::{self, CallState, Phase, wasi};
+use crate::capability::{CallState, Phase};
 use crate::ceiling::Ceiling;
-use crate::engine::Ticking;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits;
-use crate::plugin::{LoadError, Loaded, Registered, one_line};
-
-/// The engine and the linker, made at the first need.
-pub(super) struct Machine {
-    pub(super) ticking: Ticking,
-    pub(super) linker: Linker<CallState>,
-    /// The same with WASI; made when the first component wants that.
-    wasi: OnceLock<Result<Linker<CallState>, String>>,
-}
-
-impl Machine {
-    /// What a component is linked with: the contract, and where it imports WASI, that, too.
-    fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<CallState>>, String> {
-        let engine = self.ticking.engine();
-        let ty = component.component_type();
-        if !ty.imports(engine).any(|(name, _)| wasi::is_wasi(name)) {
-            return Ok(Cow::Borrowed(&self.linker));
-        }
-        let made = self.wasi.get_or_init(|| {
-            let mut linker = self.linker.clone();
-            wasi::link(&mut linker).map_err(|e| one_line(&e))?;
-            Ok(linker)
-        });
-        let mut linker = made.clone()?;
-        wasi::refuse(&mut linker, engine, component).map_err(|e| one_line(&e))?;
-        Ok(Cow::Owned(linker))
-    }
-
-    /// A store within its limits.
-    pub(super) fn store(&self, state: CallState) -> Store<CallState> {
-        let mut store = Store::new(self.ticking.engine(), state);
-        store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
-        // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
-        store.set_epoch_deadline(1);
-        // Through the runtime, which looks after its timers and signals before it comes back; being woken
-        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
-        store.epoch_deadline_callback(|_| {
-            let turn = Box::pin(tokio::task::yield_now());
-            Ok(UpdateDeadline::YieldCustom(1, turn))
-        });
-        store
-    }
-}
+use crate::machine::Machine;
+use crate::plugin::{LoadError, Loaded, Registered};
+use crate::trap::{explain, one_line, seconds};
 
 impl Host {
     /// Runs one function of a guest in a fresh instance, within its limits. The error is the end of a
@@ -163,26 +118,16 @@ impl Host {
             .map_err(|e| fail(one_line(&e)))?;
         let ceiling = Ceiling::of_component(&code).map_err(|e| LoadError::Ceiling {
             plugin: name.clone(),
-            problem: capability::chain(&e),
+            problem: crate::display::chain(&e),
         })?;
         let linker = machine.linker_for(&component).map_err(fail)?;
         Loaded::new(name, engine, &linker, &component, ceiling)
     }
 
-    pub(super) fn machine(&self) -> Result<&Machine, &str> {
-        let make = || {
-            let ticking = Ticking::new(&self.0.limits).map_err(|e| one_line(&e))?;
-            let mut linker = Linker::new(ticking.engine());
-            capability::link(&mut linker).map_err(|e| one_line(&e))?;
-            Ok(Machine {
-                ticking,
-                linker,
-                wasi: OnceLock::new(),
-            })
-        };
+    pub(super) fn machine(&self) -> Result<&Arc<Machine>, &str> {
         self.0
             .machine
-            .get_or_init(make)
+            .get_or_init(|| Machine::new(&self.0.limits).map(Arc::new))
             .as_ref()
             .map_err(String::as_str)
     }

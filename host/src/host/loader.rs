@@ -11,14 +11,18 @@ use crate::Progress;
 use crate::ask::{Ask, Scope};
 use crate::audit::{Event, JsonLines};
 use crate::call::{Call, Failure, Plan, Standing, Success};
+use crate::capability::mcp::Asked;
 use crate::capability::sampling::model_of;
-use crate::capability::{self, Phase, chain};
+use crate::capability::{self, Phase};
 use crate::display;
+use crate::display::chain;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
-use crate::mcp::bridge::{Asked, Bridge, BridgeError};
-use crate::mcp::offered::{Facts, Listed, Offered, some_of};
+use crate::mcp::Facts;
+use crate::mcp::bridge::{Bridge, BridgeError};
+use crate::mcp::engine::BridgeEngine;
+use crate::mcp::offered::{Listed, Offered, some_of};
 use crate::mcp::transport::ServerLog;
 use crate::mcp::{Server, ServerAt};
 use crate::permission::{Rule, ToolMode};
@@ -328,10 +332,26 @@ impl Host {
         Ok(bridge)
     }
 
+    /// What bridges are made with; compiled or loaded at the first call.
+    async fn bridge_engine(&self) -> Result<Arc<BridgeEngine>, String> {
+        let servers = &self.0.servers;
+        let make = async || {
+            let bridge = servers.bridge.clone();
+            let bridge = bridge.ok_or("this Dunlin has no bridge to servers")?;
+            let machine = Arc::clone(self.machine()?);
+            let (host, version) = (self.clone(), servers.version.clone());
+            let make =
+                move || BridgeEngine::new(machine, &host.0.cache, &bridge, host.0.limits, &version);
+            let made = tokio::task::spawn_blocking(make).await;
+            made.unwrap_or_else(|_| Err("the compiler gave up".to_owned()))
+                .map(Arc::new)
+        };
+        servers.engine.get_or_init(make).await.clone()
+    }
+
     async fn connect(&self, server: &Server, asked: Asked) -> Result<Bridge, BridgeError> {
         let limit = server.config.timeout;
-        let engine = self.bridge_engine().await;
-        let engine = engine.map_err(|why| {
+        let engine = self.bridge_engine().await.map_err(|why| {
             BridgeError::Broken(format!(
                 "cannot be connected: the bridge does not start: {why}"
             ))

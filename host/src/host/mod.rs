@@ -1,7 +1,6 @@
 //! The host: holds the plugins, and leads each call through its three steps.
 
 mod behind;
-mod bridging;
 mod cage;
 mod describe;
 mod guest;
@@ -20,19 +19,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 
-pub(crate) use self::bridging::BridgeEngine;
-use self::guest::Machine;
 pub use self::prompts::ServerPrompt;
 use self::wording::{checked_arguments, declared, fault, success};
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{AuditRoom, JsonLines};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, Phase, Shared, chain};
+use crate::capability::{Phase, Shared};
+use crate::display::chain;
 use crate::edit::prepare::hash_of;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
 use crate::limits::{self, Limits};
+use crate::machine::Machine;
 use crate::mcp::Servers;
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
@@ -70,8 +69,8 @@ struct Inner {
     cache: Cache,
     /// Replaced as a whole, when other ones are installed.
     plugins: RwLock<Arc<[Arc<Registered>]>>,
-    /// Shared with the bridges, which outlive no engine.
-    machine: Arc<OnceLock<Result<Machine, String>>>,
+    /// Made at the first need. Shared with the bridges.
+    machine: OnceLock<Result<Arc<Machine>, String>>,
     servers: Servers,
     behind: behind::Behind,
     slots: Semaphore,
@@ -110,7 +109,7 @@ impl Host {
                     .map(|plugin| Arc::new(Registered::new(plugin)))
                     .collect(),
             ),
-            machine: Arc::default(),
+            machine: OnceLock::new(),
             servers: Servers::new(options.mcp),
             behind: behind::Behind::default(),
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
@@ -255,8 +254,8 @@ impl Host {
     /// An answer in the words of the audit log.
     fn described(&self, answer: Answer) -> String {
         match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
-            true => crate::NOBODY.to_owned(),
-            false => crate::describe_answer(answer),
+            true => crate::answer::NOBODY.to_owned(),
+            false => answer.in_words(),
         }
     }
 
@@ -304,7 +303,7 @@ impl Host {
     pub fn mark_attached(&self, path: &Path) -> Result<(), PermissionError> {
         let path = resolve::real_path(&self.permissions().project().join(path))?;
         // One that cannot be read was not attached with its content: it has to be read before it is edited.
-        let content = capability::open::for_reading(&path).and_then(|file| hash_of(&file));
+        let content = crate::open::for_reading(&path).and_then(|file| hash_of(&file));
         let content = content.ok().flatten();
         self.0
             .shared

@@ -13,17 +13,16 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use wasmtime::Store;
 
-use super::offered::{Facts, Listed, facts, listed};
+use super::engine::BridgeEngine;
+use super::offered::{Listed, facts, listed};
+use super::options::Facts;
 use super::transport::Connection;
-use crate::Progress;
-use crate::ask::Ask;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
-use crate::capability::mcp::{ServerLine, Wish};
+use crate::capability::mcp::{Asked, ServerLine, Wish};
 use crate::capability::sampling::Terms;
 use crate::engine::clock::Clock;
-use crate::host::BridgeEngine;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
 
 /// What is wanted of a server.
@@ -57,15 +56,6 @@ pub(crate) enum BridgeError {
     TimedOut(Duration),
     /// Nobody wanted it any more.
     Cancelled,
-}
-
-/// Who calls, as the audit log and questions name it.
-pub(crate) struct Asked {
-    pub(crate) call: String,
-    pub(crate) tool: String,
-    pub(crate) arguments: serde_json::Value,
-    pub(crate) ask: Arc<dyn Ask>,
-    pub(crate) progress: Arc<dyn Progress>,
 }
 
 struct Command {
@@ -210,13 +200,7 @@ impl Worker {
         begun: oneshot::Sender<Result<Facts, BridgeError>>,
         mut wanted: mpsc::Receiver<Command>,
     ) {
-        let mut store = match self.engine.store(state) {
-            Ok(store) => store,
-            Err(why) => {
-                let _ = begun.send(Err(BridgeError::Broken(why)));
-                return;
-            }
-        };
+        let mut store = self.engine.store(state);
         let (bridge, facts) = match self.begin(&mut store).await {
             Ok(begun) => begun,
             Err(error) => {

@@ -145,7 +145,7 @@ impl Program {
         };
         let started = Running::start_serving(&options, announced, line, access, notices).await;
         let (running, streams) =
-            started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
+            started.map_err(|e| format!("cannot be started: {}", crate::display::chain(&e)))?;
         Ok(connection(Kept::Caged(Box::new(running)), streams, log))
     }
 }

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::net::{Shutdown, shutdown};
@@ -17,6 +16,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::child::leave;
 use super::order::{End, Order, Report};
 use super::{Access, Cage, CommandOptions, Streams, servant};
 use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
@@ -167,7 +167,7 @@ impl Running {
         let finished = tokio::time::timeout(DRAIN_TIME, self.finish()).await;
         match (&self.failed, finished) {
             (Some(failed), _) => failed.clone(),
-            (None, Ok(Err(error))) => crate::capability::chain(&error),
+            (None, Ok(Err(error))) => crate::display::chain(&error),
             (None, _) => String::new(),
         }
     }
@@ -517,14 +517,4 @@ fn temporary_folder(inside: &Path) -> Result<TempDir, CommandError> {
         .prefix("dunlin-command-")
         .tempdir_in(inside)
         .map_err(io_error("make a temporary folder"))
-}
-
-/// Keepers whose commands were dropped. They end by themselves, and are taken over when the next one is left.
-static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
-
-/// Lets a keeper end without waiting for it.
-pub(super) fn leave(keeper: Child) {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push(keeper);
-    left.retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));
 }

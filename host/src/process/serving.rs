@@ -10,7 +10,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use super::runner::leave;
+use super::child::leave;
 use super::servant::{self, SERVANT, ServantOrder};
 
 /// Bytes of what a keeper says when its program cannot be started: one sentence.

@@ -9,8 +9,7 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
-use super::read::make_readable;
-use super::search::MAX_FOLDERS;
+use super::read::{MAX_FOLDERS, make_readable};
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
 use crate::process::access::Access;
 use crate::process::mounts::{self, Entry};

@@ -12,7 +12,8 @@ use super::stream::Writing;
 use super::{Answer, Descriptor, ErrorCode, Folder, OpenFile, link_of, need, types};
 use crate::History;
 use crate::bindings::dunlin::tool::types::Target as Written;
-use crate::capability::{CallState, Phase, UseId, open};
+use crate::capability::{CallState, Phase, UseId};
+use crate::open;
 use crate::target::Operation;
 
 impl CallState {

@@ -19,7 +19,8 @@ use wasmtime::component::Resource;
 use super::place::{Link, Place};
 use super::types::NewTimestamp;
 use super::{Answer, Descriptor, ErrorCode, Fault, need};
-use crate::capability::{CallState, UseId, open};
+use crate::capability::{CallState, UseId};
+use crate::open;
 use crate::resolve::real_path;
 use crate::target::Operation;
 

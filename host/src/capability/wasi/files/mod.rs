@@ -1,7 +1,7 @@
 //! `wasi:filesystem`: the files of the machine that a component believes to be in, each of them a real one.
 //!
 //! The order is that of the contract's own `files`: find out where a path leads ([`place`]), authorise that, then
-//! open or change exactly that, without following links ([`crate::capability::open`]). A file stays bound to what was checked when it was
+//! open or change exactly that, without following links ([`crate::open`]). A file stays bound to what was checked when it was
 //! opened. A folder is no right to anything: whatever is done below it is resolved and authorised anew, so the two
 //! folders that everybody gets, the project as `.` and the root as `/`, are places to start from and no more.
 //!
@@ -33,8 +33,9 @@ use self::place::{Link, Place};
 use self::stream::{Reading, write_all};
 pub(super) use super::bindings::wasi::filesystem::types::{DescriptorType, ErrorCode};
 use super::bindings::wasi::filesystem::{preopens, types};
-use crate::capability::{CallState, UseId, open};
+use crate::capability::{CallState, UseId};
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES};
+use crate::open;
 use crate::target::{Need, Operation, Target};
 
 type Answer<T> = Result<T, Fault>;
