@@ -1,6 +1,5 @@
 //! What a guest is told instead of a value, and in which words.
 
-use super::CallState;
 use crate::bindings::dunlin::tool::types;
 use crate::display::chain;
 use crate::resolve::ResolveError;
@@ -15,6 +14,16 @@ pub(crate) enum Refusal {
     Trap(wasmtime::Error),
 }
 
+impl Refusal {
+    /// What the guest is told; the error ends it.
+    pub(super) fn for_guest(self) -> wasmtime::Result<types::Error> {
+        match self {
+            Refusal::Guest(error) => Ok(error),
+            Refusal::Trap(error) => Err(error),
+        }
+    }
+}
+
 impl From<types::Error> for Refusal {
     fn from(error: types::Error) -> Self {
         Refusal::Guest(error)
@@ -24,15 +33,6 @@ impl From<types::Error> for Refusal {
 impl From<wasmtime::Error> for Refusal {
     fn from(error: wasmtime::Error) -> Self {
         Refusal::Trap(error)
-    }
-}
-
-impl types::Host for CallState {
-    fn convert_error(&mut self, refusal: Refusal) -> wasmtime::Result<types::Error> {
-        match refusal {
-            Refusal::Guest(error) => Ok(error),
-            Refusal::Trap(error) => Err(error),
-        }
     }
 }
 

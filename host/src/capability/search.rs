@@ -4,12 +4,13 @@
 //! used within a while is the user's to say, too.
 
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use super::{CallState, Phase, Refusal, UsedInDescribe};
+use super::context::{CallContext, Phase, UsedInDescribe};
+use super::refusal::Refusal;
 use crate::ask::{Origin, Question, Scope};
 use crate::audit::Event;
 use crate::bindings::dunlin::tool::search;
@@ -32,7 +33,7 @@ const BROWSER: &str = concat!(
 
 type Answer<T> = Result<T, Refusal>;
 
-impl search::Host for CallState {
+impl search::Host for CallContext {
     fn address(&mut self) -> Answer<String> {
         match self.phase {
             Phase::Describe => Err(Refusal::Trap(UsedInDescribe.into())),
@@ -102,7 +103,7 @@ impl search::Host for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Counts a search, and asks once there were too many.
     async fn count_search(&mut self, need: Need, written: String) -> Answer<()> {
         let Err(left) = self.admit_search() else {
@@ -174,14 +175,6 @@ impl CallState {
 
     fn admit_search(&self) -> Result<(), Duration> {
         self.shared.searches().admit(Instant::now())
-    }
-}
-
-impl super::Shared {
-    /// The searches of the last while.
-    pub(crate) fn searches(&self) -> std::sync::MutexGuard<'_, crate::search::Window> {
-        // Each change is a single insertion or removal: nothing is half done.
-        self.searches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

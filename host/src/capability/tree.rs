@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::{DirEntry, WalkState};
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId};
+use super::context::CallContext;
+use super::refusal::Refusal;
+use super::resources::OpenFolder;
 use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::display::{chain, shown};
@@ -26,16 +28,9 @@ use crate::walk;
 /// Threads that look for files: the disk's answers are waited for, and more than a few only push each other.
 const WALKERS: usize = 4;
 
-/// What stands behind the contract's `folder`.
-#[derive(Debug)]
-pub struct OpenFolder {
-    root: PathBuf,
-    under: UseId,
-}
-
 type Answer<T> = Result<T, Refusal>;
 
-impl tree::Host for CallState {
+impl tree::Host for CallContext {
     async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
         self.only_in_run()?;
         let root = self.shared.permissions.project().to_owned();
@@ -57,7 +52,7 @@ impl tree::Host for CallState {
     }
 }
 
-impl tree::HostFolder for CallState {
+impl tree::HostFolder for CallContext {
     async fn list_files(&mut self, folder: Resource<OpenFolder>) -> Answer<Listing> {
         let root = self
             .table
@@ -130,7 +125,7 @@ impl tree::HostFolder for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Whether a file may be read without a question.
     fn is_open(&self, path: PathBuf) -> Answer<bool> {
         let need = Need {

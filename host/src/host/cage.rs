@@ -2,16 +2,7 @@
 
 use super::Host;
 use crate::call::Action;
-use crate::capability::Shared;
-use crate::process::{self, Cage};
-
-impl Shared {
-    /// The sandbox that the user is told of and that every command gets; the error says why none can run.
-    pub(crate) async fn announced_sandbox(&self) -> Result<Cage, String> {
-        let found = self.cage.get_or_init(|| process::in_force(&self.commands));
-        found.await.clone()
-    }
-}
+use crate::process::Cage;
 
 impl Host {
     /// What commands run in on this machine; found out at the first call, which takes some milliseconds.

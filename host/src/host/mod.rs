@@ -325,13 +325,13 @@ impl Host {
         let (plugin, described, index) = self.find(&call.tool).await?;
         let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
         let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
-        state.arguments = call.arguments.clone();
-        state.actions = plan.actions.clone();
-        state.declared = plan.needs.clone();
-        state.ceiling.clone_from(&described.ceiling);
-        state.ask = Some(ask);
-        state.progress = Some(progress);
-        state.audit_room = audit_room.clone();
+        state.context.arguments = call.arguments.clone();
+        state.context.actions = plan.actions.clone();
+        state.context.declared = plan.needs.clone();
+        state.context.ceiling.clone_from(&described.ceiling);
+        state.context.ask = Some(ask);
+        state.context.progress = Some(progress);
+        state.context.audit_room = audit_room.clone();
         let wire_call = wire::Call {
             tool: call.tool.clone(),
             arguments,
@@ -356,14 +356,16 @@ impl Host {
             Ok(Ok(content)) => success(&call.tool, content, self.0.limits.result_bytes),
         };
         // Whatever the guest made of it: a refusal of the user ends the call as one.
-        let refused = state.as_mut().and_then(|state| state.refused.take());
+        let refused = state
+            .as_mut()
+            .and_then(|state| state.context.refused.take());
         let mut result = match refused {
             Some(question) => Err(Failure::Denied { question }),
             None => result,
         };
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
-            success.note = state.note.take();
-            success.has_failed = state.has_failed;
+            success.note = state.commands.note.take();
+            success.has_failed = state.commands.has_failed;
         }
         if let Some(state) = &mut state {
             state.write_messages();
@@ -373,7 +375,7 @@ impl Host {
                 .close(error.as_deref())
                 .map_err(|e| Failure::Host(chain(&e)))?;
         }
-        let more = state.and_then(|mut state| state.go_on.take());
+        let more = state.and_then(|mut state| state.background.arguments.take());
         result.map(|success| (success, more))
     }
 }

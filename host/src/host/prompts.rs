@@ -6,10 +6,10 @@ use super::Host;
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
-use crate::capability::mcp::Asked;
 use crate::display;
 use crate::mcp::Server;
 use crate::mcp::bridge::{Reply, Request};
+use crate::mcp::line::Asked;
 
 /// Characters of a name or a description that are shown.
 const MAX_SHOWN_CHARS: usize = 200;

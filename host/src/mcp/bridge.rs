@@ -14,14 +14,13 @@ use tokio::time::Instant;
 use wasmtime::Store;
 
 use super::engine::BridgeEngine;
+use super::line::{Asked, ServerLine, Terms, Wish};
 use super::offered::{Listed, facts, listed};
 use super::options::Facts;
 use super::transport::Connection;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
-use crate::capability::mcp::{Asked, ServerLine, Wish};
-use crate::capability::sampling::Terms;
 use crate::engine::clock::Clock;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
 
@@ -106,8 +105,7 @@ impl Bridge {
         terms: Terms,
         limit: Duration,
     ) -> Result<Bridge, BridgeError> {
-        state.line_to_server = Some(ServerLine::new(connection, terms));
-        state.end_call();
+        state.connect(ServerLine::new(connection, terms));
         let (begun, hears) = oneshot::channel();
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
@@ -219,7 +217,7 @@ impl Worker {
             let due = attended + ATTEND_PERIOD;
             let again = relisted + RELIST_PERIOD;
             let said = async {
-                match store.data_mut().line_to_server.as_mut() {
+                match store.data_mut().chat.line.as_mut() {
                     Some(line) => line.arrived().await,
                     None => std::future::pending().await,
                 }
@@ -240,7 +238,7 @@ impl Worker {
                     listed.is_err_and(|why| self.ended.set(why).is_ok())
                 }
                 () = self.closing.come() => {
-                    if let Some(line) = store.data_mut().line_to_server.as_mut() {
+                    if let Some(line) = store.data_mut().chat.line.as_mut() {
                         line.close().await;
                     }
                     true
@@ -263,7 +261,7 @@ impl Worker {
 
     async fn begin(&self, store: &mut Store<CallState>) -> Result<(McpBridge, Facts), BridgeError> {
         let clock = Clock::start(self.limit);
-        store.data_mut().clock = clock.clone();
+        store.data_mut().context.clock = clock.clone();
         let bridge = {
             let _running = self.engine.running();
             let made = self.engine.instantiate(store);
@@ -353,8 +351,8 @@ impl Worker {
         let clock = Clock::start(self.limit);
         let data = store.data_mut();
         data.begin_call(asked);
-        data.clock = clock.clone();
-        if let Some(line) = &mut data.line_to_server {
+        data.context.clock = clock.clone();
+        if let Some(line) = &mut data.chat.line {
             line.end = Arc::clone(&end);
         }
         let client = bridge.dunlin_tool_mcp_client();
@@ -407,7 +405,7 @@ impl Worker {
         clock: &Clock,
         function: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, wire::Failure>>,
     ) -> Outcome<T> {
-        let end = match &store.data().line_to_server {
+        let end = match &store.data().chat.line {
             Some(line) => Arc::clone(&line.end),
             None => return Outcome::Dead(BridgeError::Broken("has no line".to_owned())),
         };
@@ -453,7 +451,7 @@ impl Worker {
         store: &mut Store<CallState>,
         outcome: Outcome<T>,
     ) -> Result<T, BridgeError> {
-        if let Some(line) = &mut store.data_mut().line_to_server {
+        if let Some(line) = &mut store.data_mut().chat.line {
             line.end = Arc::default();
         }
         match outcome {

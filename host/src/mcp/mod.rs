@@ -10,6 +10,7 @@
 
 pub(crate) mod bridge;
 pub(crate) mod engine;
+pub(crate) mod line;
 pub(crate) mod offered;
 mod options;
 pub(crate) mod secret;

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::bridge::Bridge;
+use super::line::{Consent, Terms};
 use super::offered::{Listed, Offered, OfferedTool};
 use super::options::{Facts, McpServer, ServerAt, ServerReport};
-use crate::capability::sampling::{Consent, Terms};
 use crate::permission::PluginId;
 use crate::sha256_hex;
 

@@ -8,6 +8,9 @@ use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 /// Bytes that one write takes. What WASI's own hosts take, too.
 pub(super) const PERMIT_BYTES: usize = 64 * 1024;
 
+/// A terminal. There is none, so nobody ever holds one.
+pub enum NoTerminal {}
+
 /// Of which of the two a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
