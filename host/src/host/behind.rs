@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::Host;
+use super::component::{ComponentTool, Components};
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
 use crate::call::{Call, Plan};
-use crate::engine::clock::Clock;
 use crate::limits::{MAX_BEHIND_TIME, MAX_GOING_ON, MAX_TOOLS_BEHIND};
 
 /// The tools that work behind calls.
@@ -31,27 +30,34 @@ impl Behind {
 
 /// The tool is at it as long as this lives.
 struct Working {
-    host: Host,
+    components: Arc<Components>,
     tool: String,
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.host.0.behind.names().remove(&self.tool);
+        self.components.behind().names().remove(&self.tool);
     }
 }
 
-impl Host {
+impl Components {
     /// Runs a tool again and again as it wishes, with the rights of a call that has ended. Ends with the runtime.
-    pub(super) fn go_on(&self, call: &Call, plan: &Plan, arguments: &str, room: AuditRoom) {
+    pub(super) fn go_on(
+        self: &Arc<Self>,
+        call: &Call,
+        tool: ComponentTool,
+        plan: &Plan,
+        arguments: &str,
+        room: AuditRoom,
+    ) {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
         };
-        if !self.0.behind.begin(&call.tool) {
+        if !self.behind().begin(&call.tool) {
             return;
         }
         let working = Working {
-            host: self.clone(),
+            components: Arc::clone(self),
             tool: call.tool.clone(),
         };
         let mut call = Call {
@@ -62,15 +68,15 @@ impl Host {
         };
         let plan = plan.clone();
         tokio::spawn(async move {
-            let host = &working.host;
             let begun = Instant::now();
             for _ in 0..MAX_GOING_ON {
                 if begun.elapsed() > MAX_BEHIND_TIME {
                     return;
                 }
-                let clock = Clock::start(host.0.limits.run_time);
-                let ran = host.run_on(
+                let clock = working.components.clock();
+                let ran = working.components.run_once(
                     &call,
+                    &tool,
                     &plan,
                     Arc::new(DenyAll),
                     Arc::new(NoProgress),
