@@ -12,7 +12,7 @@ use crate::embedding::Embedder;
 use crate::history::HistoryBook;
 use crate::notices::Notices;
 use crate::permission::Permissions;
-use crate::process::{self, Cage, CommandOptions};
+use crate::process::{self, CommandOptions, CommandSandbox};
 use crate::search::{SearchOptions, Window};
 use crate::undo::Journal;
 
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// The model of meaning.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// What commands run in, once that was found out.
-    pub(crate) cage: OnceCell<Result<Cage, String>>,
+    pub(crate) sandbox: OnceCell<Result<CommandSandbox, String>>,
 }
 
 impl Shared {
@@ -65,8 +65,10 @@ impl Shared {
     }
 
     /// The sandbox that the user is told of and that every command gets; the error says why none can run.
-    pub(crate) async fn announced_sandbox(&self) -> Result<Cage, String> {
-        let found = self.cage.get_or_init(|| process::in_force(&self.commands));
+    pub(crate) async fn announced_sandbox(&self) -> Result<CommandSandbox, String> {
+        let found = self
+            .sandbox
+            .get_or_init(|| process::in_force(&self.commands));
         found.await.clone()
     }
 }

@@ -255,7 +255,7 @@ impl Components {
             return Vec::new();
         }
         match self.shared.announced_sandbox().await {
-            Ok(cage) => cage.gaps(),
+            Ok(sandbox) => sandbox.gaps(),
             // The command will not run either, and then says why.
             Err(_) => Vec::new(),
         }

@@ -28,7 +28,7 @@ use crate::mcp::{ServerReport, Servers};
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
 use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
-use crate::process::Cage;
+use crate::process::CommandSandbox;
 use crate::target::Operation;
 use crate::undo::{Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
@@ -93,7 +93,7 @@ impl Host {
             search: options.web.search,
             searches: Mutex::default(),
             embedder: options.embedder,
-            cage: OnceCell::new(),
+            sandbox: OnceCell::new(),
         });
         let cache = Cache::new(&options.cache_dir);
         let guests = Guests::new(Arc::clone(&shared), options.limits, cache, plugins);
@@ -362,7 +362,7 @@ impl Host {
     /// What commands run in on this machine; found out at the first call, which takes some milliseconds.
     ///
     /// The error says why none can run.
-    pub async fn cage_of_commands(&self) -> Result<Cage, String> {
+    pub async fn command_sandbox(&self) -> Result<CommandSandbox, String> {
         self.0.shared.announced_sandbox().await
     }
 

@@ -46,7 +46,7 @@ impl Server {
                     &program.arguments,
                     &program.folder,
                     &program.own_variables,
-                    // One that is let out of the cage is somebody else.
+                    // One that is let out of the sandbox is somebody else.
                     program.sandbox,
                 )
             ),

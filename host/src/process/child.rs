@@ -3,12 +3,12 @@
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 
-/// Keepers whose commands were dropped. They end by themselves, and are taken over when the next one is left.
+/// Supervisors whose commands were dropped. They end by themselves, and are taken over when the next one is left.
 static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Lets a keeper end without waiting for it.
-pub(super) fn leave(keeper: Child) {
+/// Lets a supervisor end without waiting for it.
+pub(super) fn leave(child: Child) {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push(keeper);
-    left.retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));
+    left.push(child);
+    left.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }

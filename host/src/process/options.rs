@@ -7,9 +7,9 @@ use std::time::Duration;
 /// How commands are run. Handed in: the host knows neither its own program nor the environment.
 #[derive(Debug, Clone)]
 pub struct CommandOptions {
-    /// How this program starts itself as the keeper of a command: its path, and arguments of which the first is
-    /// [`KEEPER`](super::KEEPER). Empty: this host runs no commands.
-    pub keeper: Vec<OsString>,
+    /// How this program starts itself as the supervisor of a command: its path, and arguments of which the first is
+    /// [`SUPERVISOR_FLAG`](super::SUPERVISOR_FLAG). Empty: this host runs no commands.
+    pub supervisor: Vec<OsString>,
     /// The shell that gets the line: `/bin/sh` or another that takes `-c`.
     pub shell: PathBuf,
     /// All variables of a command. `TMPDIR` is set by the host.
@@ -34,7 +34,7 @@ impl CommandOptions {
     /// A host that runs no commands.
     pub fn none() -> CommandOptions {
         CommandOptions {
-            keeper: Vec::new(),
+            supervisor: Vec::new(),
             shell: PathBuf::from("/bin/sh"),
             environment: Vec::new(),
             temporary: PathBuf::from("/tmp"),

@@ -135,7 +135,7 @@ impl McpTools {
                     let access = self.shared.permissions.access_of_commands(options);
                     let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
                     program
-                        .connect_caged(&log, options, &announced, access, &self.shared.notices)
+                        .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)
                         .await
                 }
                 ServerAt::Program(program) => {
