@@ -37,8 +37,7 @@ use self::known::Known;
 pub use self::names::CommandError;
 pub(crate) use self::names::Names;
 use self::programs::Programs;
-use self::words::OF_THE_SHELL;
-pub use self::words::{Why, simple_words};
+pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::Permissions;
@@ -51,8 +50,8 @@ pub struct CommandLine {
     pub line: String,
     /// Whether the command wants to reach the network.
     pub network: bool,
-    /// Why it is more than one simple command, in few words: `a pipe`. `None`: it is one.
-    pub compound: Option<String>,
+    /// Why it is more than one simple command. `None`: it is one.
+    pub compound: Option<NotSimple>,
     /// What is decided about.
     pub target: Arc<CommandTarget>,
     /// Files that it names, resolved, and that no tool reads without being asked for: what looks like a secret,
@@ -152,7 +151,7 @@ impl CommandLine {
                     .chain(&found.files);
                 let guarded = named::guarded(words.map(String::as_str), names);
                 let target = compound_target(&line, names);
-                (Some(why.into_owned()), target, guarded, runs_git)
+                (Some(why), target, guarded, runs_git)
             }
         };
         Ok(CommandLine {
@@ -201,16 +200,15 @@ impl CommandLine {
         let mut notices = Vec::new();
         let is_sensitive = self.is_sensitive(has_network);
         if let Some(why) = &self.compound {
-            notices.push(match is_sensitive {
-                true => format!("{}.", kind(why)),
-                false if why.ends_with(OF_THE_SHELL) => format!(
-                    "{}: s allows exactly this line until the session ends. It can't be allowed permanently.",
-                    kind(why)
+            let label = why.label();
+            notices.push(match why {
+                _ if is_sensitive => format!("{label}."),
+                NotSimple::Builtin(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
                 ),
-                false => format!(
-                    "{}: s allows exactly this line until the session ends. It can't be allowed \
-                     permanently; single commands can, so have the model run them one by one.",
-                    kind(why)
+                NotSimple::Construct(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed \
+                     permanently; single commands can, so have the model run them one by one."
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {
@@ -239,14 +237,6 @@ impl CommandLine {
                 .map(|path| format!("It names {}, which usually holds secrets.", path.display())),
         );
         notices
-    }
-}
-
-/// What a line is that is more than one simple command, and why.
-pub fn kind(why: &str) -> String {
-    match why.strip_suffix(OF_THE_SHELL) {
-        Some(word) => format!("Command of the shell itself ({word})"),
-        None => format!("Compound command ({why})"),
     }
 }
 

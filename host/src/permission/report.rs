@@ -10,7 +10,7 @@ use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::stored::resolved_key;
 use super::{Change, Decision, PermissionError, Permissions, Rule, Verdict, WayOut};
-use crate::command::{CommandError, simple_words};
+use crate::command::{CommandError, NotSimple, simple_words};
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// One stored line.
@@ -45,7 +45,7 @@ pub struct ExplainedCommand {
     /// What is decided about.
     pub command: Arc<CommandTarget>,
     /// Why it is more than one simple command; `None`: it is one.
-    pub compound: Option<String>,
+    pub compound: Option<NotSimple>,
     /// Whether it may run, and which rule says so.
     pub execute: Explained,
     /// Secrets, and files of Dunlin's own, that it names: with one of the former it is asked each time, with one
