@@ -12,7 +12,7 @@ use crate::limits::{
     MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS, MAX_TEXT_ANSWER_BYTES,
     MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
-use crate::mcp::line::{ServerLine, Wish};
+use crate::mcp::line::ServerLine;
 use crate::mcp::secret::names_secret;
 
 /// Whom a call talks to: the user, and in a bridge its server.
@@ -93,7 +93,8 @@ impl chat::Host for View<'_, Chat> {
         };
         let answer = {
             let _standing = self.clock.pause();
-            Wish::unless(self.unwanted(), ask.ask_text(question)).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(ask.ask_text(question)).await
         };
         let mut answer = answer.flatten().ok_or(Error::Cancelled)?;
         answer.truncate(answer.floor_char_boundary(MAX_TEXT_ANSWER_BYTES));

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::chat::Chat;
@@ -20,7 +21,7 @@ use crate::limits::{
     MAX_PROMPT_BYTES, MAX_PROMPT_LINES, MAX_PROMPT_STOPS, MAX_PROMPT_TOKENS, MAX_PROMPTS,
     MODEL_TIME,
 };
-use crate::mcp::line::{Terms, Wish};
+use crate::mcp::line::Terms;
 use crate::model::{AnswerEnd, Model, Prompt, Said, Speaker};
 
 /// Thousandths of the highest temperature that models take.
@@ -47,10 +48,10 @@ pub(crate) fn model_of(ask: &dyn Ask) -> Option<Arc<dyn Model>> {
 }
 
 impl View<'_, Chat> {
-    /// When what a bridge was called for is not wanted any more.
-    pub(super) fn unwanted(&self) -> Option<Arc<Wish>> {
-        let line = self.own.line.as_ref()?;
-        Some(Arc::clone(&line.end))
+    /// Cancelled when nobody wants any more what a bridge was called for.
+    pub(super) fn unwanted(&self) -> CancellationToken {
+        let line = self.own.line.as_ref();
+        line.map_or_else(CancellationToken::new, |line| line.end.clone())
     }
 
     pub(super) async fn ask_model_for_server(
@@ -92,7 +93,8 @@ impl View<'_, Chat> {
         let answered = {
             let _standing = self.clock.pause();
             let asked = tokio::time::timeout(MODEL_TIME, model.answer(&prompt));
-            Wish::unless(self.unwanted(), asked).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(asked).await
         };
         let answer = answered
             .ok_or(Error::Cancelled)?
@@ -133,7 +135,8 @@ impl View<'_, Chat> {
         };
         let answer = {
             let _standing = self.clock.pause();
-            Wish::unless(self.unwanted(), ask.ask(question)).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(ask.ask(question)).await
         };
         let answer = answer.ok_or(Error::Cancelled)?.at_most(Scope::Session);
         if answer.scope != Scope::Once {

@@ -1,9 +1,10 @@
 //! What all calls of a host share.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::OnceCell;
 
 use crate::audit::JsonLines;
@@ -48,20 +49,17 @@ pub(crate) struct Shared {
 impl Shared {
     /// The id of the session, for the audit log.
     pub(crate) fn session(&self) -> Arc<str> {
-        let session = self.session.read();
-        Arc::clone(&session.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.session.read())
     }
 
     /// Another session begins.
     pub(crate) fn set_session(&self, id: &str) {
-        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
-        *session = id.into();
+        *self.session.write() = id.into();
     }
 
     /// The searches of the last while.
     pub(crate) fn searches(&self) -> MutexGuard<'_, Window> {
-        // Each change is a single insertion or removal: nothing is half done.
-        self.searches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.searches.lock()
     }
 
     /// The sandbox that the user is told of and that every command gets; the error says why none can run.

@@ -7,10 +7,11 @@
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkState};
+use parking_lot::Mutex;
 use wasmtime::component::Resource;
 
 use super::context::CallContext;
@@ -164,7 +165,7 @@ fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
                 return WalkState::Continue;
             };
             // Pushing is all that is done under the lock.
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.lock();
             let (files, path_bytes) = &mut *found;
             *path_bytes += facts.path.len();
             if files.len() == MAX_TREE_FILES || *path_bytes > MAX_TREE_PATH_BYTES {
@@ -175,7 +176,7 @@ fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
             WalkState::Continue
         })
     });
-    let (found, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (found, _) = found.into_inner();
     (found, is_cut.into_inner())
 }
 

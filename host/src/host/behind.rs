@@ -1,8 +1,10 @@
 //! Goes on with calls that have ended, while nobody waits for them.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::component::{ComponentTool, Components};
 use crate::NoProgress;
@@ -22,9 +24,8 @@ impl Behind {
         (names.len() < MAX_TOOLS_BEHIND) && names.insert(tool.to_owned())
     }
 
-    fn names(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        // Each change is a single insertion or removal: nothing is half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn names(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock()
     }
 }
 

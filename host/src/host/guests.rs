@@ -1,8 +1,9 @@
 //! The plugins of a host: which there are, what they say of themselves, and one function of one within its limits.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 use wasmtime::Store;
 
@@ -59,12 +60,11 @@ impl Guests {
                 .unwrap_or_else(|| Arc::new(Registered::new(plugin)))
         };
         let plugins = plugins.into_iter().map(registered).collect();
-        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = plugins;
+        *self.plugins.write() = plugins;
     }
 
     pub(super) fn all(&self) -> Arc<[Arc<Registered>]> {
-        let plugins = self.plugins.read();
-        Arc::clone(&plugins.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.plugins.read())
     }
 
     /// Finds a tool by name among the plugins: its plugin, what that says of itself, and the place of the tool there.

@@ -7,10 +7,11 @@ mod servers;
 mod wording;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::OnceCell;
 
 use self::component::{ComponentTool, Components};

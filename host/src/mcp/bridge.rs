@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Store;
 
 use super::engine::BridgeEngine;
-use super::line::{Asked, ServerLine, Terms, Wish};
+use super::line::{Asked, ServerLine, Terms};
 use super::offered::{Listed, facts, listed};
 use super::options::Facts;
 use super::transport::Connection;
@@ -60,7 +61,7 @@ pub(crate) enum BridgeError {
 struct Command {
     request: Request,
     asked: Asked,
-    end: Arc<Wish>,
+    end: CancellationToken,
     reply: oneshot::Sender<Result<Reply, BridgeError>>,
 }
 
@@ -75,24 +76,14 @@ pub(crate) struct Bridge {
     /// What it offers by now.
     pub(crate) tools: watch::Receiver<Arc<Listed>>,
     /// That the connection is to be closed in good order.
-    closing: Arc<Wish>,
+    closing: CancellationToken,
     /// That its task is over.
-    gone: Arc<Wish>,
+    gone: CancellationToken,
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-/// Makes the wish when it is dropped.
-#[derive(Debug)]
-struct WishOnDrop(Arc<Wish>);
-
-impl Drop for WishOnDrop {
-    fn drop(&mut self) {
-        self.0.make();
     }
 }
 
@@ -110,15 +101,15 @@ impl Bridge {
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
         let ended = Arc::default();
-        let closing = Arc::new(Wish::default());
-        let gone = Arc::new(Wish::default());
+        let closing = CancellationToken::new();
+        let gone = CancellationToken::new();
         let worker = Worker {
             engine,
             limit,
             tells,
             ended: Arc::clone(&ended),
-            closing: Arc::clone(&closing),
-            _gone: WishOnDrop(Arc::clone(&gone)),
+            closing: closing.clone(),
+            _gone: gone.clone().drop_guard(),
         };
         let task = tokio::spawn(worker.work(state, begun, wanted));
         // In the same breath: a future that is dropped takes the task with it.
@@ -144,8 +135,8 @@ impl Bridge {
     /// Takes leave of the server and waits until it is gone, once it has answered what it was asked before. Whoever
     /// calls bounds the time; dropping the bridge cuts the connection off.
     pub(crate) async fn close(&self) {
-        self.closing.make();
-        self.gone.come().await;
+        self.closing.cancel();
+        self.gone.cancelled().await;
     }
 
     /// Wants something of the server. Dropping the future tells the server so.
@@ -155,8 +146,8 @@ impl Bridge {
         asked: Asked,
     ) -> Result<Reply, BridgeError> {
         let (reply, answer) = oneshot::channel();
-        let end = Arc::new(Wish::default());
-        let _given_up = WishOnDrop(Arc::clone(&end));
+        let end = CancellationToken::new();
+        let _given_up = end.clone().drop_guard();
         let command = Command {
             request,
             asked,
@@ -187,8 +178,8 @@ struct Worker {
     /// Why it ended, for whoever comes too late.
     ended: Arc<OnceLock<BridgeError>>,
     /// That leave is to be taken.
-    closing: Arc<Wish>,
-    _gone: WishOnDrop,
+    closing: CancellationToken,
+    _gone: DropGuard,
 }
 
 impl Worker {
@@ -237,7 +228,7 @@ impl Worker {
                     let listed = self.list(&bridge, &mut store).await;
                     listed.is_err_and(|why| self.ended.set(why).is_ok())
                 }
-                () = self.closing.come() => {
+                () = self.closing.cancelled() => {
                     if let Some(line) = store.data_mut().chat.line.as_mut() {
                         line.close().await;
                     }
@@ -353,7 +344,7 @@ impl Worker {
         data.begin_call(asked);
         data.context.clock = clock.clone();
         if let Some(line) = &mut data.chat.line {
-            line.end = Arc::clone(&end);
+            line.end = end.clone();
         }
         let client = bridge.dunlin_tool_mcp_client();
         let outcome = self
@@ -406,7 +397,7 @@ impl Worker {
         function: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, wire::Failure>>,
     ) -> Outcome<T> {
         let end = match &store.data().chat.line {
-            Some(line) => Arc::clone(&line.end),
+            Some(line) => line.end.clone(),
             None => return Outcome::Dead(BridgeError::Broken("has no line".to_owned())),
         };
         let _running = self.engine.running();
@@ -417,13 +408,13 @@ impl Worker {
                 biased;
                 outcome = &mut work => Ok(outcome),
                 () = clock.expired() => Err(true),
-                () = end.come() => Err(false),
+                () = end.cancelled() => Err(false),
             };
             match stopped {
                 Ok(outcome) => Some(outcome),
                 Err(late) => {
                     is_late = late;
-                    end.make();
+                    end.cancel();
                     tokio::time::timeout(BRIDGE_GRACE, work).await.ok()
                 }
             }
@@ -452,7 +443,7 @@ impl Worker {
         outcome: Outcome<T>,
     ) -> Result<T, BridgeError> {
         if let Some(line) = &mut store.data_mut().chat.line {
-            line.end = Arc::default();
+            line.end = CancellationToken::new();
         }
         match outcome {
             Outcome::Answered(Ok(value)) => Ok(value),

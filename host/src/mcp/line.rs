@@ -1,13 +1,12 @@
 //! The line between a bridge and its server, with its limits.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
-use tokio::sync::Notify;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::secret::form;
 use super::transport::Connection;
@@ -45,57 +44,11 @@ pub(crate) struct Consent(Arc<Mutex<Option<bool>>>);
 
 impl Consent {
     pub(crate) fn get(&self) -> Option<bool> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     pub(crate) fn set(&self, allow: bool) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(allow);
-    }
-}
-
-/// A wish that can be seen and waited for.
-#[derive(Debug, Default)]
-pub(crate) struct Wish {
-    is_there: AtomicBool,
-    came: Notify,
-}
-
-impl Wish {
-    pub(crate) fn make(&self) {
-        self.is_there.store(true, Ordering::Release);
-        self.came.notify_waiters();
-    }
-
-    pub(crate) fn is_there(&self) -> bool {
-        self.is_there.load(Ordering::Acquire)
-    }
-
-    pub(crate) async fn come(&self) {
-        loop {
-            let came = self.came.notified();
-            if self.is_there() {
-                return;
-            }
-            came.await;
-        }
-    }
-
-    /// Waits for something, in a bridge no longer than its call is wanted. `None`: it is not any more.
-    pub(crate) async fn unless<T>(
-        end: Option<Arc<Wish>>,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let unwanted = async {
-            match &end {
-                Some(end) => end.come().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = unwanted => None,
-            done = work => Some(done),
-        }
+        *self.0.lock() = Some(allow);
     }
 }
 
@@ -114,7 +67,7 @@ pub(crate) struct ServerLine {
     /// Whether the form that the server sent last seems to ask for a secret.
     pub(crate) asks_secret: bool,
     /// That the bridge is to come back.
-    pub(crate) end: Arc<Wish>,
+    pub(crate) end: CancellationToken,
 }
 
 impl ServerLine {
@@ -127,7 +80,7 @@ impl ServerLine {
             closed: None,
             terms,
             asks_secret: false,
-            end: Arc::default(),
+            end: CancellationToken::new(),
         }
     }
 
@@ -179,10 +132,10 @@ impl ServerLine {
             }
             return self.next().unwrap_or(Incoming::Nothing);
         }
-        let end = Arc::clone(&self.end);
+        let end = self.end.clone();
         tokio::select! {
             biased;
-            () = end.come() => Incoming::Cancelled,
+            () = end.cancelled() => Incoming::Cancelled,
             received = self.connection.receiver.receive() => {
                 self.keep(received);
                 self.next().unwrap_or(Incoming::Nothing)
@@ -224,7 +177,7 @@ impl ServerLine {
                     }
                     Err(why) => *closed = Some(why),
                 },
-                () = end.come() => {
+                () = end.cancelled() => {
                     *closed = Some("does not listen".to_owned());
                     return Err(Error::Cancelled);
                 }
@@ -241,12 +194,12 @@ mod tests {
     use crate::mcp::transport::{Receiver, SendError, Sender};
 
     /// Listens only after its messages were taken.
-    struct Stubborn(Arc<Wish>, usize);
+    struct Stubborn(CancellationToken, usize);
 
     #[async_trait]
-    impl Sender for Arc<Wish> {
+    impl Sender for CancellationToken {
         async fn send(&mut self, _: &str) -> Result<(), SendError> {
-            self.come().await;
+            self.cancelled().await;
             Ok(())
         }
     }
@@ -256,7 +209,7 @@ mod tests {
         async fn receive(&mut self) -> Result<String, String> {
             match self.1 {
                 0 => {
-                    self.0.make();
+                    self.0.cancel();
                     std::future::pending().await
                 }
                 left => {
@@ -269,9 +222,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_talks_is_heard_before_it_listens() {
-        let heard = Arc::new(Wish::default());
+        let heard = CancellationToken::new();
         let connection = Connection {
-            sender: Box::new(Arc::clone(&heard)),
+            sender: Box::new(heard.clone()),
             receiver: Box::new(Stubborn(heard, 3)),
         };
         let mut line = ServerLine::new(connection, Terms::default());
@@ -281,7 +234,7 @@ mod tests {
             assert!(matches!(incoming, Incoming::Message(text) if text == expected));
         }
         assert!(matches!(line.receive(false).await, Incoming::Nothing));
-        line.end.make();
+        line.end.cancel();
         assert!(matches!(line.receive(true).await, Incoming::Cancelled));
     }
 }

@@ -19,8 +19,9 @@ mod stdio;
 pub mod transport;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OnceCell;
 
 use self::engine::BridgeEngine;
@@ -75,7 +76,6 @@ impl Servers {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single insertion or removal: nothing is half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

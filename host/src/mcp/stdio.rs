@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -321,10 +322,7 @@ impl Output {
         }
         // Its last words may still be on their way.
         let _ = tokio::time::timeout(LAST_LINE_TIME, &mut self.reader.0).await;
-        let last = self
-            .last_line
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let last = self.last_line.lock();
         match last.is_empty() {
             true => "has ended".to_owned(),
             false => format!("has ended; its last words: {last}"),
@@ -352,8 +350,7 @@ async fn read_errors(
             keep(&text);
         }
         let shown = display::escape(&text);
-        *last_line.lock().unwrap_or_else(PoisonError::into_inner) =
-            display::shorten(&shown, MAX_LAST_LINE_CHARS).into_owned();
+        *last_line.lock() = display::shorten(&shown, MAX_LAST_LINE_CHARS).into_owned();
     };
     loop {
         if errors.readable().await.is_err() {

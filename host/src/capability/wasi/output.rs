@@ -1,7 +1,8 @@
 //! What a component prints: lines of the log, as if it had said them there.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
@@ -78,8 +79,7 @@ impl Output {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is whole in itself.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

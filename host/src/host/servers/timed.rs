@@ -1,9 +1,10 @@
 //! How long the user thought about the questions of a call.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
 use crate::ask::{Answer, Ask, Question, TextQuestion};
 use crate::call::{Failure, Outcome, Success};
@@ -32,7 +33,7 @@ impl Timed {
         run: impl Future<Output = Result<Success, Failure>>,
     ) -> Outcome {
         let result = run.await;
-        let waited = *self.waited.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = *self.waited.lock();
         Outcome {
             result,
             duration: self.begun.elapsed().saturating_sub(waited),
@@ -42,7 +43,7 @@ impl Timed {
     async fn time<T>(&self, asked: impl Future<Output = T>) -> T {
         let begin = Instant::now();
         let answer = asked.await;
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += begin.elapsed();
+        *self.waited.lock() += begin.elapsed();
         answer
     }
 }
