@@ -7,24 +7,48 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::capability::{self, CallState, wasi};
+use crate::code::CodeError;
 use crate::engine::Ticking;
 use crate::limits::{self, Limits};
 use crate::trap::one_line;
+
+/// Why there is no engine on this machine, or why a component cannot be linked: a clause.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct EngineError(String);
+
+impl EngineError {
+    pub(crate) fn new(problem: &str) -> EngineError {
+        EngineError(problem.to_owned())
+    }
+}
+
+impl From<wasmtime::Error> for EngineError {
+    fn from(error: wasmtime::Error) -> EngineError {
+        EngineError(one_line(&error))
+    }
+}
+
+impl From<CodeError> for EngineError {
+    fn from(error: CodeError) -> EngineError {
+        EngineError(error.to_string())
+    }
+}
 
 /// The engine and the linker, made at the first need.
 pub(crate) struct Machine {
     pub(crate) ticking: Ticking,
     pub(crate) linker: Linker<CallState>,
     /// The same with WASI; made when the first component wants that.
-    wasi: OnceLock<Result<Linker<CallState>, String>>,
+    wasi: OnceLock<Result<Linker<CallState>, EngineError>>,
 }
 
 impl Machine {
     /// Starts an engine. The error says why there is none on this machine.
-    pub(crate) fn new(limits: &Limits) -> Result<Machine, String> {
-        let ticking = Ticking::new(limits).map_err(|e| one_line(&e))?;
+    pub(crate) fn new(limits: &Limits) -> Result<Machine, EngineError> {
+        let ticking = Ticking::new(limits)?;
         let mut linker = Linker::new(ticking.engine());
-        capability::link(&mut linker).map_err(|e| one_line(&e))?;
+        capability::link(&mut linker)?;
         Ok(Machine {
             ticking,
             linker,
@@ -36,7 +60,7 @@ impl Machine {
     pub(crate) fn linker_for(
         &self,
         component: &Component,
-    ) -> Result<Cow<'_, Linker<CallState>>, String> {
+    ) -> Result<Cow<'_, Linker<CallState>>, EngineError> {
         let engine = self.ticking.engine();
         let ty = component.component_type();
         if !ty.imports(engine).any(|(name, _)| wasi::is_wasi(name)) {
@@ -44,11 +68,11 @@ impl Machine {
         }
         let made = self.wasi.get_or_init(|| {
             let mut linker = self.linker.clone();
-            wasi::link(&mut linker).map_err(|e| one_line(&e))?;
+            wasi::link(&mut linker)?;
             Ok(linker)
         });
         let mut linker = made.clone()?;
-        wasi::refuse(&mut linker, engine, component).map_err(|e| one_line(&e))?;
+        wasi::refuse(&mut linker, engine, component)?;
         Ok(Cow::Owned(linker))
     }
 

@@ -15,6 +15,7 @@ use dunlin_host::display::escape;
 
 use crate::args::Global;
 use crate::commands::setup;
+use crate::commands::tools::with_causes;
 use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
@@ -514,7 +515,7 @@ fn commands(report: &mut Report<'_>, workshop: &Workshop) {
         .and_then(|host| Ok(workshop.runtime()?.block_on(host.command_sandbox())));
     let sandbox = match found {
         Ok(Ok(sandbox)) => sandbox,
-        Ok(Err(problem)) => return report.line(Verdict::Bad, "commands", &problem),
+        Ok(Err(error)) => return report.line(Verdict::Bad, "commands", &with_causes(&error)),
         Err(error) => return report.line(Verdict::Bad, "commands", &error.in_one_line()),
     };
     let mut parts = Vec::new();

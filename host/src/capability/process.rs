@@ -68,7 +68,7 @@ impl process::Host for View<'_, Commands> {
             .shared
             .announced_sandbox()
             .await
-            .map_err(Error::Failed)?;
+            .map_err(|e| Error::Failed(chain(&e)))?;
         let (line, network) = (command.line, command.network);
         let running = Running::start(
             options,

@@ -13,7 +13,7 @@ use crate::embedding::Embedder;
 use crate::history::HistoryBook;
 use crate::notices::Notices;
 use crate::permission::Permissions;
-use crate::process::{self, CommandOptions, CommandSandbox};
+use crate::process::{self, CommandOptions, CommandSandbox, SandboxError};
 use crate::search::{SearchOptions, Window};
 use crate::undo::Journal;
 
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     /// The model of meaning.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// What commands run in, once that was found out.
-    pub(crate) sandbox: OnceCell<Result<CommandSandbox, String>>,
+    pub(crate) sandbox: OnceCell<Result<CommandSandbox, SandboxError>>,
 }
 
 impl Shared {
@@ -63,7 +63,7 @@ impl Shared {
     }
 
     /// The sandbox that the user is told of and that every command gets; the error says why none can run.
-    pub(crate) async fn announced_sandbox(&self) -> Result<CommandSandbox, String> {
+    pub(crate) async fn announced_sandbox(&self) -> Result<CommandSandbox, SandboxError> {
         let found = self
             .sandbox
             .get_or_init(|| process::in_force(&self.commands));

@@ -13,7 +13,7 @@ use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits::{self, Limits};
-use crate::machine::Machine;
+use crate::machine::{EngineError, Machine};
 use crate::plugin::{Described, LoadError, Loaded, Plugin, Registered};
 use crate::trap::{explain, one_line, seconds};
 
@@ -25,7 +25,7 @@ pub(super) struct Guests {
     /// Replaced as a whole, when other ones are installed.
     plugins: RwLock<Arc<[Arc<Registered>]>>,
     /// Made at the first need. Shared with the bridges.
-    machine: OnceLock<Result<Arc<Machine>, String>>,
+    machine: OnceLock<Result<Arc<Machine>, EngineError>>,
     slots: Semaphore,
 }
 
@@ -247,7 +247,7 @@ impl Guests {
         if !code.starts_with(b"\0asm") && !code.trim_ascii_start().starts_with(b"(") {
             return Err(fail("it is no WebAssembly file".to_owned()));
         }
-        let machine = self.machine().map_err(|problem| fail(problem.to_owned()))?;
+        let machine = self.machine().map_err(|e| fail(e.to_string()))?;
         let engine = machine.ticking.engine();
         let component = self
             .cache
@@ -257,15 +257,16 @@ impl Guests {
             plugin: name.clone(),
             problem: crate::display::chain(&e),
         })?;
-        let linker = machine.linker_for(&component).map_err(fail)?;
+        let linker = machine
+            .linker_for(&component)
+            .map_err(|e| fail(e.to_string()))?;
         Loaded::new(name, engine, &linker, &component, ceiling)
     }
 
-    pub(super) fn machine(&self) -> Result<&Arc<Machine>, &str> {
+    pub(super) fn machine(&self) -> Result<&Arc<Machine>, &EngineError> {
         self.machine
             .get_or_init(|| Machine::new(&self.limits).map(Arc::new))
             .as_ref()
-            .map_err(String::as_str)
     }
 
     pub(super) fn state(

@@ -29,7 +29,7 @@ use crate::mcp::{ServerReport, Servers};
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
 use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
-use crate::process::CommandSandbox;
+use crate::process::{CommandSandbox, SandboxError};
 use crate::target::Operation;
 use crate::undo::{Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
@@ -47,9 +47,6 @@ pub enum HostError {
     /// The audit log cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// The engine cannot be made on this machine.
-    #[error("the WebAssembly engine does not start: {0}")]
-    Engine(String),
 }
 
 /// Holds the plugins and runs their tools. Clones are the same host.
@@ -363,7 +360,7 @@ impl Host {
     /// What commands run in on this machine; found out at the first call, which takes some milliseconds.
     ///
     /// The error says why none can run.
-    pub async fn command_sandbox(&self) -> Result<CommandSandbox, String> {
+    pub async fn command_sandbox(&self) -> Result<CommandSandbox, SandboxError> {
         self.0.shared.announced_sandbox().await
     }
 

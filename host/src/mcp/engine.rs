@@ -9,9 +9,9 @@ use crate::capability::CallState;
 use crate::engine::Running;
 use crate::engine::cache::Cache;
 use crate::limits::Limits;
-use crate::machine::Machine;
+use crate::machine::{EngineError, Machine};
 use crate::plugin::Plugin;
-use crate::trap::{explain, one_line};
+use crate::trap::explain;
 
 /// The name under which a host introduces itself to servers.
 const CLIENT_NAME: &str = "dunlin";
@@ -31,23 +31,20 @@ impl std::fmt::Debug for BridgeEngine {
 }
 
 impl BridgeEngine {
-    /// Compiles or loads the component `bridge`. Blocks. The error is a whole clause.
+    /// Compiles or loads the component `bridge`. Blocks.
     pub(crate) fn new(
         machine: Arc<Machine>,
         cache: &Cache,
         bridge: &Plugin,
         limits: Limits,
         version: &str,
-    ) -> Result<BridgeEngine, String> {
-        let code = bridge.code().map_err(|e| e.to_string())?;
-        let component = cache
-            .component(machine.ticking.engine(), &bridge.digest, &code)
-            .map_err(|e| one_line(&e))?;
+    ) -> Result<BridgeEngine, EngineError> {
+        let code = bridge.code()?;
+        let component = cache.component(machine.ticking.engine(), &bridge.digest, &code)?;
         let pre = machine
             .linker
             .instantiate_pre(&component)
-            .and_then(McpBridgePre::new)
-            .map_err(|e| one_line(&e))?;
+            .and_then(McpBridgePre::new)?;
         Ok(BridgeEngine {
             machine,
             pre,

@@ -29,6 +29,7 @@ pub use self::offered::{LOADER, SEPARATOR};
 pub use self::options::{Facts, McpOptions, McpServer, ServerAt, ServerReport};
 pub(crate) use self::server::Server;
 pub use self::stdio::Program;
+use crate::machine::EngineError;
 use crate::plugin::{DescribedTool, Plugin};
 
 /// All servers of a host.
@@ -39,7 +40,7 @@ pub(crate) struct Servers {
     /// `None`: there are no servers.
     pub(crate) loader: Option<DescribedTool>,
     /// Made with the first connection.
-    pub(crate) engine: OnceCell<Result<Arc<BridgeEngine>, String>>,
+    pub(crate) engine: OnceCell<Result<Arc<BridgeEngine>, EngineError>>,
     pub(crate) state: Mutex<State>,
 }
 

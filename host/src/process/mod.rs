@@ -45,6 +45,8 @@ mod supervisor;
 mod sys;
 mod system_calls;
 
+use std::sync::Arc;
+
 pub(crate) use access::{Access, Held};
 pub use harden::harden_this_process;
 pub use options::CommandOptions;
@@ -59,21 +61,26 @@ pub use supervisor::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES, supervisor_main};
 ///
 /// Takes some milliseconds. It depends on no project and no permissions: only the kernel decides whether there are
 /// namespaces.
-pub async fn in_force(options: &CommandOptions) -> Result<CommandSandbox, String> {
+pub async fn in_force(options: &CommandOptions) -> Result<CommandSandbox, SandboxError> {
     let probe = CommandOptions {
         environment: Vec::new(),
         network: false,
         write: Vec::new(),
         ..options.clone()
     };
-    let running = Running::probe(&probe).await;
-    let mut running = running.map_err(|e| crate::display::chain(&e))?;
-    running
-        .wait()
-        .await
-        .map_err(|e| crate::display::chain(&e))?;
-    running
-        .sandbox()
-        .cloned()
-        .ok_or_else(|| "the supervisor of commands said nothing".to_owned())
+    let mut running = Running::probe(&probe).await?;
+    running.wait().await?;
+    let silent = || CommandError::Supervisor("the supervisor of commands said nothing".to_owned());
+    Ok(running.sandbox().cloned().ok_or_else(silent)?)
+}
+
+/// Why no command can run on this machine. Clones are the same error.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(transparent)]
+pub struct SandboxError(Arc<CommandError>);
+
+impl From<CommandError> for SandboxError {
+    fn from(error: CommandError) -> SandboxError {
+        SandboxError(Arc::new(error))
+    }
 }

@@ -14,6 +14,7 @@ use crate::display::chain;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
+use crate::machine::EngineError;
 use crate::mcp::Facts;
 use crate::mcp::bridge::{Bridge, BridgeError};
 use crate::mcp::engine::BridgeEngine;
@@ -99,17 +100,17 @@ impl McpTools {
     }
 
     /// What bridges are made with; compiled or loaded at the first call.
-    async fn engine(&self) -> Result<Arc<BridgeEngine>, String> {
+    async fn engine(&self) -> Result<Arc<BridgeEngine>, EngineError> {
         let servers = &self.servers;
         let make = async || {
             let bridge = servers.bridge.clone();
-            let bridge = bridge.ok_or("this Dunlin has no bridge to servers")?;
-            let machine = Arc::clone(self.guests.machine()?);
+            let bridge = bridge.ok_or(EngineError::new("this Dunlin has no bridge to servers"))?;
+            let machine = Arc::clone(self.guests.machine().map_err(Clone::clone)?);
             let (guests, version) = (Arc::clone(&self.guests), servers.version.clone());
             let make =
                 move || BridgeEngine::new(machine, &guests.cache, &bridge, guests.limits, &version);
             let made = tokio::task::spawn_blocking(make).await;
-            made.unwrap_or_else(|_| Err("the compiler gave up".to_owned()))
+            made.unwrap_or_else(|_| Err(EngineError::new("the compiler gave up")))
                 .map(Arc::new)
         };
         servers.engine.get_or_init(make).await.clone()
@@ -131,7 +132,8 @@ impl McpTools {
                 ServerAt::Program(program) if program.sandbox => {
                     let options = &self.shared.commands;
                     let announced = self.shared.announced_sandbox().await;
-                    let announced = announced.map_err(|e| format!("cannot be started: {e}"))?;
+                    let announced =
+                        announced.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
                     let access = self.shared.permissions.access_of_commands(options);
                     let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
                     program
