@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::behind::Behind;
+use super::background::BackgroundWork;
 use super::guests::Guests;
 use super::wording::{checked_arguments, declared, fault, success};
 use crate::Progress;
@@ -34,7 +34,7 @@ pub(super) struct ComponentTool {
 pub(super) struct Components {
     shared: Arc<Shared>,
     guests: Arc<Guests>,
-    behind: Behind,
+    background: BackgroundWork,
 }
 
 impl Components {
@@ -42,7 +42,7 @@ impl Components {
         Components {
             shared,
             guests,
-            behind: Behind::default(),
+            background: BackgroundWork::default(),
         }
     }
 
@@ -153,7 +153,7 @@ impl Components {
             .await;
         let result = result.map(|(success, more)| {
             if let Some(arguments) = more {
-                self.go_on(call, tool, plan, &arguments, room);
+                self.continue_in_background(call, tool, plan, &arguments, room);
             }
             success
         });
@@ -244,8 +244,8 @@ impl Components {
     }
 
     /// The tools that work though their calls have ended.
-    pub(super) fn behind(&self) -> &Behind {
-        &self.behind
+    pub(super) fn background(&self) -> &BackgroundWork {
+        &self.background
     }
 
     /// What the user should know of that before one of these actions.

@@ -1,6 +1,6 @@
 //! The host: holds the plugins and the servers, and leads each call through its three steps.
 
-mod behind;
+mod background;
 mod component;
 mod guests;
 mod servers;

@@ -1,4 +1,4 @@
-//! Goes on with calls that have ended, while nobody waits for them.
+//! Background work: tools that run on though their calls have ended.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
 use crate::call::{Call, Plan};
-use crate::limits::{MAX_BEHIND_TIME, MAX_GOING_ON, MAX_TOOLS_BEHIND};
+use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOOLS};
 
-/// The tools that work behind calls.
+/// The tools that work in the background, by name.
 #[derive(Debug, Default)]
-pub(super) struct Behind(Mutex<HashSet<String>>);
+pub(super) struct BackgroundWork(Mutex<HashSet<String>>);
 
-impl Behind {
+impl BackgroundWork {
     /// `false` when the tool is at it already, or as many others as may be.
     fn begin(&self, tool: &str) -> bool {
         let mut names = self.names();
-        (names.len() < MAX_TOOLS_BEHIND) && names.insert(tool.to_owned())
+        (names.len() < MAX_BACKGROUND_TOOLS) && names.insert(tool.to_owned())
     }
 
     fn names(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -37,13 +37,13 @@ struct Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.components.behind().names().remove(&self.tool);
+        self.components.background().names().remove(&self.tool);
     }
 }
 
 impl Components {
     /// Runs a tool again and again as it wishes, with the rights of a call that has ended. Ends with the runtime.
-    pub(super) fn go_on(
+    pub(super) fn continue_in_background(
         self: &Arc<Self>,
         call: &Call,
         tool: ComponentTool,
@@ -54,7 +54,7 @@ impl Components {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
         };
-        if !self.behind().begin(&call.tool) {
+        if !self.background().begin(&call.tool) {
             return;
         }
         let working = Working {
@@ -70,8 +70,8 @@ impl Components {
         let plan = plan.clone();
         tokio::spawn(async move {
             let begun = Instant::now();
-            for _ in 0..MAX_GOING_ON {
-                if begun.elapsed() > MAX_BEHIND_TIME {
+            for _ in 0..MAX_BACKGROUND_RUNS {
+                if begun.elapsed() > MAX_BACKGROUND_TIME {
                     return;
                 }
                 let clock = working.components.clock();
