@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use dunlin_host::Plugin;
-use dunlin_host::process::{KEEPER, harden_this_process, keeper_main};
+use dunlin_host::process::{SUPERVISOR_FLAG, harden_this_process, supervisor_main};
 
 /// The program with the tools that come with it.
 pub fn main() -> ExitCode {
@@ -39,13 +39,13 @@ pub fn main() -> ExitCode {
 ///
 /// Help, version and wrong usage end here, before a file, a thread or a variable is touched.
 ///
-/// Started as the keeper of a command, or to run a template, it is nothing but that.
+/// Started as the supervisor of a command, or to run a template, it is nothing but that.
 pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|first| first == KEEPER)
+        .is_some_and(|first| first == SUPERVISOR_FLAG)
     {
-        return keeper_main();
+        return supervisor_main();
     }
     // Before anything secret is read.
     if let Err(error) = harden_this_process() {

@@ -4,50 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use crate::answer::{Answer, Scope};
 use crate::call::Action;
 use crate::model::Model;
 use crate::target::Need;
-
-/// How long an answer holds; the longer, the greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    /// For this call only.
-    Once,
-    /// Until the session ends.
-    Session,
-    /// Until it is taken back: stored in the permission file.
-    Always,
-}
-
-/// One of the six answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Answer {
-    /// Whether the use is allowed.
-    pub allow: bool,
-    /// How long that holds.
-    pub scope: Scope,
-}
-
-impl Answer {
-    /// Denies this once: the answer wherever nobody can be asked.
-    pub const DENY: Answer = Answer {
-        allow: false,
-        scope: Scope::Once,
-    };
-
-    /// The same answer, a yes for at most as long as it may hold. A no holds as long as the user wants.
-    #[must_use]
-    pub fn at_most(self, longest: Scope) -> Answer {
-        Answer {
-            scope: if self.allow {
-                self.scope.min(longest)
-            } else {
-                self.scope
-            },
-            ..self
-        }
-    }
-}
 
 /// Why the user is asked although the tool could have said so before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,9 +7,10 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::json;
@@ -117,7 +118,7 @@ impl JsonLines {
         for record in records {
             json::append_line(record, &mut lines).map_err(|e| fail(e.into()))?;
         }
-        let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.file.lock();
         if let (Some(file), Some(most)) = (&*slot, self.most)
             && file.metadata().map_err(fail)?.len() + lines.len() as u64 > most
         {

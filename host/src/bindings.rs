@@ -15,14 +15,14 @@ wasmtime::component::bindgen!({
     },
     exports: { default: async },
     trappable_error_type: {
-        "dunlin:tool/types.error" => crate::capability::Refusal,
+        "dunlin:tool/types.error" => crate::capability::refusal::Refusal,
     },
     with: {
-        "dunlin:tool/files.file": crate::capability::files::OpenFile,
-        "dunlin:tool/process.command": crate::capability::process::StartedCommand,
-        "dunlin:tool/web.response": crate::capability::web::OpenResponse,
-        "dunlin:tool/tree.folder": crate::capability::tree::OpenFolder,
-        "dunlin:tool/mcp.line": crate::capability::mcp::TakenLine,
+        "dunlin:tool/files.file": crate::capability::resources::OpenFile,
+        "dunlin:tool/process.command": crate::capability::resources::StartedCommand,
+        "dunlin:tool/web.response": crate::capability::resources::OpenResponse,
+        "dunlin:tool/tree.folder": crate::capability::resources::OpenFolder,
+        "dunlin:tool/mcp.line": crate::capability::resources::TakenLine,
     },
 });
 

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use crate::plugin::Plugin;
-
 /// Where a component is.
 #[derive(Debug, Clone)]
 pub enum Code {
@@ -44,23 +42,4 @@ pub enum CodeError {
         /// The file.
         path: PathBuf,
     },
-}
-
-impl Plugin {
-    /// The component.
-    pub(crate) fn code(&self) -> Result<Cow<'_, [u8]>, CodeError> {
-        match &self.bytes {
-            Code::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Code::File(path) => {
-                let bytes = std::fs::read(path).map_err(|source| CodeError::Read {
-                    path: path.clone(),
-                    source,
-                })?;
-                if crate::sha256_hex(&bytes) != self.digest {
-                    return Err(CodeError::Other { path: path.clone() });
-                }
-                Ok(Cow::Owned(bytes))
-            }
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! dangerous: everything that acts, and everything that nobody can see.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
@@ -131,6 +132,23 @@ impl Marks {
         self.room = self.room.saturating_sub(1);
         fits
     }
+}
+
+/// An error and its causes in one line, for places that take one string.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
+pub(crate) fn shown(path: &Path) -> String {
+    escape(&path.to_string_lossy()).into_owned()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::edit::ContentHash;
 
@@ -75,6 +76,6 @@ impl HistoryBook {
     }
 
     fn book(&self) -> MutexGuard<'_, HashMap<PathBuf, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

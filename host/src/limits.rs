@@ -83,14 +83,14 @@ pub(crate) const MAX_TREE_FILES: usize = 200_000;
 /// Bytes of the paths of one listing. A guest holds them twice at times, in 64 MiB.
 pub(crate) const MAX_TREE_PATH_BYTES: usize = 12 * MIB;
 
-/// Times that a call may ask to be run once more behind itself: against work without an end.
-pub(crate) const MAX_GOING_ON: usize = 1_000;
+/// Times that a call may ask to be run once more in the background: against work without an end.
+pub(crate) const MAX_BACKGROUND_RUNS: usize = 1_000;
 
 /// How long it may do so altogether; what abilities in words say of `background`.
-pub(crate) const MAX_BEHIND_TIME: Duration = Duration::from_mins(10);
+pub(crate) const MAX_BACKGROUND_TIME: Duration = Duration::from_mins(10);
 
 /// Tools that may do so at once. They must not hold all places in which calls run.
-pub(crate) const MAX_TOOLS_BEHIND: usize = 4;
+pub(crate) const MAX_BACKGROUND_TOOLS: usize = 4;
 
 /// Bytes that one read gives to a guest; what the contract says of `files`.
 pub(crate) const MAX_READ_BYTES: usize = MIB;

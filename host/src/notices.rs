@@ -1,9 +1,10 @@
 //! What the user has to know although the call that it is about has ended.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 /// Notices that wait, at most: whoever shows them does so before and after each turn.
@@ -50,9 +51,7 @@ impl Notices {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<String>> {
-        // Every change is a single insertion or removal.
-        let waiting = self.0.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner)
+        self.0.waiting.lock()
     }
 }
 

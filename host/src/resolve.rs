@@ -4,85 +4,25 @@
 //! that does not exist yet must resolve as well (a file about to be created), and so must a link that
 //! leads to nowhere: what counts is where a write through it would end.
 
+mod error;
 #[cfg(test)]
 mod fuzz;
+mod key;
 mod mounts;
 mod url;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+pub use self::error::ResolveError;
+use self::error::{MAX_LINKS, MAX_PATH_BYTES};
+pub(crate) use self::key::{key_to_path, path_to_key};
 pub(crate) use self::mounts::Mounts;
 pub(crate) use self::url::{UrlKey, loosely_read, url, url_key};
 use crate::target::ProgramFile;
-
-/// Longest path that is looked at, in bytes. Linux takes no longer one either (`PATH_MAX`).
-const MAX_PATH_BYTES: usize = 4096;
-
-/// Most symbolic links followed for one path, so that a circle ends. The kernel's own number.
-const MAX_LINKS: usize = 40;
-
-/// Characters of a wrong address that its message repeats.
-const MAX_SHOWN_CHARS: usize = 200;
-
-/// Why something cannot be resolved to a target.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResolveError {
-    /// An empty string names nothing.
-    #[error("the path is empty")]
-    Empty,
-    /// A NUL byte ends a path for the kernel and not for us.
-    #[error("the path {path:?} holds a NUL character")]
-    Nul {
-        /// As written.
-        path: String,
-    },
-    /// Longer than any file can be named.
-    #[error("the path is {bytes} bytes long; at most {MAX_PATH_BYTES} are possible")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// `~` without a home folder, or somebody else's.
-    #[error("the path {path:?} starts with ~, which means nothing here; write the whole path")]
-    Home {
-        /// As written.
-        path: String,
-    },
-    /// A circle of symbolic links.
-    #[error("the path {path:?} goes through more than {MAX_LINKS} symbolic links")]
-    Links {
-        /// As written.
-        path: String,
-    },
-    /// The file system would not say.
-    #[error("cannot look at {path:?}")]
-    Io {
-        /// The component that failed.
-        path: PathBuf,
-        /// Its answer.
-        source: io::Error,
-    },
-    /// Not an address, or not one of the web.
-    #[error("{url:?} is not an http or https address: {problem}")]
-    Url {
-        /// As written.
-        url: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// No such program in the search path.
-    #[error("there is no program named {name:?} in the search path; give its whole path")]
-    Program {
-        /// As written.
-        name: String,
-    },
-}
 
 /// Where relative paths start and what `~` means. Immutable, handed in by whoever builds the host.
 #[derive(Debug, Clone)]
@@ -251,48 +191,6 @@ fn is_executable_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
 }
 
-/// A path in the permission file: JSON has only Unicode, so bytes that are none are written `%XX`
-/// (and `%` itself as `%25`). Nearly every path comes out unchanged.
-pub(crate) fn path_to_key(path: &Path) -> String {
-    use std::fmt::Write as _;
-    let mut key = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c == '%' {
-                key.push_str("%25");
-            } else {
-                key.push(c);
-            }
-        }
-        for byte in chunk.invalid() {
-            // Writing to a string cannot fail.
-            let _ = write!(key, "%{byte:02X}");
-        }
-    }
-    key
-}
-
-/// The reverse of [`path_to_key`]; `%` that starts no two hexadecimal digits stands for itself.
-pub(crate) fn key_to_path(key: &str) -> PathBuf {
-    let bytes = key.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digit = |i: usize| bytes.get(i).and_then(|b| (*b as char).to_digit(16));
-        match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, _, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    PathBuf::from(OsString::from_vec(out))
-}
-
 /// The last part of a path in lower case, for comparing names; empty for `/`.
 pub(crate) fn lower_name(path: &Path) -> String {
     path.file_name()
@@ -304,6 +202,7 @@ pub(crate) fn lower_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::symlink;
 
     #[test]

@@ -11,13 +11,14 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder};
+use parking_lot::Mutex;
 
-use crate::capability::open;
+use crate::open;
 
 /// What is read of an ignore file.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
@@ -92,7 +93,7 @@ impl Rules {
         };
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let folder = {
-            let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let folders = self.folders.lock();
             Arc::clone(folders.get(above).unwrap_or(&self.root))
         };
         let is_kept = match folder.matched(path, is_folder) {
@@ -102,7 +103,7 @@ impl Rules {
         };
         if is_kept && is_folder {
             let own = self.folder(path, &folder);
-            let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut folders = self.folders.lock();
             folders.insert(path.to_owned(), own);
         }
         is_kept

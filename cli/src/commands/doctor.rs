@@ -15,6 +15,7 @@ use dunlin_host::display::escape;
 
 use crate::args::Global;
 use crate::commands::setup;
+use crate::commands::tools::with_causes;
 use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
@@ -511,27 +512,27 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
 fn commands(report: &mut Report<'_>, workshop: &Workshop) {
     let found = workshop
         .host()
-        .and_then(|host| Ok(workshop.runtime()?.block_on(host.cage_of_commands())));
-    let cage = match found {
-        Ok(Ok(cage)) => cage,
-        Ok(Err(problem)) => return report.line(Verdict::Bad, "commands", &problem),
+        .and_then(|host| Ok(workshop.runtime()?.block_on(host.command_sandbox())));
+    let sandbox = match found {
+        Ok(Ok(sandbox)) => sandbox,
+        Ok(Err(error)) => return report.line(Verdict::Bad, "commands", &with_causes(&error)),
         Err(error) => return report.line(Verdict::Bad, "commands", &error.in_one_line()),
     };
     let mut parts = Vec::new();
-    if cage.no_world.is_none() {
+    if sandbox.no_namespaces.is_none() {
         parts.push("namespaces".to_owned());
     }
-    if cage.landlock > 0 {
-        parts.push(format!("Landlock {}", cage.landlock));
+    if sandbox.landlock > 0 {
+        parts.push(format!("Landlock {}", sandbox.landlock));
     }
-    if cage.no_filter.is_none() {
+    if sandbox.no_filter.is_none() {
         parts.push("seccomp".to_owned());
     }
     let network = match workshop.settings.command_network.value {
         true => "with the network",
         false => "no network unless granted",
     };
-    let gaps = cage.gaps();
+    let gaps = sandbox.gaps();
     let verdict = if gaps.is_empty() {
         Verdict::Good
     } else {
@@ -545,7 +546,7 @@ fn commands(report: &mut Report<'_>, workshop: &Workshop) {
     for gap in gaps {
         report.line(Verdict::Note, "commands", &gap);
     }
-    if let Some(why) = cage.no_world {
+    if let Some(why) = sandbox.no_namespaces {
         report.way_out(&format!("namespaces are not to be had: {why}"));
     }
 }

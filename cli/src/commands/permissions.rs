@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use dunlin_host::command::kind;
 use dunlin_host::display::escape;
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, ToolMode, Verdict};
@@ -258,7 +257,7 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
         }
         Some(why) => ui.data(&format!(
             "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
-            escape(&kind(why))
+            escape(&why.label())
         )),
     }
     if explained.compound.is_none() {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use dunlin_host::CommandOptions;
-use dunlin_host::process::KEEPER;
+use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::secrets::{Surroundings, locations};
 
 use super::env;
@@ -22,8 +22,8 @@ const TEMPORARY: &str = "/tmp";
 const SHELLS: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
 
 /// How this program starts itself as the supervisor of a command or of an MCP server.
-pub fn keeper() -> Vec<OsString> {
-    vec![THIS_PROGRAM.into(), KEEPER.into()]
+pub fn supervisor() -> Vec<OsString> {
+    vec![THIS_PROGRAM.into(), SUPERVISOR_FLAG.into()]
 }
 
 /// The environment of commands and of MCP servers, and what is withheld from them.
@@ -42,7 +42,7 @@ pub fn options(settings: &Settings) -> CommandOptions {
         variable: |name: &str| settings.environment.get(name),
     });
     CommandOptions {
-        keeper: keeper(),
+        supervisor: supervisor(),
         shell: PathBuf::from(shell.unwrap_or("/bin/sh")),
         environment: environment(settings).passed,
         temporary: temporary(settings.environment.get(env::TMPDIR), &secrets),

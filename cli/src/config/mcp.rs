@@ -60,7 +60,7 @@ pub struct ServerEntry {
     pub cwd: Option<String>,
     /// The folders that it is told of; the project without it, and none with an empty list.
     pub roots: Option<Vec<String>>,
-    /// Whether it runs in the cage of commands instead of with all of the user's rights.
+    /// Whether it runs in the command sandbox instead of with all of the user's rights.
     pub sandbox: Option<bool>,
     /// Where a server answers over streamable HTTP.
     pub url: Option<Url>,

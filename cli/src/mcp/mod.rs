@@ -133,7 +133,7 @@ fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
     let folders = &settings.folders;
     let own = entry.env.iter();
     Program {
-        keeper: commands::keeper(),
+        supervisor: commands::supervisor(),
         command: match command.strip_prefix("~/") {
             Some(_) => folders
                 .resolve(command, &settings.project)

@@ -52,7 +52,7 @@ mod tests {
             let command = CommandLine {
                 line: line.to_owned(),
                 network: false,
-                compound: Some(String::new()),
+                compound: Some("a pipe".into()),
                 target: Arc::new(CommandTarget {
                     key: CommandKey::Text(line.to_owned()),
                     is_storable: false,

@@ -4,8 +4,9 @@ use super::Looked;
 use crate::ask::Scope;
 use crate::bindings::dunlin::tool::types::CommandLine as WireCommandLine;
 use crate::call::{Action, Failure, Standing};
-use crate::capability::{Shared, chain};
+use crate::capability::Shared;
 use crate::command::CommandLine;
+use crate::display::chain;
 use crate::target::Need;
 
 /// Adds one command. One that names secrets or needs the network is asked about even where it is granted.

@@ -1,10 +1,17 @@
 //! `background`: a call's wish to be run once more.
 
-use super::{CallState, Phase, UsedInDescribe};
+use super::context::{Phase, UsedInDescribe, View};
 use crate::bindings::dunlin::tool::background;
 use crate::limits::MAX_ARGUMENT_BYTES;
 
-impl background::Host for CallState {
+/// What a call leaves to be done.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    /// With what it wants to be run once more, while nobody waits.
+    pub(crate) arguments: Option<String>,
+}
+
+impl background::Host for View<'_, Background> {
     fn go_on(&mut self, arguments: String) -> wasmtime::Result<()> {
         match self.phase {
             Phase::Describe => return Err(UsedInDescribe.into()),
@@ -12,7 +19,8 @@ impl background::Host for CallState {
             Phase::Run => {}
         }
         // More than a call may have at all is not worth keeping until it is refused.
-        self.go_on = Some(arguments).filter(|arguments| arguments.len() <= MAX_ARGUMENT_BYTES);
+        self.own.arguments =
+            Some(arguments).filter(|arguments| arguments.len() <= MAX_ARGUMENT_BYTES);
         Ok(())
     }
 }

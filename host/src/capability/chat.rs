@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::sampling::while_wanted;
-use super::{CallState, Phase, Refusal, UsedInDescribe};
+use super::context::{Phase, UsedInDescribe, View};
+use super::refusal::Refusal;
 use crate::ask::TextQuestion;
 use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::types::Error;
@@ -12,15 +12,31 @@ use crate::limits::{
     MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS, MAX_TEXT_ANSWER_BYTES,
     MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
+use crate::mcp::line::ServerLine;
 use crate::mcp::secret::names_secret;
 
-/// Passes on one message a period.
+/// Whom a call talks to: the user, and in a bridge its server.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle {
-    last: Option<Instant>,
+pub(crate) struct Chat {
+    /// When progress was shown last: one message a period is passed on.
+    shown: Option<Instant>,
+    /// Questions for a text.
+    pub(super) text_questions: usize,
+    /// Prompts for the chat's model.
+    pub(super) prompts: usize,
+    /// The line to its server, in a bridge.
+    pub(crate) line: Option<ServerLine>,
 }
 
-impl chat::Host for CallState {
+impl Chat {
+    /// A call begins in a bridge: it may ask as often as any other.
+    pub(super) fn begin_call(&mut self) {
+        self.text_questions = 0;
+        self.prompts = 0;
+    }
+}
+
+impl chat::Host for View<'_, Chat> {
     fn progress(&mut self, message: String, percent: Option<u8>) -> wasmtime::Result<()> {
         match self.phase {
             Phase::Describe => return Err(UsedInDescribe.into()),
@@ -29,13 +45,13 @@ impl chat::Host for CallState {
         }
         let now = Instant::now();
         if self
-            .progressed
-            .last
+            .own
+            .shown
             .is_some_and(|last| now - last < PROGRESS_PERIOD)
         {
             return Ok(());
         }
-        self.progressed.last = Some(now);
+        self.own.shown = Some(now);
         if let Some(progress) = &self.progress {
             // Cut first: escaping a megabyte to show one line would be the guest's to abuse.
             let message: String = message.chars().take(MAX_PROGRESS_CHARS).collect();
@@ -52,21 +68,21 @@ impl chat::Host for CallState {
     async fn ask(&mut self, question: String, options: Vec<String>) -> Result<String, Refusal> {
         self.only_in_run()?;
         check(&question, &options)?;
-        let most = match self.line_to_server {
+        let most = match self.own.line {
             Some(_) => MAX_SERVER_QUESTIONS,
             None => MAX_TEXT_QUESTIONS,
         };
-        if self.text_questions == most {
+        if self.own.text_questions == most {
             return Err(Error::TooLarge(format!(
                 "this call has asked {most} times already; no more are possible"
             ))
             .into());
         }
-        self.text_questions += 1;
+        self.own.text_questions += 1;
         let Some(ask) = self.ask.clone().filter(|ask| ask.answers_texts()) else {
             return Err(Error::Unsupported("nobody is there to answer".into()).into());
         };
-        let line = self.line_to_server.as_ref();
+        let line = self.own.line.as_ref();
         let question = TextQuestion {
             call: self.call.clone(),
             tool: self.tool.clone(),
@@ -77,7 +93,8 @@ impl chat::Host for CallState {
         };
         let answer = {
             let _standing = self.clock.pause();
-            while_wanted(self.unwanted(), ask.ask_text(question)).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(ask.ask_text(question)).await
         };
         let mut answer = answer.flatten().ok_or(Error::Cancelled)?;
         answer.truncate(answer.floor_char_boundary(MAX_TEXT_ANSWER_BYTES));

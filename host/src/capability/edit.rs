@@ -8,11 +8,15 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::{CallState, Refusal, Shared, UseId, chain, shown};
+use super::context::CallContext;
+use super::refusal::Refusal;
+use super::resources::UseId;
+use super::shared::Shared;
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Edited};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::call::Action;
+use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{FileEdit, LineEdit};
@@ -70,7 +74,7 @@ impl Shared {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Edits a file. Once it is allowed it happens without giving way: it cannot be interrupted halfway.
     pub(super) async fn edit_file(
         &mut self,

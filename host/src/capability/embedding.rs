@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallState, Phase, Refusal, UsedInDescribe, host_failed};
+use super::context::{Phase, UsedInDescribe, View};
+use super::refusal::{Refusal, host_failed};
 use crate::audit::{Event, Record};
 use crate::bindings::dunlin::tool::embedding;
 use crate::bindings::dunlin::tool::types::Error;
@@ -16,7 +17,13 @@ use crate::limits::{
 /// How long is waited for a model that does not keep to its time: it may be about to say what it has.
 const GRACE: Duration = Duration::from_millis(200);
 
-impl embedding::Host for CallState {
+/// What a call has asked the embedding model.
+#[derive(Debug, Default)]
+pub(crate) struct Embeddings {
+    asked: usize,
+}
+
+impl embedding::Host for View<'_, Embeddings> {
     fn model(&mut self) -> wasmtime::Result<Option<String>> {
         match self.phase {
             Phase::Describe => Err(UsedInDescribe.into()),
@@ -43,12 +50,12 @@ impl embedding::Host for CallState {
         let Some((name, embedder)) = model else {
             return Err(Error::Unsupported("there is no model of meaning".into()).into());
         };
-        if self.embeddings == MAX_EMBEDDINGS {
+        if self.own.asked == MAX_EMBEDDINGS {
             let problem =
                 format!("this call has asked {MAX_EMBEDDINGS} times already; no more are possible");
             return Err(Error::TooLarge(problem).into());
         }
-        self.embeddings += 1;
+        self.own.asked += 1;
         let texts: Vec<String> = texts.into_iter().map(shortened).collect();
         self.log_texts(&name, &texts)?;
         let within = Duration::from_millis(within_ms.into()).min(MAX_EMBEDDING_TIME);
@@ -62,7 +69,7 @@ impl embedding::Host for CallState {
     }
 }
 
-impl CallState {
+impl View<'_, Embeddings> {
     fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.shared.embedder.clone()
     }

@@ -13,30 +13,25 @@ use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use wasmtime::component::Resource;
 
+use super::context::CallContext;
 use super::lines::{Lines, Wanted, read_at};
-use super::{CallState, Refusal, UseId, open, shown};
+use super::refusal::Refusal;
+use super::resources::{OpenFile, UseId};
 use crate::History;
 use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::display::shown;
 use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
+use crate::open;
 use crate::target::{Need, Operation, Target};
 
 /// Names of a folder that are looked at before it counts as too large to list.
 const MAX_NAMES_LOOKED_AT: usize = 200_000;
 
-/// What stands behind the contract's `file`.
-#[derive(Debug)]
-pub struct OpenFile {
-    file: File,
-    path: PathBuf,
-    lines: Lines,
-    under: UseId,
-}
-
 type Answer<T> = Result<T, Refusal>;
 
-impl files::Host for CallState {
+impl files::Host for CallContext {
     async fn open_read(&mut self, path: String) -> Answer<Resource<OpenFile>> {
         let (path, under) = self.authorise_path(path, Operation::Read).await?;
         let file = open::for_reading(&path).map_err(|e| {
@@ -101,7 +96,7 @@ impl files::Host for CallState {
     }
 }
 
-impl files::HostFile for CallState {
+impl files::HostFile for CallContext {
     async fn facts(&mut self, handle: Resource<OpenFile>) -> Answer<Facts> {
         let entry = self.file(&handle)?;
         let meta = entry
@@ -196,7 +191,7 @@ impl files::HostFile for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Resolves and authorises: the only way to a path in this module.
     async fn authorise_path(
         &mut self,

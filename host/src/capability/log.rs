@@ -1,9 +1,11 @@
 //! `log`: notes for whoever looks into a fault.
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 
+use super::context::{CallContext, Phase, UsedInDescribe, View};
 use super::wasi::Source;
-use super::{CallState, Phase, UsedInDescribe};
 use crate::bindings::dunlin::tool::log;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
@@ -14,18 +16,18 @@ pub(crate) struct Messages {
     dropped: usize,
 }
 
-impl log::Host for CallState {
+impl log::Host for View<'_, Messages> {
     fn log(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         if self.phase == Phase::Describe {
             return Err(UsedInDescribe.into());
         }
-        if self.messages.kept.len() == MAX_LOG_MESSAGES {
-            self.messages.dropped += 1;
+        if self.own.kept.len() == MAX_LOG_MESSAGES {
+            self.own.dropped += 1;
             return Ok(());
         }
         // A copy: the guest's own text may be a thousand times as large, and would stay so.
         let kept = &message[..message.floor_char_boundary(MAX_LOG_MESSAGE_BYTES)];
-        self.messages.kept.push((level, kept.to_owned()));
+        self.own.kept.push((level, kept.to_owned()));
         Ok(())
     }
 }
@@ -41,27 +43,29 @@ struct Line<'a> {
     message: &'a str,
 }
 
-impl CallState {
-    /// Writes the messages. They are a convenience: failing to write them does not fail the call.
-    pub(crate) fn write_messages(&self) {
-        let (printed, unprinted) = self.machine.printed();
-        if self.messages.kept.is_empty() && printed.is_empty() {
+impl Messages {
+    /// Writes the messages, and the lines that the component printed. They are a convenience: failing to write them does not fail the call.
+    pub(super) fn write(
+        &self,
+        call: &CallContext,
+        (printed, unprinted): (VecDeque<(Source, String)>, usize),
+    ) {
+        if self.kept.is_empty() && printed.is_empty() {
             return;
         }
         let time = crate::audit::now();
         let line = |level, message| Line {
             time: time.clone(),
-            session: &self.session,
-            plugin: &self.plugin.name,
-            tool: &self.tool,
-            call: &self.call,
+            session: &call.session,
+            plugin: &call.plugin.name,
+            tool: &call.tool,
+            call: &call.call,
             level,
             message,
         };
-        let dropped = self.messages.dropped + unprinted;
+        let dropped = self.dropped + unprinted;
         let all_dropped = format!("{dropped} more messages were dropped");
         let mut lines: Vec<Line<'_>> = self
-            .messages
             .kept
             .iter()
             .map(|(level, message)| line(name(*level), message))
@@ -76,7 +80,7 @@ impl CallState {
         if dropped > 0 {
             lines.push(line("warn", &all_dropped));
         }
-        let _ = self.shared.log.append(&lines);
+        let _ = call.shared.log.append(&lines);
     }
 }
 

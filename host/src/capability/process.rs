@@ -7,35 +7,28 @@
 use tokio::time::Instant;
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId, chain};
+use super::context::View;
+use super::refusal::Refusal;
+use super::resources::{Shown, StartedCommand, UseId};
 use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
 use crate::bindings::dunlin::tool::types::{
     CommandLine as Written, Error, Target as WrittenTarget,
 };
 use crate::call::Action;
 use crate::command::{CommandError as LineError, CommandLine};
+use crate::display::chain;
 use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
 use crate::permission::Verdict;
 use crate::process::{CommandError, End, Running, Stream};
 
-/// What stands behind the contract's `command`.
-#[derive(Debug)]
-pub struct StartedCommand {
-    running: Running,
-    under: UseId,
-    shown: Shown,
-    /// What the user is to know of what the command left behind; known once it has ended.
-    left_behind: Vec<String>,
-    /// Whether the guest was told that.
-    is_told: bool,
-}
-
-/// The newest output, on its way to whoever watches.
+/// The commands of a call.
 #[derive(Debug, Default)]
-struct Shown {
-    waiting: Vec<u8>,
-    /// When something was shown last.
-    last: Option<Instant>,
+pub(crate) struct Commands {
+    started: usize,
+    /// What the user should see beside the call although it completed.
+    pub(crate) note: Option<String>,
+    /// Whether the one that ended last has failed.
+    pub(crate) has_failed: bool,
 }
 
 impl Shown {
@@ -55,16 +48,16 @@ impl Shown {
     }
 }
 
-impl process::Host for CallState {
+impl process::Host for View<'_, Commands> {
     async fn start(&mut self, written: Written) -> Result<Resource<StartedCommand>, Refusal> {
         self.only_in_run()?;
-        if self.commands == MAX_COMMANDS {
+        if self.own.started == MAX_COMMANDS {
             return Err(Error::TooLarge(format!(
                 "this call has started {MAX_COMMANDS} commands; no more are possible"
             ))
             .into());
         }
-        self.commands += 1;
+        self.own.started += 1;
         let command = CommandLine::read(written.line, written.network, &self.shared.permissions)?;
         let under = self.authorise_command(&command).await?;
         let options = &self.shared.commands;
@@ -75,7 +68,7 @@ impl process::Host for CallState {
             .shared
             .announced_sandbox()
             .await
-            .map_err(Error::Failed)?;
+            .map_err(|e| Error::Failed(chain(&e)))?;
         let (line, network) = (command.line, command.network);
         let running = Running::start(
             options,
@@ -100,11 +93,15 @@ impl process::Host for CallState {
     }
 }
 
-impl process::HostCommand for CallState {
+impl process::HostCommand for View<'_, Commands> {
     async fn read(&mut self, handle: Resource<StartedCommand>) -> Result<Option<Chunk>, Refusal> {
         let _standing = self.clock.pause_for_work();
         let progress = self.progress.clone();
-        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        let entry = self
+            .context
+            .table
+            .get_mut(&handle)
+            .map_err(wasmtime::Error::from)?;
         let read = loop {
             let due = entry.shown.due();
             let flush = async {
@@ -119,7 +116,7 @@ impl process::HostCommand for CallState {
                     entry.shown.last = Some(Instant::now());
                     let bytes = std::mem::take(&mut entry.shown.waiting);
                     if let Some(progress) = &progress {
-                        progress.output(&self.call, &bytes);
+                        progress.output(&self.context.call, &bytes);
                     }
                 }
                 read = entry.running.read() => break read?,
@@ -128,7 +125,7 @@ impl process::HostCommand for CallState {
         let Some((stream, bytes)) = read else {
             let rest = std::mem::take(&mut entry.shown.waiting);
             if let Some(progress) = progress.as_ref().filter(|_| !rest.is_empty()) {
-                progress.output(&self.call, &rest);
+                progress.output(&self.context.call, &rest);
             }
             let end = entry.running.wait().await;
             entry.left_behind.extend(entry.running.take_notices());
@@ -159,7 +156,11 @@ impl process::HostCommand for CallState {
 
     async fn wait(&mut self, handle: Resource<StartedCommand>) -> Result<WireEnd, Refusal> {
         let _standing = self.clock.pause_for_work();
-        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        let entry = self
+            .context
+            .table
+            .get_mut(&handle)
+            .map_err(wasmtime::Error::from)?;
         let end = entry.running.wait().await;
         entry.left_behind.extend(entry.running.take_notices());
         let notices = entry.left_behind.clone();
@@ -181,7 +182,7 @@ impl process::HostCommand for CallState {
     }
 }
 
-impl CallState {
+impl View<'_, Commands> {
     /// Decides about a command: as it was declared it needs its programs, otherwise it is shown now.
     async fn authorise_command(&mut self, command: &CommandLine) -> Result<UseId, Refusal> {
         let is_declared = self.actions.iter().any(|action| match action {
@@ -250,8 +251,8 @@ impl CallState {
                 Some(format!("stopped after {seconds} s"))
             }
         };
-        self.has_failed = how.is_some();
-        self.note = how;
+        self.own.has_failed = how.is_some();
+        self.own.note = how;
     }
 }
 

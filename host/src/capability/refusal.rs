@@ -1,10 +1,7 @@
 //! What a guest is told instead of a value, and in which words.
 
-use std::path::Path;
-
-use super::CallState;
 use crate::bindings::dunlin::tool::types;
-use crate::display;
+use crate::display::chain;
 use crate::resolve::ResolveError;
 use crate::target::Operation;
 
@@ -17,6 +14,16 @@ pub(crate) enum Refusal {
     Trap(wasmtime::Error),
 }
 
+impl Refusal {
+    /// What the guest is told; the error ends it.
+    pub(super) fn for_guest(self) -> wasmtime::Result<types::Error> {
+        match self {
+            Refusal::Guest(error) => Ok(error),
+            Refusal::Trap(error) => Err(error),
+        }
+    }
+}
+
 impl From<types::Error> for Refusal {
     fn from(error: types::Error) -> Self {
         Refusal::Guest(error)
@@ -26,15 +33,6 @@ impl From<types::Error> for Refusal {
 impl From<wasmtime::Error> for Refusal {
     fn from(error: wasmtime::Error) -> Self {
         Refusal::Trap(error)
-    }
-}
-
-impl types::Host for CallState {
-    fn convert_error(&mut self, refusal: Refusal) -> wasmtime::Result<types::Error> {
-        match refusal {
-            Refusal::Guest(error) => Ok(error),
-            Refusal::Trap(error) => Err(error),
-        }
     }
 }
 
@@ -72,23 +70,6 @@ impl From<ResolveError> for Refusal {
 /// The host's own trouble, as the guest is told.
 pub(crate) fn host_failed(error: &dyn std::error::Error) -> Refusal {
     types::Error::Failed(chain(error)).into()
-}
-
-/// An error and its causes in one line, for places that take one string.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
-/// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
-pub(crate) fn shown(path: &Path) -> String {
-    display::escape(&path.to_string_lossy()).into_owned()
 }
 
 /// A target as the guest wrote it.

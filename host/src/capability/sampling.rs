@@ -3,14 +3,14 @@
 //! A server gets nothing of the chat that way, and the model no tools: what it answers goes to the server and nowhere
 //! else, so nothing can come of it that would ask again.
 
-use std::future::Future;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::mcp::Wish;
-use super::{CallState, Refusal, host_failed};
+use super::chat::Chat;
+use super::context::View;
+use super::refusal::{Refusal, host_failed};
 use crate::ask::{Ask, Origin, Question, Scope};
 use crate::audit::{Event, Record};
 use crate::bindings::dunlin::tool::mcp;
@@ -21,51 +21,24 @@ use crate::limits::{
     MAX_PROMPT_BYTES, MAX_PROMPT_LINES, MAX_PROMPT_STOPS, MAX_PROMPT_TOKENS, MAX_PROMPTS,
     MODEL_TIME,
 };
+use crate::mcp::line::Terms;
 use crate::model::{AnswerEnd, Model, Prompt, Said, Speaker};
 
 /// Thousandths of the highest temperature that models take.
 const MAX_TEMPERATURE: f64 = 2_000.0;
 
-/// What holds for a server, besides what its messages are.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Terms {
-    /// Its name in the configuration.
-    pub(crate) name: String,
-    /// The folders that it is told of.
-    pub(crate) roots: Vec<PathBuf>,
-    /// Whether it may ask the model.
-    pub(crate) consent: Consent,
-    /// Whether there was a model to be asked when the line was made.
-    pub(crate) has_model: bool,
-}
-
-/// Whether a server may ask the model until the session ends; nothing: the user is asked each time. Clones are the same.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Consent(Arc<Mutex<Option<bool>>>);
-
-impl Consent {
-    fn get(&self) -> Option<bool> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, allow: bool) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(allow);
-    }
-}
-
-impl Terms {
-    pub(super) fn offer(&self) -> mcp::Offer {
-        let roots = self.roots.iter().filter_map(|folder| {
-            let name = folder.file_name().unwrap_or(folder.as_os_str());
-            Some(mcp::Root {
-                uri: Url::from_directory_path(folder).ok()?.to_string(),
-                name: name.to_string_lossy().into_owned(),
-            })
-        });
-        mcp::Offer {
-            model: self.has_model,
-            roots: roots.collect(),
-        }
+/// What a server is told of before it asks.
+pub(super) fn offer(terms: &Terms) -> mcp::Offer {
+    let roots = terms.roots.iter().filter_map(|folder| {
+        let name = folder.file_name().unwrap_or(folder.as_os_str());
+        Some(mcp::Root {
+            uri: Url::from_directory_path(folder).ok()?.to_string(),
+            name: name.to_string_lossy().into_owned(),
+        })
+    });
+    mcp::Offer {
+        model: terms.has_model,
+        roots: roots.collect(),
     }
 }
 
@@ -74,29 +47,11 @@ pub(crate) fn model_of(ask: &dyn Ask) -> Option<Arc<dyn Model>> {
     ask.model().filter(|_| ask.is_attended())
 }
 
-/// Waits for something, in a bridge no longer than its call is wanted. `None`: it is not any more.
-pub(super) async fn while_wanted<T>(
-    end: Option<Arc<Wish>>,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    let unwanted = async {
-        match &end {
-            Some(end) => end.come().await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        () = unwanted => None,
-        done = work => Some(done),
-    }
-}
-
-impl CallState {
-    /// When what a bridge was called for is not wanted any more.
-    pub(super) fn unwanted(&self) -> Option<Arc<Wish>> {
-        let line = self.line_to_server.as_ref()?;
-        Some(Arc::clone(&line.end))
+impl View<'_, Chat> {
+    /// Cancelled when nobody wants any more what a bridge was called for.
+    pub(super) fn unwanted(&self) -> CancellationToken {
+        let line = self.own.line.as_ref();
+        line.map_or_else(CancellationToken::new, |line| line.end.clone())
     }
 
     pub(super) async fn ask_model_for_server(
@@ -104,7 +59,7 @@ impl CallState {
         prompt: mcp::ModelPrompt,
     ) -> Result<mcp::ModelAnswer, Refusal> {
         self.only_in_run()?;
-        let terms = self.line_to_server.as_ref().map(|line| line.terms.clone());
+        let terms = self.own.line.as_ref().map(|line| line.terms.clone());
         let ask = self.ask.clone();
         let model = ask.as_deref().and_then(model_of);
         let (Some(terms), Some(ask), Some(model)) = (terms, ask, model) else {
@@ -113,13 +68,13 @@ impl CallState {
             );
         };
         let prompt = checked(prompt)?;
-        if self.prompts == MAX_PROMPTS {
+        if self.own.prompts == MAX_PROMPTS {
             return Err(Error::TooLarge(format!(
                 "this call has asked {MAX_PROMPTS} times already; no more are possible"
             ))
             .into());
         }
-        self.prompts += 1;
+        self.own.prompts += 1;
         let (allow, rule) = match terms.consent.get() {
             Some(allow) => (allow, "answered before, for this session".to_owned()),
             None => {
@@ -138,7 +93,8 @@ impl CallState {
         let answered = {
             let _standing = self.clock.pause();
             let asked = tokio::time::timeout(MODEL_TIME, model.answer(&prompt));
-            while_wanted(self.unwanted(), asked).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(asked).await
         };
         let answer = answered
             .ok_or(Error::Cancelled)?
@@ -179,13 +135,14 @@ impl CallState {
         };
         let answer = {
             let _standing = self.clock.pause();
-            while_wanted(self.unwanted(), ask.ask(question)).await
+            let unwanted = self.unwanted();
+            unwanted.run_until_cancelled(ask.ask(question)).await
         };
         let answer = answer.ok_or(Error::Cancelled)?.at_most(Scope::Session);
         if answer.scope != Scope::Once {
             terms.consent.set(answer.allow);
         }
-        Ok((answer.allow, crate::describe_answer(answer)))
+        Ok((answer.allow, answer.in_words()))
     }
 
     /// What cannot be logged does not happen.
@@ -262,6 +219,8 @@ fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn prompt(texts: &[&str]) -> mcp::ModelPrompt {
@@ -318,7 +277,7 @@ mod tests {
             ],
             ..Terms::default()
         };
-        let offer = terms.offer();
+        let offer = offer(&terms);
         let roots: Vec<(&str, &str)> = offer
             .roots
             .iter()

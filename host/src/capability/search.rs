@@ -4,16 +4,18 @@
 //! used within a while is the user's to say, too.
 
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use super::{CallState, Phase, Refusal, UsedInDescribe, chain};
+use super::context::{CallContext, Phase, UsedInDescribe};
+use super::refusal::Refusal;
 use crate::ask::{Origin, Question, Scope};
 use crate::audit::Event;
 use crate::bindings::dunlin::tool::search;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
+use crate::display::chain;
 use crate::egress::{
     EgressError, Gate, HeaderValue, Hop, Method, Place, Request, RequestLimits, header,
 };
@@ -31,7 +33,7 @@ const BROWSER: &str = concat!(
 
 type Answer<T> = Result<T, Refusal>;
 
-impl search::Host for CallState {
+impl search::Host for CallContext {
     fn address(&mut self) -> Answer<String> {
         match self.phase {
             Phase::Describe => Err(Refusal::Trap(UsedInDescribe.into())),
@@ -101,7 +103,7 @@ impl search::Host for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Counts a search, and asks once there were too many.
     async fn count_search(&mut self, need: Need, written: String) -> Answer<()> {
         let Err(left) = self.admit_search() else {
@@ -148,7 +150,7 @@ impl CallState {
         let target = need.target.to_string();
         let rule = format!(
             "{} (more than {MAX_SEARCHES} searches within {minutes} minutes)",
-            crate::describe_answer(answer)
+            answer.in_words()
         );
         self.shared
             .audit
@@ -173,14 +175,6 @@ impl CallState {
 
     fn admit_search(&self) -> Result<(), Duration> {
         self.shared.searches().admit(Instant::now())
-    }
-}
-
-impl super::Shared {
-    /// The searches of the last while.
-    pub(crate) fn searches(&self) -> std::sync::MutexGuard<'_, crate::search::Window> {
-        // Each change is a single insertion or removal: nothing is half done.
-        self.searches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,9 +8,11 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::{CallState, Refusal, chain};
+use super::context::CallContext;
+use super::refusal::Refusal;
 use crate::bindings::dunlin::tool::store::{self, Entry};
 use crate::bindings::dunlin::tool::types::Error;
+use crate::display::chain;
 use crate::limits::{MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
 use crate::permission::PluginId;
 
@@ -31,7 +33,7 @@ const PROJECT_DIGITS: usize = 16;
 
 type Answer<T> = Result<T, Refusal>;
 
-impl store::Host for CallState {
+impl store::Host for CallContext {
     async fn get(&mut self, name: String) -> Answer<Option<Vec<u8>>> {
         let path = self.kept_as(&name)?;
         match fs::read(path) {
@@ -91,7 +93,7 @@ impl store::Host for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Where something of this name is kept.
     fn kept_as(&self, name: &str) -> Answer<PathBuf> {
         self.only_in_run()?;

@@ -7,16 +7,21 @@
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkState};
+use parking_lot::Mutex;
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId, chain, open, shown};
+use super::context::CallContext;
+use super::refusal::Refusal;
+use super::resources::OpenFolder;
 use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::display::{chain, shown};
 use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES, MAX_TREE_PATH_BYTES};
+use crate::open;
 use crate::permission::Verdict;
 use crate::target::{Need, Operation, Target};
 use crate::walk;
@@ -24,16 +29,9 @@ use crate::walk;
 /// Threads that look for files: the disk's answers are waited for, and more than a few only push each other.
 const WALKERS: usize = 4;
 
-/// What stands behind the contract's `folder`.
-#[derive(Debug)]
-pub struct OpenFolder {
-    root: PathBuf,
-    under: UseId,
-}
-
 type Answer<T> = Result<T, Refusal>;
 
-impl tree::Host for CallState {
+impl tree::Host for CallContext {
     async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
         self.only_in_run()?;
         let root = self.shared.permissions.project().to_owned();
@@ -55,7 +53,7 @@ impl tree::Host for CallState {
     }
 }
 
-impl tree::HostFolder for CallState {
+impl tree::HostFolder for CallContext {
     async fn list_files(&mut self, folder: Resource<OpenFolder>) -> Answer<Listing> {
         let root = self
             .table
@@ -128,7 +126,7 @@ impl tree::HostFolder for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// Whether a file may be read without a question.
     fn is_open(&self, path: PathBuf) -> Answer<bool> {
         let need = Need {
@@ -167,7 +165,7 @@ fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
                 return WalkState::Continue;
             };
             // Pushing is all that is done under the lock.
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.lock();
             let (files, path_bytes) = &mut *found;
             *path_bytes += facts.path.len();
             if files.len() == MAX_TREE_FILES || *path_bytes > MAX_TREE_PATH_BYTES {
@@ -178,7 +176,7 @@ fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
             WalkState::Continue
         })
     });
-    let (found, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (found, _) = found.into_inner();
     (found, is_cut.into_inner())
 }
 

@@ -10,49 +10,26 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use wasmtime::component::Resource;
 
-use super::{CallState, Refusal, UseId};
+use super::context::CallContext;
+use super::refusal::Refusal;
+use super::resources::{OpenResponse, UseId};
+use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::bindings::dunlin::tool::web::{self, Header, Method as WireMethod};
 use crate::egress::{
-    Body, EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request,
-    Response, header, read_url,
+    EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request, Response,
+    read_url,
 };
-use crate::limits::{MAX_FETCHES, MAX_HANDLES, MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
+use crate::limits::{MAX_HANDLES, MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
 use crate::resolve;
 use crate::target::{Need, Operation, Target};
 
-/// What a guest may say of itself.
-pub(super) const SETTABLE: [HeaderName; 4] = [
-    header::ACCEPT,
-    header::ACCEPT_LANGUAGE,
-    header::CONTENT_TYPE,
-    header::USER_AGENT,
-];
-
-/// What is said of all other headers.
-pub(super) const NOT_SETTABLE: &str = "cannot be set by a tool";
-
-/// What a guest is not told: with it, it could speak as the user somewhere else.
-pub(super) const HIDDEN: [&str; 2] = ["set-cookie", "set-cookie2"];
-
-/// What stands behind the contract's `response`.
-#[derive(Debug)]
-pub struct OpenResponse {
-    status: u16,
-    url: String,
-    headers: Vec<Header>,
-    body: Body,
-    /// What came and was not given yet.
-    piece: Bytes,
-    under: UseId,
-}
-
 type Answer<T> = Result<T, Refusal>;
 
-impl web::Host for CallState {
+impl web::Host for CallContext {
     async fn fetch(&mut self, request: web::Request) -> Answer<Resource<OpenResponse>> {
         self.only_in_run()?;
-        count_fetch(self)?;
+        self.count_request()?;
         let (request, written) = self.read_request(request)?;
         let sent = request.body.len();
         let egress = self.shared.egress.clone();
@@ -63,7 +40,7 @@ impl web::Host for CallState {
             self.count(under, sent);
             self.log_use(under)?;
         }
-        let response = OpenResponse::new(response, under);
+        let response = OpenResponse::of(response, under);
         let handle = self.table.push(response).map_err(|_| {
             Error::TooLarge(format!(
                 "more than {MAX_HANDLES} files and answers are open; close some"
@@ -73,7 +50,7 @@ impl web::Host for CallState {
     }
 }
 
-impl web::HostResponse for CallState {
+impl web::HostResponse for CallContext {
     async fn status(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<u16> {
         Ok(self.table.get(&handle)?.status)
     }
@@ -83,7 +60,10 @@ impl web::HostResponse for CallState {
     }
 
     async fn headers(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<Vec<Header>> {
-        Ok(self.table.get(&handle)?.headers.clone())
+        let headers = self.table.get(&handle)?.headers.iter().cloned();
+        Ok(headers
+            .map(|(name, value)| Header { name, value })
+            .collect())
     }
 
     async fn read(
@@ -114,7 +94,7 @@ impl web::HostResponse for CallState {
     }
 }
 
-impl CallState {
+impl CallContext {
     /// A request as it leaves, and its address in the guest's own words.
     fn read_request(&self, request: web::Request) -> Answer<(Request, String)> {
         let method = match request.method {
@@ -152,14 +132,11 @@ impl CallState {
 }
 
 impl OpenResponse {
-    fn new(response: Response, under: UseId) -> OpenResponse {
+    fn of(response: Response, under: UseId) -> OpenResponse {
         let headers = response.headers.iter();
         let shown = headers.filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
-            Some(Header {
-                name: name.as_str().to_owned(),
-                value: value.to_str().ok()?.to_owned(),
-            })
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         };
         OpenResponse {
             status: response.status.as_u16(),
@@ -174,7 +151,7 @@ impl OpenResponse {
 
 /// Asks the permission store, and the user, about each hop of one request.
 pub(super) struct WebGate<'a> {
-    state: &'a mut CallState,
+    state: &'a mut CallContext,
     /// The first address in the guest's own words.
     written: Option<String>,
     /// Why the last answer was no.
@@ -252,7 +229,7 @@ impl Gate for WebGate<'_> {
 
 impl<'a> WebGate<'a> {
     /// `written`: the first address in the guest's own words.
-    pub(super) fn new(state: &'a mut CallState, written: String) -> WebGate<'a> {
+    pub(super) fn new(state: &'a mut CallContext, written: String) -> WebGate<'a> {
         WebGate {
             state,
             written: Some(written),
@@ -308,17 +285,6 @@ pub(super) fn bad_header(name: &str, problem: &str) -> Error {
     let name = crate::display::escape(name);
     let name = crate::display::shorten(&name, 100);
     Error::Invalid(format!("the header '{name}' {problem}"))
-}
-
-/// One request more of a call.
-pub(super) fn count_fetch(state: &mut CallState) -> Result<(), Error> {
-    if state.fetches == MAX_FETCHES {
-        return Err(Error::TooLarge(format!(
-            "this call has sent {MAX_FETCHES} requests; no more are possible"
-        )));
-    }
-    state.fetches += 1;
-    Ok(())
 }
 
 pub(super) fn operation(method: &Method) -> Operation {

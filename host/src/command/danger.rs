@@ -2,6 +2,8 @@
 //!
 //! This is a help for reading, not a protection: nothing is allowed because it is not found here.
 
+use super::find;
+
 /// What a command with certain words does, and why that deserves a second look.
 struct Danger {
     program: &'static str,
@@ -48,6 +50,14 @@ const DANGERS: &[Danger] = &[
     },
 ];
 
+/// Programs that carry out a line which is one of their words.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "ssh", "su",
+];
+
+/// Lines handed to a shell, within one another, that are looked into.
+const MAX_DEPTH: usize = 4;
+
 /// The shape of a function that calls itself twice, piped and in the background.
 const FORK_BOMB: &str =
     "This looks like a fork bomb: a function that starts itself again and again.";
@@ -55,15 +65,26 @@ const FORK_BOMB: &str =
 /// Why a line deserves a second look, a sentence each.
 pub(super) fn dangers(line: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // Commands of a compound line, and words without quotes: a rough reading is enough to mark something.
-    for command in line.split(['|', ';', '&', '\n', '(', ')', '`']) {
-        let words: Vec<&str> = command
-            .split_whitespace()
-            .map(|word| word.trim_matches(['"', '\'']))
-            .collect();
+    mark(line, 0, &mut found);
+    let dense: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+    if let Some((name, body)) = dense.split_once("(){")
+        && let Some(name) = name
+            .rsplit([';', '&', '|'])
+            .next()
+            .filter(|name| !name.is_empty())
+        && body.contains(&format!("{name}|{name}&"))
+    {
+        found.push(FORK_BOMB.to_owned());
+    }
+    found
+}
+
+/// Marks the commands of a line, and those of lines that it hands to a shell.
+fn mark(line: &str, depth: usize, found: &mut Vec<String>) {
+    for command in find::commands(line).commands {
+        let words: Vec<&str> = command.iter().flatten().map(String::as_str).collect();
         for danger in DANGERS {
-            let is_program = |word: &&&str| word.rsplit('/').next() == Some(danger.program);
-            let Some(at) = words.iter().position(|word| is_program(&word)) else {
+            let Some(at) = words.iter().position(|word| is(word, danger.program)) else {
                 continue;
             };
             let rest = words.get(at + 1..).unwrap_or_default();
@@ -76,18 +97,20 @@ pub(super) fn dangers(line: &str) -> Vec<String> {
                 found.push(why);
             }
         }
+        let shell = words
+            .iter()
+            .position(|word| SHELLS.iter().any(|shell| is(word, shell)));
+        if let Some(at) = shell.filter(|_| depth < MAX_DEPTH) {
+            let lines = words.get(at + 1..).unwrap_or_default();
+            let lines = lines.iter().filter(|word| word.contains(' '));
+            lines.for_each(|line| mark(line, depth + 1, found));
+        }
     }
-    let dense: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-    if let Some((name, body)) = dense.split_once("(){")
-        && let Some(name) = name
-            .rsplit([';', '&', '|'])
-            .next()
-            .filter(|name| !name.is_empty())
-        && body.contains(&format!("{name}|{name}&"))
-    {
-        found.push(FORK_BOMB.to_owned());
-    }
-    found
+}
+
+/// Whether a word is this program, by its name or by a path.
+fn is(word: &str, program: &str) -> bool {
+    word.rsplit('/').next() == Some(program)
 }
 
 /// Whether a word says it: the same word, one that begins so (`of=`), or a cluster with the letter (`-rf`).
@@ -119,6 +142,10 @@ mod tests {
             ("dd if=/dev/zero of=disk.img", "dd of="),
             ("chmod -R 777 .", "chmod -R"),
             ("sudo chown -R me .", "chown -R"),
+            ("git commit -m 'x' && rm \"-rf\" build", "rm -rf removes"),
+            ("sh -c 'rm -rf build'", "rm -rf removes"),
+            ("bash -c \"sh -c 'git reset --hard'\"", "git reset --hard"),
+            ("echo $(rm -rf build)", "rm -rf removes"),
             (":(){ :|:& };:", "fork bomb"),
             ("bomb() { bomb | bomb & }; bomb", "fork bomb"),
         ] {
@@ -134,6 +161,9 @@ mod tests {
             "dd --help",
             "chmod 644 -- a",
             "echo rm -x",
+            "echo 'rm -rf build'",
+            "git commit -m \"never use git push --force; or rm -rf\"",
+            "grep -r \"chmod -R\" docs # rm -rf",
             "f() { g | g & }; f",
             "",
             "(){",

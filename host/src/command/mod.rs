@@ -24,6 +24,7 @@ mod find;
 mod fuzz;
 mod known;
 mod named;
+mod names;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -33,13 +34,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::known::Known;
+pub use self::names::CommandError;
+pub(crate) use self::names::Names;
 use self::programs::Programs;
-use self::words::OF_THE_SHELL;
-pub use self::words::{Why, simple_words};
+pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
-use crate::permission::{PermissionError, Permissions};
-use crate::resolve::ResolveError;
+use crate::permission::Permissions;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
@@ -49,8 +50,8 @@ pub struct CommandLine {
     pub line: String,
     /// Whether the command wants to reach the network.
     pub network: bool,
-    /// Why it is more than one simple command, in few words: `a pipe`. `None`: it is one.
-    pub compound: Option<String>,
+    /// Why it is more than one simple command. `None`: it is one.
+    pub compound: Option<NotSimple>,
     /// What is decided about.
     pub target: Arc<CommandTarget>,
     /// Files that it names, resolved, and that no tool reads without being asked for: what looks like a secret,
@@ -62,57 +63,6 @@ pub struct CommandLine {
     /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
     /// the line never comes to mean more.
     pub may_change_repository: bool,
-}
-
-/// Why a command line cannot even be asked about. Said to the model.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommandError {
-    /// There is nothing in it.
-    #[error("the command line is empty")]
-    Empty,
-    /// A shell would not see what is behind it.
-    #[error("the command line holds a NUL character")]
-    Nul,
-    /// Nobody reads that.
-    #[error(
-        "the command line is {bytes} bytes long, at most {most} are possible; write a script into a file and run that",
-        most = limits::MAX_COMMAND_BYTES
-    )]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// The program cannot be resolved.
-    #[error(transparent)]
-    Program(#[from] ResolveError),
-    /// It resolves to nothing that can be run.
-    #[error("there is no program at {path:?}, or it may not be run")]
-    NoProgram {
-        /// As written.
-        path: String,
-    },
-    /// The permission store cannot decide about one of its programs.
-    #[error(transparent)]
-    Permission(#[from] PermissionError),
-}
-
-/// Looks up names: the machine, as far as a command line depends on it.
-pub(crate) trait Names {
-    /// A program that exists and may be run.
-    fn program(&self, written: &str) -> Result<ProgramFile, CommandError>;
-
-    /// The program that runs command lines, resolved.
-    fn shell(&self) -> &Path;
-
-    /// Whether commands could replace the program.
-    fn is_writable(&self, program: &ProgramFile) -> bool;
-
-    /// The real path of a file that exists and that commands can change.
-    fn writable_file(&self, written: &str) -> Option<PathBuf>;
-
-    /// The real path of a file that need not exist, if it is guarded.
-    fn guarded(&self, written: &str) -> Option<PathBuf>;
 }
 
 impl Names for Permissions {
@@ -201,7 +151,7 @@ impl CommandLine {
                     .chain(&found.files);
                 let guarded = named::guarded(words.map(String::as_str), names);
                 let target = compound_target(&line, names);
-                (Some(why.into_owned()), target, guarded, runs_git)
+                (Some(why), target, guarded, runs_git)
             }
         };
         Ok(CommandLine {
@@ -250,16 +200,15 @@ impl CommandLine {
         let mut notices = Vec::new();
         let is_sensitive = self.is_sensitive(has_network);
         if let Some(why) = &self.compound {
-            notices.push(match is_sensitive {
-                true => format!("{}.", kind(why)),
-                false if why.ends_with(OF_THE_SHELL) => format!(
-                    "{}: s allows exactly this line until the session ends. It can't be allowed permanently.",
-                    kind(why)
+            let label = why.label();
+            notices.push(match why {
+                _ if is_sensitive => format!("{label}."),
+                NotSimple::Builtin(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
                 ),
-                false => format!(
-                    "{}: s allows exactly this line until the session ends. It can't be allowed \
-                     permanently; single commands can, so have the model run them one by one.",
-                    kind(why)
+                NotSimple::Construct(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed \
+                     permanently; single commands can, so have the model run them one by one."
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {
@@ -288,14 +237,6 @@ impl CommandLine {
                 .map(|path| format!("It names {}, which usually holds secrets.", path.display())),
         );
         notices
-    }
-}
-
-/// What a line is that is more than one simple command, and why.
-pub fn kind(why: &str) -> String {
-    match why.strip_suffix(OF_THE_SHELL) {
-        Some(word) => format!("Command of the shell itself ({word})"),
-        None => format!("Compound command ({why})"),
     }
 }
 

@@ -13,6 +13,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::builtins;
 use crate::display;
@@ -23,8 +24,39 @@ const MAX_BYTES: usize = 2_000;
 /// Spaces in a row that may push the rest of a line out of sight.
 const GAP: &str = "                ";
 
-/// What keeps a line from being simple, in few words: `a pipe`.
-pub type Why = Cow<'static, str>;
+/// What keeps a line from being one simple command. `Display` says it in few words: `a pipe`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotSimple {
+    /// The shell has to make something of it, or a person would not see all of it.
+    Construct(&'static str),
+    /// The shell carries out this command itself.
+    Builtin(String),
+}
+
+impl NotSimple {
+    /// What the line is instead, and why: the start of a sentence.
+    pub fn label(&self) -> String {
+        match self {
+            NotSimple::Construct(_) => format!("Compound command ({self})"),
+            NotSimple::Builtin(word) => format!("Command of the shell itself ({word})"),
+        }
+    }
+}
+
+impl fmt::Display for NotSimple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotSimple::Construct(construct) => f.write_str(construct),
+            NotSimple::Builtin(word) => write!(f, "{word} is a part of the shell"),
+        }
+    }
+}
+
+impl From<&'static str> for NotSimple {
+    fn from(construct: &'static str) -> NotSimple {
+        NotSimple::Construct(construct)
+    }
+}
 
 /// Where a redirection may lead.
 const NOWHERE: &str = "/dev/null";
@@ -32,7 +64,7 @@ const NOWHERE: &str = "/dev/null";
 /// The words of a simple command as the program gets them, its name first; or why it is none.
 ///
 /// Pure: looks at nothing but the line.
-pub fn simple_words(line: &str) -> Result<Vec<String>, Why> {
+pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
     refuse_the_unseen(line)?;
     let mut reader = Reader {
         rest: line,
@@ -66,7 +98,7 @@ pub fn simple_words(line: &str) -> Result<Vec<String>, Why> {
 }
 
 /// What a person would not see, or not read to its end.
-fn refuse_the_unseen(line: &str) -> Result<(), Why> {
+fn refuse_the_unseen(line: &str) -> Result<(), NotSimple> {
     if line.contains(['\n', '\r']) {
         return Err("several lines".into());
     }
@@ -105,7 +137,7 @@ impl Reader<'_> {
     }
 
     /// Takes a harmless redirection; `false` when none stands here.
-    fn redirection(&mut self) -> Result<bool, Why> {
+    fn redirection(&mut self) -> Result<bool, NotSimple> {
         let (descriptor, operator) = match self.rest.split_at_checked(1) {
             Some((digit @ ("0" | "1" | "2"), operator)) => (digit, operator),
             _ => ("", self.rest),
@@ -146,7 +178,7 @@ impl Reader<'_> {
     }
 
     /// Takes one word, up to a space or the end.
-    fn word(&mut self) -> Result<String, Why> {
+    fn word(&mut self) -> Result<String, NotSimple> {
         let mut word = String::new();
         while let Some(c) = self.rest.chars().next() {
             match c {
@@ -168,7 +200,7 @@ impl Reader<'_> {
         Ok(word)
     }
 
-    fn single_quoted(&mut self, word: &mut String) -> Result<(), Why> {
+    fn single_quoted(&mut self, word: &mut String) -> Result<(), NotSimple> {
         let inside = &self.rest[1..];
         let Some(end) = inside.find('\'') else {
             return Err("a quote without end".into());
@@ -179,7 +211,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn double_quoted(&mut self, word: &mut String) -> Result<(), Why> {
+    fn double_quoted(&mut self, word: &mut String) -> Result<(), NotSimple> {
         let inside = &self.rest[1..];
         let mut chars = inside.char_indices();
         while let Some((at, c)) = chars.next() {
@@ -207,7 +239,7 @@ impl Reader<'_> {
     }
 
     /// What a character that is not plain does here.
-    fn name_of(&self, c: char) -> Why {
+    fn name_of(&self, c: char) -> NotSimple {
         let next = self.rest.chars().nth(1);
         let why = match (c, next) {
             ('|', Some('|')) => "||",
@@ -238,14 +270,11 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c)
 }
 
-/// What is said of a word that the shell carries out itself.
-pub(super) const OF_THE_SHELL: &str = " is a part of the shell";
-
 /// The first word has to be the name of a program, or lead to one.
-fn check_program(written: &str, word: &str) -> Result<(), Why> {
+fn check_program(written: &str, word: &str) -> Result<(), NotSimple> {
     let is_bare = written == word;
     if is_bare && builtins::is_own(word) {
-        return Err(format!("{word}{OF_THE_SHELL}").into());
+        return Err(NotSimple::Builtin(word.to_owned()));
     }
     if is_bare && word.contains('=') {
         return Err("a variable set in front".into());

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::{ApplyError, ContentHash, Diff, FileEdit, LineEdit, MAX_FILE_BYTES, apply};
-use crate::capability::{open, shown};
+use crate::display::shown;
 use crate::history::Seen;
+use crate::open;
 
 /// Bytes that are hashed at once: most files whole.
 const CHUNK_BYTES: usize = 64 * 1024;

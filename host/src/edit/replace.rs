@@ -19,7 +19,8 @@ use rustix::io::Errno;
 
 use super::ContentHash;
 use super::prepare::hash_of;
-use crate::capability::{open, shown};
+use crate::display::shown;
+use crate::open;
 
 /// Why a file could not be replaced. It is as it was.
 #[derive(Debug, thiserror::Error)]

@@ -120,5 +120,5 @@ fn system_roots() -> RootCertStore {
 }
 
 fn setup(error: impl std::error::Error) -> EgressError {
-    EgressError::Setup(crate::capability::chain(&error))
+    EgressError::Setup(crate::display::chain(&error))
 }

@@ -138,7 +138,7 @@ pub fn read_url(written: &str) -> Result<Url, EgressError> {
         return Err(EgressError::Credentials);
     }
     if let Err(error) = crate::resolve::url(written) {
-        return Err(EgressError::Url(crate::capability::chain(&error)));
+        return Err(EgressError::Url(crate::display::chain(&error)));
     }
     let mut url = parsed;
     url.set_fragment(None);

@@ -3,9 +3,10 @@
 //! Epochs see only a guest that computes. This clock surrounds the whole call, waits of the host
 //! included.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// A clock with a limit. Clones are the same clock.
@@ -70,7 +71,7 @@ impl Clock {
 
     /// What has run so far, here and elsewhere.
     pub(crate) fn spent(&self) -> Duration {
-        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.state.lock();
         let running = state.since.map_or(Duration::ZERO, |since| since.elapsed());
         state.spent + state.elsewhere + running
     }
@@ -80,7 +81,7 @@ impl Clock {
         loop {
             let changed = self.0.changed.notified();
             let running = {
-                let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+                let state = self.0.state.lock();
                 state.since.map(|since| state.spent + since.elapsed())
             };
             match running {
@@ -97,7 +98,7 @@ impl Clock {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.state.lock());
         self.0.changed.notify_waiters();
     }
 }

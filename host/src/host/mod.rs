@@ -1,46 +1,38 @@
-//! The host: holds the plugins, and leads each call through its three steps.
+//! The host: holds the plugins and the servers, and leads each call through its three steps.
 
-mod behind;
-mod bridging;
-mod cage;
-mod describe;
-mod guest;
-mod judge;
-mod loader;
-mod prompts;
-mod served;
-mod serving;
-mod session;
-mod undo;
+mod background;
+mod component;
+mod guests;
+mod servers;
 mod wording;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
-use tokio::sync::{OnceCell, Semaphore};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::OnceCell;
 
-pub(crate) use self::bridging::BridgeEngine;
-use self::guest::Machine;
-pub use self::prompts::ServerPrompt;
-use self::wording::{checked_arguments, declared, fault, success};
+use self::component::{ComponentTool, Components};
+use self::guests::Guests;
+pub use self::servers::ServerPrompt;
+use self::servers::{McpTools, ServerTool, Timed};
+use crate::answer::NOBODY;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{AuditRoom, JsonLines};
-use crate::bindings::exports::dunlin::tool::tool as wire;
-use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, Phase, Shared, chain};
+use crate::audit::{self, Event, JsonLines, Record};
+use crate::call::{Call, Failure, Outcome, Plan, Standing};
+use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
 use crate::engine::cache::Cache;
-use crate::engine::clock::Clock;
-use crate::limits::{self, Limits};
-use crate::mcp::Servers;
+use crate::mcp::{ServerReport, Servers};
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
-use crate::plugin::{LoadError, Plugin, Registered};
-use crate::resolve;
-use crate::target::Need;
-use crate::undo::Journal;
-use crate::{AuditError, History, HistoryBook, HostOptions, Progress, actions};
+use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
+use crate::process::{CommandSandbox, SandboxError};
+use crate::target::Operation;
+use crate::undo::{Journal, UndoError, Undone};
+use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
 
 /// Why the host, rather than a tool, failed.
 #[derive(Debug, thiserror::Error)]
@@ -55,9 +47,6 @@ pub enum HostError {
     /// The audit log cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// The engine cannot be made on this machine.
-    #[error("the WebAssembly engine does not start: {0}")]
-    Engine(String),
 }
 
 /// Holds the plugins and runs their tools. Clones are the same host.
@@ -66,54 +55,54 @@ pub struct Host(Arc<Inner>);
 
 struct Inner {
     shared: Arc<Shared>,
-    limits: Limits,
-    cache: Cache,
-    /// Replaced as a whole, when other ones are installed.
-    plugins: RwLock<Arc<[Arc<Registered>]>>,
-    /// Shared with the bridges, which outlive no engine.
-    machine: Arc<OnceLock<Result<Machine, String>>>,
-    servers: Servers,
-    behind: behind::Behind,
-    slots: Semaphore,
+    guests: Arc<Guests>,
+    components: Arc<Components>,
+    servers: McpTools,
     /// Whether there is nobody who answers.
     alone: AtomicBool,
+}
+
+/// What a call names.
+enum Callee {
+    /// A tool of a plugin.
+    Component(ComponentTool),
+    /// A tool of an MCP server.
+    Server(ServerTool),
+    /// The tool that connects MCP servers.
+    Loader,
 }
 
 impl Host {
     /// Makes a host. Touches no wasm, no network and no large file.
     pub fn new(options: HostOptions, plugins: Vec<Plugin>) -> Result<Host, HostError> {
-        let permissions = Permissions::open(&options)?;
+        let shared = Arc::new(Shared {
+            permissions: Permissions::open(&options)?,
+            audit: JsonLines::new(&options.audit_file),
+            log: JsonLines::bounded(&options.log_file, limits::MAX_LOG_FILE_BYTES),
+            session: RwLock::new(options.session.into()),
+            history: HistoryBook::default(),
+            undo: Journal::new(&options.undo_dir),
+            stores: options.stores_dir,
+            turn: AtomicU64::new(first_turn()),
+            commands: options.commands,
+            notices: Notices::default(),
+            egress: options.web.egress,
+            sites: options.web.sites,
+            search: options.web.search,
+            searches: Mutex::default(),
+            embedder: options.embedder,
+            sandbox: OnceCell::new(),
+        });
+        let cache = Cache::new(&options.cache_dir);
+        let guests = Guests::new(Arc::clone(&shared), options.limits, cache, plugins);
+        let guests = Arc::new(guests);
+        let components = Components::new(Arc::clone(&shared), Arc::clone(&guests));
+        let servers = Servers::new(options.mcp);
         Ok(Host(Arc::new(Inner {
-            shared: Arc::new(Shared {
-                permissions,
-                audit: JsonLines::new(&options.audit_file),
-                log: JsonLines::bounded(&options.log_file, limits::MAX_LOG_FILE_BYTES),
-                session: RwLock::new(options.session.into()),
-                history: HistoryBook::default(),
-                undo: Journal::new(&options.undo_dir),
-                stores: options.stores_dir,
-                turn: AtomicU64::new(first_turn()),
-                commands: options.commands,
-                notices: Notices::default(),
-                egress: options.web.egress,
-                sites: options.web.sites,
-                search: options.web.search,
-                searches: Mutex::default(),
-                embedder: options.embedder,
-                cage: OnceCell::new(),
-            }),
-            limits: options.limits,
-            cache: Cache::new(&options.cache_dir),
-            plugins: RwLock::new(
-                plugins
-                    .into_iter()
-                    .map(|plugin| Arc::new(Registered::new(plugin)))
-                    .collect(),
-            ),
-            machine: Arc::default(),
-            servers: Servers::new(options.mcp),
-            behind: behind::Behind::default(),
-            slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
+            servers: McpTools::new(Arc::clone(&shared), Arc::clone(&guests), servers),
+            shared,
+            guests,
+            components: Arc::new(components),
             alone: AtomicBool::new(false),
         })))
     }
@@ -121,27 +110,7 @@ impl Host {
     /// From now on these are the plugins. What is known already of one that stays the same is kept, and calls that
     /// run go on with what they began with.
     pub fn replace_plugins(&self, plugins: Vec<Plugin>) {
-        let known = self.plugins();
-        let registered = |plugin: Plugin| {
-            let same = known.iter().find(|known| {
-                known.plugin.name == plugin.name
-                    && known.plugin.digest == plugin.digest
-                    && known.plugin.built_in == plugin.built_in
-            });
-            same.cloned()
-                .unwrap_or_else(|| Arc::new(Registered::new(plugin)))
-        };
-        let plugins = plugins.into_iter().map(registered).collect();
-        *self
-            .0
-            .plugins
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = plugins;
-    }
-
-    fn plugins(&self) -> Arc<[Arc<Registered>]> {
-        let plugins = self.0.plugins.read();
-        Arc::clone(&plugins.unwrap_or_else(PoisonError::into_inner))
+        self.0.guests.replace(plugins);
     }
 
     /// The permission store.
@@ -153,110 +122,32 @@ impl Host {
     ///
     /// Dropping the future leaves nothing behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
-        let (plugin, described, index) = match self.find(&call.tool).await {
-            Ok(found) => found,
-            Err(unknown) => return self.prepare_served(call, unknown).await,
-        };
-        let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
-        let clock = Clock::start(self.0.limits.prepare_time);
-        let state = self.state(Phase::Prepare, &call.id, &call.tool, &plugin, &clock);
-        let wire_call = wire::Call {
-            tool: call.tool.clone(),
-            arguments,
-        };
-        let (result, state) = self
-            .guest(
-                &plugin,
-                state,
-                &clock,
-                self.0.limits.prepare_time,
-                async |instance, store| {
-                    instance
-                        .dunlin_tool_tool()
-                        .call_prepare(store, &wire_call)
-                        .await
-                },
-            )
-            .await;
-        if let Some(state) = state {
-            state.write_messages();
+        match Box::pin(self.callee(&call.tool)).await? {
+            Callee::Component(tool) => Box::pin(self.0.components.prepare(call, &tool)).await,
+            Callee::Server(tool) => self.0.servers.prepare_tool(call, &tool),
+            Callee::Loader => self.0.servers.prepare_loader(call),
         }
-        let plan = result
-            .map_err(|problem| fault(&call.tool, problem))?
-            .map_err(|failure| declared(&call.tool, failure))?;
-        let wanted = plan.needs.len() + plan.actions.len();
-        if wanted > limits::MAX_NEEDS {
-            let problem = format!(
-                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
-                limits::MAX_NEEDS
-            );
-            return Err(fault(&call.tool, problem));
-        }
-        let mut needs: Vec<Need> = Vec::with_capacity(wanted);
-        for need in plan.needs {
-            let need = self.resolve(&call.tool, need)?;
-            if !needs.contains(&need) {
-                needs.push(need);
-            }
-        }
-        let looked = actions::look(&self.0.shared, call, &plugin, plan.actions).await?;
-        for need in looked.needs {
-            if !needs.contains(&need) {
-                needs.push(need);
-            }
-        }
-        let mut question = plan.question;
-        question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
-        if question.trim().is_empty() || looked.is_binding {
-            question = looked.wording;
-        }
-        let standing = self.standing(call, &plugin, &needs)?;
-        let mut standing = looked.conditions.apply(standing);
-        if let Standing::Ask { notices, .. } = &mut standing {
-            notices.extend(self.gaps_of_commands(&looked.actions).await);
-        }
-        if let Standing::Denied { need, rule, .. } = &standing {
-            self.note_denied(call, &plugin, std::slice::from_ref(need), rule)?;
-        }
-        Ok(Plan {
-            question,
-            needs,
-            actions: looked.actions,
-            standing,
-        })
     }
 
     /// Remembers what the user answered to the needs that a plan left open. `Once` holds for this call.
     ///
     /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
     pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
-        let (plugin, ..) = match self.find(&call.tool).await {
-            Ok(found) => found,
-            Err(unknown) => return self.answer_served(call, plan, answer, unknown),
-        };
         let (open, longest) = match &plan.standing {
             Standing::Ask { needs, longest, .. } => (needs.as_slice(), *longest),
             Standing::Allowed | Standing::Denied { .. } => (&[][..], Scope::Once),
         };
         let answer = answer.at_most(longest);
-        if !answer.allow {
-            self.note_denied(call, &plugin, open, &self.described(answer))?;
-        }
-        self.permissions()
-            .remember(&call.id, &plugin.id, open, answer)
-            .map_err(|e| Failure::Host(chain(&e)))
-    }
-
-    /// From now on nobody answers: the audit log says so of what is denied for that reason.
-    pub fn nobody_answers(&self) {
-        self.0.alone.store(true, Ordering::Relaxed);
-    }
-
-    /// An answer in the words of the audit log.
-    fn described(&self, answer: Answer) -> String {
-        match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
-            true => crate::NOBODY.to_owned(),
-            false => crate::describe_answer(answer),
+        let rule = self.in_words(answer);
+        let Inner {
+            components,
+            servers,
+            ..
+        } = &*self.0;
+        match Box::pin(self.callee(&call.tool)).await? {
+            Callee::Component(tool) => components.answer(call, &tool, open, answer, &rule),
+            Callee::Server(tool) => servers.answer_tool(call, &tool, open, answer, &rule),
+            Callee::Loader => servers.answer_loader(call, open, answer, &rule),
         }
     }
 
@@ -272,31 +163,205 @@ impl Host {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
-        if let Some(tool) = self.served(&call.tool).await {
-            let outcome = self.run_served(call, tool, ask, progress).await;
-            self.cancelled(call);
-            return outcome;
-        }
-        let clock = Clock::start(self.0.limits.run_time);
-        let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
-        let result = self.run_on(call, plan, ask, progress, &clock, &room).await;
-        self.permissions().forget_call(&call.id);
-        let result = result.map(|(success, more)| {
-            if let Some(arguments) = more {
-                self.go_on(call, plan, &arguments, room);
+        let Inner {
+            components,
+            servers,
+            ..
+        } = &*self.0;
+        // Boxed: what holds this future would hold the layers of all three.
+        let outcome = match Box::pin(self.callee(&call.tool)).await {
+            Ok(Callee::Component(tool)) => {
+                Box::pin(components.run(call, tool, plan, ask, progress)).await
             }
-            success
-        });
-        Outcome {
-            result,
-            duration: clock.spent(),
-        }
+            Ok(Callee::Server(tool)) => {
+                let ask = Timed::new(ask);
+                let run = Box::pin(servers.run_tool(call, &tool, ask.clone(), progress));
+                ask.outcome(run).await
+            }
+            Ok(Callee::Loader) => {
+                let ask = Timed::new(ask);
+                let run = Box::pin(servers.run_loader(call, ask.clone(), progress));
+                ask.outcome(run).await
+            }
+            Err(failure) => Outcome {
+                result: Err(failure),
+                duration: Duration::ZERO,
+            },
+        };
+        self.cancelled(call);
+        outcome
     }
 
     /// Forgets what was answered for one call, after it was dropped or will not be run.
     pub fn cancelled(&self, call: &Call) {
         self.permissions().forget_call(&call.id);
-        self.forget_served(&call.id);
+        self.0.servers.forget_call(&call.id);
+    }
+
+    /// Finds what a call names. Of two with one name a plugin's tool counts.
+    async fn callee(&self, name: &str) -> Result<Callee, Failure> {
+        let Inner {
+            guests, servers, ..
+        } = &*self.0;
+        if let Some((plugin, described, index)) = guests.find(name).await {
+            return Ok(Callee::Component(ComponentTool {
+                plugin,
+                described,
+                index,
+            }));
+        }
+        if servers.loader_tool().is_some_and(|it| it.name == name) {
+            return Ok(Callee::Loader);
+        }
+        if let Some(tool) = servers.find(name) {
+            return Ok(Callee::Server(tool));
+        }
+        let name = display::shorten(name, 100).into_owned();
+        let near = self.near(&name);
+        Err(Failure::UnknownTool { name, near })
+    }
+
+    /// Names of tools that resemble this one, the nearest first.
+    fn near(&self, name: &str) -> Vec<String> {
+        let wanted = name.to_ascii_lowercase();
+        let names = self.0.guests.names().into_iter();
+        let mut near: Vec<(usize, String)> = names
+            .chain(self.0.servers.names())
+            .map(|candidate| {
+                (
+                    strsim::damerau_levenshtein(&candidate.to_ascii_lowercase(), &wanted),
+                    candidate,
+                )
+            })
+            .filter(|(distance, candidate)| {
+                *distance <= candidate.len() / 2
+                    || candidate.contains(&wanted)
+                    || wanted.contains(candidate.as_str())
+            })
+            .collect();
+        near.sort_unstable();
+        near.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    /// From now on nobody answers: the audit log says so of what is denied for that reason.
+    pub fn nobody_answers(&self) {
+        self.0.alone.store(true, Ordering::Relaxed);
+    }
+
+    /// An answer in the words of the audit log.
+    fn in_words(&self, answer: Answer) -> String {
+        match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
+            true => NOBODY.to_owned(),
+            false => answer.in_words(),
+        }
+    }
+
+    /// All tools, sorted by name: known beforehand, from the cache, or described by their plugins, side by side.
+    ///
+    /// A plugin that cannot be used is left out and stands in the second list. Of two tools with one
+    /// name the one of the plugin that was given first counts.
+    pub async fn tools(&self) -> (Vec<Tool>, Vec<LoadError>) {
+        let Inner {
+            guests, servers, ..
+        } = &*self.0;
+        let plugins = guests.all();
+        let described =
+            futures::future::join_all(plugins.iter().map(|plugin| guests.describe(plugin))).await;
+        let mut tools: Vec<Tool> = Vec::new();
+        let mut errors = Vec::new();
+        for (plugin, described) in plugins.iter().zip(described) {
+            let described = match described {
+                Ok(described) => described,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            for DescribedTool { tool, .. } in &described.tools {
+                match tools.iter().find(|other| other.name == tool.name) {
+                    Some(other) => errors.push(LoadError::Taken {
+                        plugin: plugin.id.name.clone(),
+                        tool: tool.name.clone(),
+                        other: other.plugin.clone(),
+                    }),
+                    None => tools.push(tool.clone()),
+                }
+            }
+        }
+        tools.extend(servers.loader_tool().filter(|loader| {
+            // A plugin of this name was there first.
+            tools.iter().all(|tool| tool.name != loader.name)
+        }));
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        (tools, errors)
+    }
+
+    /// The tools of the MCP servers that this session uses, by now.
+    pub fn joined(&self) -> Vec<Tool> {
+        self.0.servers.joined()
+    }
+
+    /// The servers that were configured.
+    pub fn servers(&self) -> Vec<ServerReport> {
+        self.0.servers.reports()
+    }
+
+    /// The session goes on that used these servers. They are connected when one of their tools is called; until then what
+    /// they offered the last time is offered.
+    pub fn use_servers(&self, names: &[String]) {
+        self.0.servers.use_servers(names);
+    }
+
+    /// The servers that the session uses, by name.
+    pub fn used_servers(&self) -> Vec<String> {
+        self.0.servers.used()
+    }
+
+    /// Whether any server is connected.
+    pub fn has_connections(&self) -> bool {
+        self.0.servers.has_connections()
+    }
+
+    /// Takes leave of all servers, side by side, and waits until they are gone, within a second. Those that take longer are
+    /// cut off. A server is connected again when a tool of it is called.
+    pub async fn close_servers(&self) {
+        Box::pin(self.0.servers.close()).await;
+    }
+
+    /// The prompts of the connected servers; what could not be asked for stands in the second list, a line each.
+    pub async fn prompts(&self) -> (Vec<ServerPrompt>, Vec<String>) {
+        Box::pin(self.0.servers.prompts()).await
+    }
+
+    /// Fills a prompt in. The text is the server's: it becomes a message of the user's, who has seen it then.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: Vec<(String, String)>,
+    ) -> Result<String, String> {
+        Box::pin(self.0.servers.prompt(server, name, arguments)).await
+    }
+
+    /// What happened to servers, and what commands left behind whose calls had ended, one line each; each once.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.0.shared.notices.take()
+    }
+
+    /// Waits until commands whose calls were interrupted have ended and their repositories were looked at, but not longer
+    /// than [`limits::REVIEW_TIME`].
+    pub async fn commands_ended(&self) {
+        self.0.shared.notices.settled(limits::REVIEW_TIME).await;
+    }
+
+    /// What commands run in on this machine; found out at the first call, which takes some milliseconds.
+    ///
+    /// The error says why none can run.
+    pub async fn command_sandbox(&self) -> Result<CommandSandbox, SandboxError> {
+        self.0.shared.announced_sandbox().await
     }
 
     /// Marks a file as attached by the user: tools may read it whole. A path that leads nowhere is an
@@ -304,7 +369,7 @@ impl Host {
     pub fn mark_attached(&self, path: &Path) -> Result<(), PermissionError> {
         let path = resolve::real_path(&self.permissions().project().join(path))?;
         // One that cannot be read was not attached with its content: it has to be read before it is edited.
-        let content = capability::open::for_reading(&path).and_then(|file| hash_of(&file));
+        let content = crate::open::for_reading(&path).and_then(|file| hash_of(&file));
         let content = content.ok().flatten();
         self.0
             .shared
@@ -313,69 +378,58 @@ impl Host {
         Ok(())
     }
 
-    /// The result, and the arguments with which the tool wants to be run once more.
-    async fn run_on(
-        &self,
-        call: &Call,
-        plan: &Plan,
-        ask: Arc<dyn Ask>,
-        progress: Arc<dyn Progress>,
-        clock: &Clock,
-        audit_room: &AuditRoom,
-    ) -> Result<(Success, Option<String>), Failure> {
-        let (plugin, described, index) = self.find(&call.tool).await?;
-        let arguments = checked_arguments(&described.tools[index], &call.arguments)?;
-        let mut state = self.state(Phase::Run, &call.id, &call.tool, &plugin, clock);
-        state.arguments = call.arguments.clone();
-        state.actions = plan.actions.clone();
-        state.declared = plan.needs.clone();
-        state.ceiling.clone_from(&described.ceiling);
-        state.ask = Some(ask);
-        state.progress = Some(progress);
-        state.audit_room = audit_room.clone();
-        let wire_call = wire::Call {
-            tool: call.tool.clone(),
-            arguments,
-        };
-        let (result, mut state) = self
-            .guest(
-                &plugin,
-                state,
-                clock,
-                self.0.limits.run_time,
-                async |instance, store| {
-                    instance
-                        .dunlin_tool_tool()
-                        .call_run(store, &wire_call)
-                        .await
-                },
-            )
-            .await;
-        let result = match result {
-            Err(problem) => Err(fault(&call.tool, problem)),
-            Ok(Err(failure)) => Err(declared(&call.tool, failure)),
-            Ok(Ok(content)) => success(&call.tool, content, self.0.limits.result_bytes),
-        };
-        // Whatever the guest made of it: a refusal of the user ends the call as one.
-        let refused = state.as_mut().and_then(|state| state.refused.take());
-        let mut result = match refused {
-            Some(question) => Err(Failure::Denied { question }),
-            None => result,
-        };
-        if let (Ok(success), Some(state)) = (&mut result, &mut state) {
-            success.note = state.note.take();
-            success.has_failed = state.has_failed;
-        }
-        if let Some(state) = &mut state {
-            state.write_messages();
-            let error = result.as_ref().err().map(ToString::to_string);
-            // What was done is done; that the log has a gap must still be known.
-            state
-                .close(error.as_deref())
-                .map_err(|e| Failure::Host(chain(&e)))?;
-        }
-        let more = state.and_then(|mut state| state.go_on.take());
-        result.map(|success| (success, more))
+    /// Another session begins: the audit log names it from now on, and everything that held until the session ends is
+    /// forgotten: answers, modes of tools, which files were seen, and how often was searched. Calls that are running
+    /// belong to the session in which they began.
+    pub fn begin_session(&self, id: &str) {
+        let shared = &self.0.shared;
+        shared.set_session(id);
+        shared.permissions.forget_session();
+        shared.history.clear();
+        self.0.servers.forget_all();
+        shared.searches().clear();
+    }
+
+    /// A turn begins: what is edited from now on is taken back together.
+    pub fn begin_turn(&self) {
+        self.0.shared.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes back the edits of the last turn in this project that made any, whole or not at all. `None`:
+    /// there is none, or it is too long ago.
+    ///
+    /// Files that changed since are an error that names them. Blocks until the disk has it.
+    pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
+        let shared = &self.0.shared;
+        let session = shared.session();
+        let undone = shared.undo.undo_last(self.permissions().project())?;
+        let targets: Vec<String> = undone
+            .iter()
+            .flat_map(|undone| &undone.files)
+            .map(|(path, _)| path.display().to_string())
+            .collect();
+        let records: Vec<Record<'_>> = targets
+            .iter()
+            .map(|target| Record {
+                time: audit::now(),
+                session: &session,
+                call: "",
+                tool: "/undo",
+                plugin: "",
+                digest: "",
+                event: Event::Used,
+                target: Some(target),
+                operation: Some(Operation::Write.verb()),
+                rule: Some("the user took the last edits back"),
+                times: None,
+                bytes: None,
+                duration_us: None,
+                line: None,
+                error: None,
+            })
+            .collect();
+        shared.audit.append(&records)?;
+        Ok(undone)
     }
 }
 
@@ -387,7 +441,7 @@ fn first_turn() -> u64 {
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plugins = self.plugins();
+        let plugins = self.0.guests.all();
         let plugins: Vec<&str> = plugins
             .iter()
             .map(|plugin| plugin.id.name.as_str())

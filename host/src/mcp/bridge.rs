@@ -11,19 +11,18 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Store;
 
-use super::offered::{Facts, Listed, facts, listed};
+use super::engine::BridgeEngine;
+use super::line::{Asked, ServerLine, Terms};
+use super::offered::{Listed, facts, listed};
+use super::options::Facts;
 use super::transport::Connection;
-use crate::Progress;
-use crate::ask::Ask;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
-use crate::capability::mcp::{ServerLine, Wish};
-use crate::capability::sampling::Terms;
 use crate::engine::clock::Clock;
-use crate::host::BridgeEngine;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
 
 /// What is wanted of a server.
@@ -59,19 +58,10 @@ pub(crate) enum BridgeError {
     Cancelled,
 }
 
-/// Who calls, as the audit log and questions name it.
-pub(crate) struct Asked {
-    pub(crate) call: String,
-    pub(crate) tool: String,
-    pub(crate) arguments: serde_json::Value,
-    pub(crate) ask: Arc<dyn Ask>,
-    pub(crate) progress: Arc<dyn Progress>,
-}
-
 struct Command {
     request: Request,
     asked: Asked,
-    end: Arc<Wish>,
+    end: CancellationToken,
     reply: oneshot::Sender<Result<Reply, BridgeError>>,
 }
 
@@ -86,24 +76,14 @@ pub(crate) struct Bridge {
     /// What it offers by now.
     pub(crate) tools: watch::Receiver<Arc<Listed>>,
     /// That the connection is to be closed in good order.
-    closing: Arc<Wish>,
+    closing: CancellationToken,
     /// That its task is over.
-    gone: Arc<Wish>,
+    gone: CancellationToken,
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-/// Makes the wish when it is dropped.
-#[derive(Debug)]
-struct WishOnDrop(Arc<Wish>);
-
-impl Drop for WishOnDrop {
-    fn drop(&mut self) {
-        self.0.make();
     }
 }
 
@@ -116,21 +96,20 @@ impl Bridge {
         terms: Terms,
         limit: Duration,
     ) -> Result<Bridge, BridgeError> {
-        state.line_to_server = Some(ServerLine::new(connection, terms));
-        state.end_call();
+        state.connect(ServerLine::new(connection, terms));
         let (begun, hears) = oneshot::channel();
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
         let ended = Arc::default();
-        let closing = Arc::new(Wish::default());
-        let gone = Arc::new(Wish::default());
+        let closing = CancellationToken::new();
+        let gone = CancellationToken::new();
         let worker = Worker {
             engine,
             limit,
             tells,
             ended: Arc::clone(&ended),
-            closing: Arc::clone(&closing),
-            _gone: WishOnDrop(Arc::clone(&gone)),
+            closing: closing.clone(),
+            _gone: gone.clone().drop_guard(),
         };
         let task = tokio::spawn(worker.work(state, begun, wanted));
         // In the same breath: a future that is dropped takes the task with it.
@@ -156,8 +135,8 @@ impl Bridge {
     /// Takes leave of the server and waits until it is gone, once it has answered what it was asked before. Whoever
     /// calls bounds the time; dropping the bridge cuts the connection off.
     pub(crate) async fn close(&self) {
-        self.closing.make();
-        self.gone.come().await;
+        self.closing.cancel();
+        self.gone.cancelled().await;
     }
 
     /// Wants something of the server. Dropping the future tells the server so.
@@ -167,8 +146,8 @@ impl Bridge {
         asked: Asked,
     ) -> Result<Reply, BridgeError> {
         let (reply, answer) = oneshot::channel();
-        let end = Arc::new(Wish::default());
-        let _given_up = WishOnDrop(Arc::clone(&end));
+        let end = CancellationToken::new();
+        let _given_up = end.clone().drop_guard();
         let command = Command {
             request,
             asked,
@@ -199,8 +178,8 @@ struct Worker {
     /// Why it ended, for whoever comes too late.
     ended: Arc<OnceLock<BridgeError>>,
     /// That leave is to be taken.
-    closing: Arc<Wish>,
-    _gone: WishOnDrop,
+    closing: CancellationToken,
+    _gone: DropGuard,
 }
 
 impl Worker {
@@ -210,13 +189,7 @@ impl Worker {
         begun: oneshot::Sender<Result<Facts, BridgeError>>,
         mut wanted: mpsc::Receiver<Command>,
     ) {
-        let mut store = match self.engine.store(state) {
-            Ok(store) => store,
-            Err(why) => {
-                let _ = begun.send(Err(BridgeError::Broken(why)));
-                return;
-            }
-        };
+        let mut store = self.engine.store(state);
         let (bridge, facts) = match self.begin(&mut store).await {
             Ok(begun) => begun,
             Err(error) => {
@@ -235,7 +208,7 @@ impl Worker {
             let due = attended + ATTEND_PERIOD;
             let again = relisted + RELIST_PERIOD;
             let said = async {
-                match store.data_mut().line_to_server.as_mut() {
+                match store.data_mut().chat.line.as_mut() {
                     Some(line) => line.arrived().await,
                     None => std::future::pending().await,
                 }
@@ -255,8 +228,8 @@ impl Worker {
                     let listed = self.list(&bridge, &mut store).await;
                     listed.is_err_and(|why| self.ended.set(why).is_ok())
                 }
-                () = self.closing.come() => {
-                    if let Some(line) = store.data_mut().line_to_server.as_mut() {
+                () = self.closing.cancelled() => {
+                    if let Some(line) = store.data_mut().chat.line.as_mut() {
                         line.close().await;
                     }
                     true
@@ -279,7 +252,7 @@ impl Worker {
 
     async fn begin(&self, store: &mut Store<CallState>) -> Result<(McpBridge, Facts), BridgeError> {
         let clock = Clock::start(self.limit);
-        store.data_mut().clock = clock.clone();
+        store.data_mut().context.clock = clock.clone();
         let bridge = {
             let _running = self.engine.running();
             let made = self.engine.instantiate(store);
@@ -369,9 +342,9 @@ impl Worker {
         let clock = Clock::start(self.limit);
         let data = store.data_mut();
         data.begin_call(asked);
-        data.clock = clock.clone();
-        if let Some(line) = &mut data.line_to_server {
-            line.end = Arc::clone(&end);
+        data.context.clock = clock.clone();
+        if let Some(line) = &mut data.chat.line {
+            line.end = end.clone();
         }
         let client = bridge.dunlin_tool_mcp_client();
         let outcome = self
@@ -423,8 +396,8 @@ impl Worker {
         clock: &Clock,
         function: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, wire::Failure>>,
     ) -> Outcome<T> {
-        let end = match &store.data().line_to_server {
-            Some(line) => Arc::clone(&line.end),
+        let end = match &store.data().chat.line {
+            Some(line) => line.end.clone(),
             None => return Outcome::Dead(BridgeError::Broken("has no line".to_owned())),
         };
         let _running = self.engine.running();
@@ -435,13 +408,13 @@ impl Worker {
                 biased;
                 outcome = &mut work => Ok(outcome),
                 () = clock.expired() => Err(true),
-                () = end.come() => Err(false),
+                () = end.cancelled() => Err(false),
             };
             match stopped {
                 Ok(outcome) => Some(outcome),
                 Err(late) => {
                     is_late = late;
-                    end.make();
+                    end.cancel();
                     tokio::time::timeout(BRIDGE_GRACE, work).await.ok()
                 }
             }
@@ -469,8 +442,8 @@ impl Worker {
         store: &mut Store<CallState>,
         outcome: Outcome<T>,
     ) -> Result<T, BridgeError> {
-        if let Some(line) = &mut store.data_mut().line_to_server {
-            line.end = Arc::default();
+        if let Some(line) = &mut store.data_mut().chat.line {
+            line.end = CancellationToken::new();
         }
         match outcome {
             Outcome::Answered(Ok(value)) => Ok(value),

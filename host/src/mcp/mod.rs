@@ -9,110 +9,28 @@
 //! all that they say is foreign: see `offered`.
 
 pub(crate) mod bridge;
+pub(crate) mod engine;
+pub(crate) mod line;
 pub(crate) mod offered;
+mod options;
 pub(crate) mod secret;
 mod server;
 mod stdio;
 pub mod transport;
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OnceCell;
 
-pub use self::offered::{Facts, LOADER, SEPARATOR};
+use self::engine::BridgeEngine;
+pub use self::offered::{LOADER, SEPARATOR};
+pub use self::options::{Facts, McpOptions, McpServer, ServerAt, ServerReport};
 pub(crate) use self::server::Server;
 pub use self::stdio::Program;
-use self::transport::Connect;
-use crate::host::BridgeEngine;
+use crate::machine::EngineError;
 use crate::plugin::{DescribedTool, Plugin};
-
-/// What a host is told of servers.
-#[derive(Clone)]
-pub struct McpOptions {
-    /// The component that speaks the protocol. `None`: no server can be connected.
-    pub bridge: Option<Plugin>,
-    /// The version with which the host introduces itself.
-    pub version: String,
-    /// The servers, under different names.
-    pub servers: Vec<McpServer>,
-}
-
-impl McpOptions {
-    /// No servers.
-    pub fn none() -> McpOptions {
-        McpOptions {
-            bridge: None,
-            version: String::new(),
-            servers: Vec::new(),
-        }
-    }
-}
-
-impl std::fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.servers.iter().map(|it| it.name.as_str()).collect();
-        f.debug_struct("McpOptions")
-            .field("servers", &names)
-            .finish_non_exhaustive()
-    }
-}
-
-/// One server, as it was configured.
-#[derive(Clone)]
-pub struct McpServer {
-    /// 1 to 24 of `a-z A-Z 0-9 - _`, without `__`.
-    pub name: String,
-    /// What it is for, in the user's words.
-    pub description: Option<String>,
-    /// Where it is.
-    pub at: ServerAt,
-    /// Whether each call is asked about.
-    pub ask: bool,
-    /// The tools of which each call is asked about, by the server's own names.
-    pub ask_tools: Vec<String>,
-    /// The folders that it is told of (the protocol's roots), absolute. None: it is told of no folders.
-    pub roots: Vec<PathBuf>,
-    /// How long an answer is waited for, and a connection.
-    pub timeout: Duration,
-}
-
-/// Where a server is.
-#[derive(Clone)]
-pub enum ServerAt {
-    /// A program that is started.
-    Program(Program),
-    /// Elsewhere.
-    Web {
-        /// Its address, for people and for the log.
-        url: String,
-        /// Makes the connection, and sees to what may be reached.
-        connect: Arc<dyn Connect>,
-    },
-}
-
-/// The state of a server, for people.
-#[derive(Debug, Clone)]
-pub struct ServerReport {
-    /// Its name in the configuration.
-    pub name: String,
-    /// The command line or the address.
-    pub place: String,
-    /// Whether the session uses it.
-    pub is_used: bool,
-    /// Whether it is connected at this moment.
-    pub is_connected: bool,
-    /// How long connecting took, the last time.
-    pub connected_in: Option<Duration>,
-    /// What it says of itself, if it was ever connected.
-    pub facts: Facts,
-    /// The tools that it offers, by the names that the model knows, and whether the server says that they may destroy.
-    pub tools: Vec<(String, bool)>,
-    /// The tools that are not offered, and why.
-    pub left_out: Vec<String>,
-}
 
 /// All servers of a host.
 pub(crate) struct Servers {
@@ -122,7 +40,7 @@ pub(crate) struct Servers {
     /// `None`: there are no servers.
     pub(crate) loader: Option<DescribedTool>,
     /// Made with the first connection.
-    pub(crate) engine: OnceCell<Result<Arc<BridgeEngine>, String>>,
+    pub(crate) engine: OnceCell<Result<Arc<BridgeEngine>, EngineError>>,
     pub(crate) state: Mutex<State>,
 }
 
@@ -159,7 +77,6 @@ impl Servers {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single insertion or removal: nothing is half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::options::Facts;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::display;
@@ -24,25 +25,6 @@ const DIGEST_CHARS: usize = 6;
 
 /// Characters of a name that are shown.
 const MAX_SHOWN_NAME_CHARS: usize = 60;
-
-/// What a server says of itself. Escaped, and short enough to be shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Its own name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// The revision of the protocol that was agreed on.
-    pub protocol: String,
-    /// How it wants to be used; for the model.
-    pub instructions: Option<String>,
-    /// Whether it has tools.
-    pub has_tools: bool,
-    /// Whether it has resources.
-    pub has_resources: bool,
-    /// Whether it has prompts.
-    pub has_prompts: bool,
-}
 
 pub(crate) fn facts(server: bridge::Server) -> Facts {
     let instructions = server.instructions.map(|text| {

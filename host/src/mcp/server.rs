@@ -1,12 +1,14 @@
 //! One configured server: what is known of it, and its bridge while there is one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
+
 use super::bridge::Bridge;
-use super::offered::{Facts, Listed, Offered, OfferedTool};
-use super::{McpServer, ServerAt, ServerReport};
-use crate::capability::sampling::{Consent, Terms};
+use super::line::{Consent, Terms};
+use super::offered::{Listed, Offered, OfferedTool};
+use super::options::{Facts, McpServer, ServerAt, ServerReport};
 use crate::permission::PluginId;
 use crate::sha256_hex;
 
@@ -46,7 +48,7 @@ impl Server {
                     &program.arguments,
                     &program.folder,
                     &program.own_variables,
-                    // One that is let out of the cage is somebody else.
+                    // One that is let out of the sandbox is somebody else.
                     program.sandbox,
                 )
             ),
@@ -171,12 +173,12 @@ impl Server {
     /// Ends the connection, and forgets everything.
     pub(crate) fn forget(&self) {
         *self.lock() = ServerState::default();
-        *self.consent.lock().unwrap_or_else(PoisonError::into_inner) = Consent::default();
+        *self.consent.lock() = Consent::default();
     }
 
     /// What holds for a connection to it.
     pub(crate) fn terms(&self, has_model: bool) -> Terms {
-        let consent = self.consent.lock().unwrap_or_else(PoisonError::into_inner);
+        let consent = self.consent.lock();
         Terms {
             name: self.config.name.clone(),
             roots: self.config.roots.clone(),
@@ -211,6 +213,6 @@ impl Server {
     }
 
     fn lock(&self) -> MutexGuard<'_, ServerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -14,7 +15,9 @@ use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerL
 use crate::display;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
 use crate::notices::Notices;
-use crate::process::{Access, Cage, CommandOptions, Running, ServantOrder, Serving, Streams};
+use crate::process::{
+    Access, CommandOptions, CommandSandbox, Running, ServerOrder, ServerProcess, Streams,
+};
 
 /// Bytes that one read takes.
 const READ_BYTES: usize = 64 * 1024;
@@ -22,7 +25,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// How long the end of standard error is waited for once the server has ended.
 const LAST_LINE_TIME: Duration = Duration::from_millis(500);
 
-/// The time limit of a program in the cage, which has one: a year.
+/// The time limit of a program in the sandbox, which has one: a year.
 const AS_LONG_AS_IT_IS_WANTED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Characters of the last line on standard error that explain why a server ended.
@@ -31,8 +34,8 @@ const MAX_LAST_LINE_CHARS: usize = 200;
 /// A program that serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// How Dunlin starts itself as a keeper, as in [`crate::CommandOptions`].
-    pub keeper: Vec<OsString>,
+    /// How Dunlin starts itself as a supervisor, as in [`crate::CommandOptions`].
+    pub supervisor: Vec<OsString>,
     /// As configured: a path, or a name that is looked up.
     pub command: String,
     /// What it is called with.
@@ -45,7 +48,7 @@ pub struct Program {
     pub folder: PathBuf,
     /// Where names are looked up.
     pub search_path: Vec<PathBuf>,
-    /// Whether it runs in the cage of commands instead of with the user's own rights.
+    /// Whether it runs in the command sandbox instead of with the user's own rights.
     pub sandbox: bool,
 }
 
@@ -105,25 +108,25 @@ impl Connect for Program {
         let program = self
             .path()
             .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
-        let order = ServantOrder {
+        let order = ServerOrder {
             program,
             arguments: self.arguments.iter().map(OsString::from).collect(),
             environment: self.variables(),
             folder: self.folder.clone(),
         };
-        let (serving, streams) =
-            Serving::start(&self.keeper, &order).map_err(|e| format!("cannot be started: {e}"))?;
-        Ok(connection(Kept::Free(serving), streams, log))
+        let (server, streams) = ServerProcess::start(&self.supervisor, &order)
+            .map_err(|e| format!("cannot be started: {e}"))?;
+        Ok(connection(Kept::Free(server), streams, log))
     }
 }
 
 impl Program {
-    /// Starts it in the cage of commands, with this access to files.
-    pub(crate) async fn connect_caged(
+    /// Starts it in the command sandbox, with this access to files.
+    pub(crate) async fn connect_sandboxed(
         &self,
         log: &dyn ServerLog,
         options: &CommandOptions,
-        announced: &Cage,
+        announced: &CommandSandbox,
         access: Access,
         notices: &Notices,
     ) -> Result<Connection, String> {
@@ -143,10 +146,10 @@ impl Program {
             time_limit: AS_LONG_AS_IT_IS_WANTED,
             ..options.clone()
         };
-        let started = Running::start_serving(&options, announced, line, access, notices).await;
+        let started = Running::start_server(&options, announced, line, access, notices).await;
         let (running, streams) =
-            started.map_err(|e| format!("cannot be started: {}", crate::capability::chain(&e)))?;
-        Ok(connection(Kept::Caged(Box::new(running)), streams, log))
+            started.map_err(|e| format!("cannot be started: {}", crate::display::chain(&e)))?;
+        Ok(connection(Kept::Sandboxed(Box::new(running)), streams, log))
     }
 }
 
@@ -181,17 +184,17 @@ fn quoted(word: &str) -> String {
 #[derive(Debug)]
 enum Kept {
     /// With the user's own rights.
-    Free(Serving),
-    /// In the cage of commands.
-    Caged(Box<Running>),
+    Free(ServerProcess),
+    /// In the command sandbox.
+    Sandboxed(Box<Running>),
 }
 
 impl Kept {
     /// Why it could not be started, once its output has ended; or nothing.
     async fn last_words(&mut self) -> String {
         match self {
-            Kept::Free(serving) => serving.last_words().await,
-            Kept::Caged(running) => running.last_words().await,
+            Kept::Free(server) => server.last_words().await,
+            Kept::Sandboxed(running) => running.last_words().await,
         }
     }
 }
@@ -319,10 +322,7 @@ impl Output {
         }
         // Its last words may still be on their way.
         let _ = tokio::time::timeout(LAST_LINE_TIME, &mut self.reader.0).await;
-        let last = self
-            .last_line
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let last = self.last_line.lock();
         match last.is_empty() {
             true => "has ended".to_owned(),
             false => format!("has ended; its last words: {last}"),
@@ -350,8 +350,7 @@ async fn read_errors(
             keep(&text);
         }
         let shown = display::escape(&text);
-        *last_line.lock().unwrap_or_else(PoisonError::into_inner) =
-            display::shorten(&shown, MAX_LAST_LINE_CHARS).into_owned();
+        *last_line.lock() = display::shorten(&shown, MAX_LAST_LINE_CHARS).into_owned();
     };
     loop {
         if errors.readable().await.is_err() {
@@ -383,7 +382,7 @@ mod tests {
     fn a_line_can_be_typed_again() {
         let program = |command: &str, arguments: &[&str]| {
             let program = Program {
-                keeper: Vec::new(),
+                supervisor: Vec::new(),
                 command: command.to_owned(),
                 arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
                 environment: Vec::new(),

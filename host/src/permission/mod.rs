@@ -39,7 +39,8 @@ mod typed;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 pub use self::error::PermissionError;
 use self::file::{Files, Runs, Stamp};
@@ -48,8 +49,8 @@ pub use self::grantee::PluginId;
 use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
 use self::own::OwnFiles;
-pub use self::report::{Explained, ExplainedCommand, Stored, WayOut};
-pub use self::rule::{Change, Decision, Revert, Rule, Verdict};
+pub use self::report::{Explained, ExplainedCommand, Stored};
+pub use self::rule::{Change, Decision, Revert, Rule, Verdict, WayOut};
 use self::stored::{StoredEntry, index};
 use crate::HostOptions;
 use crate::resolve::{self, Mounts, Places, ResolveError};
@@ -207,7 +208,6 @@ impl Permissions {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change to the state is a single insertion or removal: nothing is half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

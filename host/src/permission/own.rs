@@ -10,8 +10,10 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use crate::resolve::{self, Mounts, ResolveError};
 
@@ -58,7 +60,7 @@ impl OwnFiles {
 
     /// Where the files are now. If they cannot be resolved any more, the last result stays.
     pub(super) fn now(&self) -> Arc<Found> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         if !found.is_current()
             && let Ok(new) = Found::look(&self.written)
         {

@@ -9,8 +9,8 @@ use super::grantee::describe_grantee;
 use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::stored::resolved_key;
-use super::{Change, Decision, PermissionError, Permissions, Rule, Verdict};
-use crate::command::{CommandError, simple_words};
+use super::{Change, Decision, PermissionError, Permissions, Rule, Verdict, WayOut};
+use crate::command::{CommandError, NotSimple, simple_words};
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// One stored line.
@@ -45,23 +45,12 @@ pub struct ExplainedCommand {
     /// What is decided about.
     pub command: Arc<CommandTarget>,
     /// Why it is more than one simple command; `None`: it is one.
-    pub compound: Option<String>,
+    pub compound: Option<NotSimple>,
     /// Whether it may run, and which rule says so.
     pub execute: Explained,
     /// Secrets, and files of Dunlin's own, that it names: with one of the former it is asked each time, with one
     /// of the latter refused.
     pub guarded: Vec<PathBuf>,
-}
-
-/// What [`Permissions::set_one`] has to be told to turn a verdict around.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WayOut {
-    /// The target as a person types it. It may hold anything a file name can.
-    pub target: String,
-    /// Which operation.
-    pub operation: Operation,
-    /// What is to hold for it.
-    pub decided: Decided,
 }
 
 impl Permissions {
@@ -256,29 +245,5 @@ impl Permissions {
             }),
             _ => WayOut::of(need, other),
         }
-    }
-}
-
-impl WayOut {
-    /// What decides about just this need. `None`: its target cannot be typed.
-    pub fn of(need: &Need, decided: Decided) -> Option<WayOut> {
-        let target = match &need.target {
-            Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
-            Target::Url(_) => Key::exact(&need.target).to_string(),
-            Target::Command(command) => typed(&command.key)?,
-        };
-        Some(WayOut {
-            target,
-            operation: need.operation,
-            decided,
-        })
-    }
-}
-
-/// A key as a person types it. A path is stored with its odd bytes encoded, and typed as it is.
-fn typed(key: &CommandKey) -> Option<String> {
-    match key {
-        CommandKey::Program(path) => path.to_str().map(str::to_owned),
-        key => Some(key.to_string()),
     }
 }

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::key::Decided;
-use super::report::WayOut;
-use crate::target::Operation;
+use super::key::{Decided, Key};
+use crate::target::{CommandKey, Need, Operation, Target};
 
 /// What holds for one need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,6 +100,41 @@ impl Rule {
             Rule::ToolNever(tool) | Rule::ToolAlways(tool) => Some(Revert::ToolMode(tool.clone())),
             _ => None,
         }
+    }
+}
+
+/// What [`super::Permissions::set_one`] has to be told to turn a verdict around.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayOut {
+    /// The target as a person types it. It may hold anything a file name can.
+    pub target: String,
+    /// Which operation.
+    pub operation: Operation,
+    /// What is to hold for it.
+    pub decided: Decided,
+}
+
+impl WayOut {
+    /// What decides about just this need. `None`: its target cannot be typed.
+    pub fn of(need: &Need, decided: Decided) -> Option<WayOut> {
+        let target = match &need.target {
+            Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
+            Target::Url(_) => Key::exact(&need.target).to_string(),
+            Target::Command(command) => typed(&command.key)?,
+        };
+        Some(WayOut {
+            target,
+            operation: need.operation,
+            decided,
+        })
+    }
+}
+
+/// A key as a person types it. A path is stored with its odd bytes encoded, and typed as it is.
+fn typed(key: &CommandKey) -> Option<String> {
+    match key {
+        CommandKey::Program(path) => path.to_str().map(str::to_owned),
+        key => Some(key.to_string()),
     }
 }
 

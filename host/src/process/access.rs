@@ -115,7 +115,7 @@ impl Access {
             if self.is_hidden(&path) || kind.is_ok_and(|kind| kind.is_symlink()) {
                 continue;
             }
-            // Processes come and go. What they keep to themselves is guarded by the rule that nobody in a cage traces
+            // Processes come and go. What they keep to themselves is guarded by the rule that nobody in a sandbox traces
             // anybody outside.
             let is_whole = path == Path::new("/proc");
             if !is_whole && self.hidden.iter().any(|hidden| hidden.starts_with(&path)) {

@@ -9,115 +9,78 @@
 //! 1. **Dunlin** (`runner`) starts this program again as a *supervisor*, hands it an `order` through a socket
 //!    and reads what the command prints. When the socket closes, because the call was dropped or because Dunlin was
 //!    killed, everything ends.
-//! 2. **The supervisor** (`keeper`) has one thread and no secrets. It looks for git repositories (`git`), sets up
+//! 2. **The supervisor** (`supervisor`) has one thread and no secrets. It looks for git repositories (`git`), sets up
 //!    namespaces for the command (`namespaces`, `mounts`, `placeholder`), and looks at the repositories again at the
 //!    end. Where the kernel has no namespaces for this user, it stays the ancestor of all that the command starts
-//!    (`descent`).
-//! 3. **Init** (`warden`), process 1 of the namespaces (or the supervisor itself), waits for the shell, the time limit
+//!    (`descendants`).
+//! 3. **Init** (`init`), process 1 of the namespaces (or the supervisor itself), waits for the shell, the time limit
 //!    or the end of the socket, and then ends everything.
 //!
-//! The shell restricts itself last (`cage`): no capabilities, Landlock for files, seccomp for the rest. Each layer
-//! stands alone; [`Cage`] says which are in force. What is in force is found out once, by a command that does nothing
+//! The shell restricts itself last (`sandbox`): no capabilities, Landlock for files, seccomp for the rest. Each layer
+//! stands alone; [`CommandSandbox`] says which are in force. What is in force is found out once, by a command that does nothing
 //! and depends on no project ([`in_force`]); a command that would get anything else does not run.
 //!
-//! Programs that serve as long as Dunlin wants them, with the user's own rights, have a supervisor, too (`serving` on
-//! Dunlin's side, `servant` on the other): it sees to their end, and to nothing else.
+//! An MCP server that runs with the user's own rights has a supervisor, too (`server_process` on Dunlin's side,
+//! `server_supervisor` on the other): it ends the server with Dunlin, and does nothing else.
 //!
-//! Everything outside of `runner` and `serving` runs in the supervisor, single-threaded, and may use plain `fork`.
+//! Everything outside of `runner` and `server_process` runs in the supervisor, single-threaded, and may use plain `fork`.
 
 mod access;
-mod cage;
-mod descent;
+mod child;
+mod descendants;
 mod git;
 mod harden;
-mod keeper;
+mod init;
 mod mounts;
 mod namespaces;
+mod options;
 mod order;
 mod placeholder;
 mod refused;
 mod runner;
-mod servant;
-mod serving;
+mod sandbox;
+mod server_process;
+mod server_supervisor;
+mod supervisor;
 mod sys;
 mod system_calls;
-mod warden;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
 
 pub(crate) use access::{Access, Held};
 pub use harden::harden_this_process;
-pub use keeper::{KEEPER, WITHOUT_WORLD, keeper_main};
-pub use order::Cage;
+pub use options::CommandOptions;
+pub use order::CommandSandbox;
 pub(crate) use order::End;
 pub(crate) use runner::{CommandError, Running, Stream};
-pub(crate) use servant::ServantOrder;
-pub(crate) use serving::{Serving, Streams};
-
-/// How commands are run. Handed in: the host knows neither its own program nor the environment.
-#[derive(Debug, Clone)]
-pub struct CommandOptions {
-    /// How this program starts itself as the keeper of a command: its path, and arguments of which the first is
-    /// [`KEEPER`]. Empty: this host runs no commands.
-    pub keeper: Vec<OsString>,
-    /// The shell that gets the line: `/bin/sh` or another that takes `-c`.
-    pub shell: PathBuf,
-    /// All variables of a command. `TMPDIR` is set by the host.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where the private temporary folders of commands are made.
-    pub temporary: PathBuf,
-    /// Where commands that run write down what git repositories were like before them: a folder of the user's own that
-    /// commands cannot reach. It is made when it is needed.
-    pub baselines: PathBuf,
-    /// How long a command may run.
-    pub time_limit: Duration,
-    /// Whether every command may reach the network.
-    pub network: bool,
-    /// Folders and files that commands may write besides the project.
-    pub write: Vec<PathBuf>,
-    /// Folders and files of this machine that usually hold secrets, see [`crate::secrets::locations`]: commands do not
-    /// see them unless reading them is granted, and file tools ask.
-    pub secrets: Vec<PathBuf>,
-}
-
-impl CommandOptions {
-    /// A host that runs no commands.
-    pub fn none() -> CommandOptions {
-        CommandOptions {
-            keeper: Vec::new(),
-            shell: PathBuf::from("/bin/sh"),
-            environment: Vec::new(),
-            temporary: PathBuf::from("/tmp"),
-            baselines: PathBuf::new(),
-            time_limit: Duration::from_secs(120),
-            network: false,
-            write: Vec::new(),
-            secrets: Vec::new(),
-        }
-    }
-}
+pub(crate) use server_process::{ServerProcess, Streams};
+pub(crate) use server_supervisor::ServerOrder;
+pub use supervisor::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES, supervisor_main};
 
 /// What the sandbox of commands is made of on this machine, found out by running a command that does nothing.
 ///
 /// Takes some milliseconds. It depends on no project and no permissions: only the kernel decides whether there are
 /// namespaces.
-pub async fn in_force(options: &CommandOptions) -> Result<Cage, String> {
+pub async fn in_force(options: &CommandOptions) -> Result<CommandSandbox, SandboxError> {
     let probe = CommandOptions {
         environment: Vec::new(),
         network: false,
         write: Vec::new(),
         ..options.clone()
     };
-    let running = Running::probe(&probe).await;
-    let mut running = running.map_err(|e| crate::capability::chain(&e))?;
-    running
-        .wait()
-        .await
-        .map_err(|e| crate::capability::chain(&e))?;
-    running
-        .cage()
-        .cloned()
-        .ok_or_else(|| "the supervisor of commands said nothing".to_owned())
+    let mut running = Running::probe(&probe).await?;
+    running.wait().await?;
+    let silent = || CommandError::Supervisor("the supervisor of commands said nothing".to_owned());
+    Ok(running.sandbox().cloned().ok_or_else(silent)?)
+}
+
+/// Why no command can run on this machine. Clones are the same error.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(transparent)]
+pub struct SandboxError(Arc<CommandError>);
+
+impl From<CommandError> for SandboxError {
+    fn from(error: CommandError) -> SandboxError {
+        SandboxError(Arc::new(error))
+    }
 }

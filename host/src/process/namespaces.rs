@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 
-use super::cage::DEVICES;
 use super::git::Repositories;
 use super::mounts::{self, Entry};
 use super::order::Order;
+use super::sandbox::DEVICES;
 use super::sys;
 use crate::limits::{MAX_PROCESSES, MAX_TEMPORARY_BYTES, MAX_TEMPORARY_FILES};
 

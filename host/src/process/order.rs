@@ -1,4 +1,4 @@
-//! What Dunlin and the keeper say to each other: one order down, a few reports up.
+//! What Dunlin and the supervisor say to each other: one order down, a few reports up.
 //!
 //! Both ends are the same program, so the form is nobody else's business. Down: a length and JSON. Up: lines of
 //! JSON, and then the end of the stream, which comes only when nothing of the command is left.
@@ -15,7 +15,7 @@ use super::Access;
 /// The largest order in bytes: a line, an environment and some paths are a hundredth of it.
 const MAX_ORDER_BYTES: usize = 16 * 1024 * 1024;
 
-/// What the keeper is to do.
+/// What the supervisor is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) line: String,
@@ -24,7 +24,7 @@ pub(super) struct Order {
     pub(super) access: Access,
     /// See [`CommandOptions::baselines`](super::CommandOptions::baselines).
     pub(super) baselines: PathBuf,
-    /// An empty folder that is the command's own. The keeper removes it.
+    /// An empty folder that is the command's own. The supervisor removes it.
     pub(super) temporary: PathBuf,
     pub(super) time_limit_ms: u64,
     pub(super) network: bool,
@@ -32,14 +32,14 @@ pub(super) struct Order {
     pub(super) has_input: bool,
     /// The sandbox that the user was told of: the command does not run in another one. `None`: this is the command that
     /// finds out what there is.
-    pub(super) announced: Option<Cage>,
+    pub(super) announced: Option<CommandSandbox>,
 }
 
-/// What the keeper reports.
+/// What the supervisor reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// What the command is about to run in.
-    Caged(Cage),
+    Sandboxed(CommandSandbox),
     /// It cannot run; in words.
     Failed(String),
     /// How the command ended. What it left behind is being ended.
@@ -65,9 +65,9 @@ pub(crate) enum End {
 
 /// What holds a command on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cage {
+pub struct CommandSandbox {
     /// Why the command has no processes, mounts and network of its own; `None`: it has.
-    pub no_world: Option<String>,
+    pub no_namespaces: Option<String>,
     /// The version of Landlock, which guards the files; 0: the kernel has none.
     pub landlock: u32,
     /// Why system calls are not filtered; `None`: they are.
@@ -76,21 +76,21 @@ pub struct Cage {
     pub unbounded: bool,
 }
 
-impl Cage {
+impl CommandSandbox {
     /// How it differs from the one that was announced; `None`: it does not.
-    pub(super) fn difference(&self, announced: &Cage) -> Option<String> {
-        let layers = |cage: &Cage| {
+    pub(super) fn difference(&self, announced: &CommandSandbox) -> Option<String> {
+        let layers = |sandbox: &CommandSandbox| {
             let mut layers = Vec::new();
-            if cage.no_world.is_none() {
+            if sandbox.no_namespaces.is_none() {
                 layers.push("namespaces".to_owned());
             }
-            if cage.landlock > 0 {
-                layers.push(format!("Landlock (ABI {})", cage.landlock));
+            if sandbox.landlock > 0 {
+                layers.push(format!("Landlock (ABI {})", sandbox.landlock));
             }
-            if cage.no_filter.is_none() {
+            if sandbox.no_filter.is_none() {
                 layers.push("seccomp".to_owned());
             }
-            if !cage.unbounded {
+            if !sandbox.unbounded {
                 layers.push("a bounded number of processes".to_owned());
             }
             layers.join(", ")
@@ -104,21 +104,21 @@ impl Cage {
     /// What does not hold, a short sentence each; none: everything holds.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
-        if self.landlock == 0 && self.no_world.is_some() {
+        if self.landlock == 0 && self.no_namespaces.is_some() {
             gaps.push("Files are not protected: this kernel offers commands neither Landlock nor namespaces.".to_owned());
         } else if self.landlock == 0 {
             gaps.push(
                 "Only mounts confine writing to the project: this kernel has no Landlock."
                     .to_owned(),
             );
-        } else if self.no_world.is_some() {
+        } else if self.no_namespaces.is_some() {
             gaps.push("A command may change the mode and the times of all of your files, also outside of the project: without namespaces nothing tells those of the project from others.".to_owned());
             gaps.push("Within the project nothing is protected: a command may change .git/config, .git/hooks and .dunlin and read what a - denies. The names of hidden files elsewhere can be listed.".to_owned());
         }
         if self.no_filter.is_some() {
             gaps.push("The network and other programs' sockets are not cut off, and set-user-ID files can be made: this kernel filters no system calls.".to_owned());
         }
-        if self.no_world.is_some() && self.landlock < SIGNAL_SCOPE_ABI {
+        if self.no_namespaces.is_some() && self.landlock < SIGNAL_SCOPE_ABI {
             gaps.push("A command may end Dunlin or outlive its call: this kernel lets it signal other programs.".to_owned());
         }
         if self.unbounded {
@@ -218,39 +218,41 @@ mod tests {
 
     #[test]
     fn gaps_are_named() {
-        let whole = Cage {
-            no_world: None,
+        let whole = CommandSandbox {
+            no_namespaces: None,
             landlock: 7,
             no_filter: None,
             unbounded: false,
         };
         assert_eq!(whole.gaps(), Vec::<String>::new());
-        let check = |cage: Cage, gaps: usize| assert_eq!(cage.gaps().len(), gaps, "{cage:?}");
-        let no_world = Some("EPERM".to_owned());
+        let check = |sandbox: CommandSandbox, gaps: usize| {
+            assert_eq!(sandbox.gaps().len(), gaps, "{sandbox:?}")
+        };
+        let no_namespaces = Some("EPERM".to_owned());
         check(
-            Cage {
+            CommandSandbox {
                 landlock: 0,
                 ..whole.clone()
             },
             1,
         );
         check(
-            Cage {
-                no_world: no_world.clone(),
+            CommandSandbox {
+                no_namespaces: no_namespaces.clone(),
                 ..whole.clone()
             },
             2,
         );
         check(
-            Cage {
-                no_world: no_world.clone(),
+            CommandSandbox {
+                no_namespaces: no_namespaces.clone(),
                 landlock: 5,
                 ..whole.clone()
             },
             3,
         );
         check(
-            Cage {
+            CommandSandbox {
                 unbounded: true,
                 ..whole
             },
@@ -258,8 +260,8 @@ mod tests {
         );
         let no_filter = Some("ENOSYS".to_owned());
         check(
-            Cage {
-                no_world,
+            CommandSandbox {
+                no_namespaces,
                 landlock: 0,
                 no_filter,
                 unbounded: true,
@@ -270,15 +272,15 @@ mod tests {
 
     #[test]
     fn another_sandbox_than_announced_is_told() {
-        let announced = Cage {
-            no_world: None,
+        let announced = CommandSandbox {
+            no_namespaces: None,
             landlock: 7,
             no_filter: None,
             unbounded: false,
         };
         assert_eq!(announced.difference(&announced), None);
-        let got = Cage {
-            no_world: Some("EPERM".to_owned()),
+        let got = CommandSandbox {
+            no_namespaces: Some("EPERM".to_owned()),
             ..announced.clone()
         };
         let difference = got.difference(&announced).unwrap();
@@ -286,7 +288,7 @@ mod tests {
             difference.contains("instead of namespaces, Landlock (ABI 7)"),
             "{difference}"
         );
-        let got = Cage {
+        let got = CommandSandbox {
             landlock: 6,
             ..announced.clone()
         };

@@ -1,11 +1,10 @@
-//! Dunlin's side of a command: starts the keeper, reads what the command prints, hears how it ended.
+//! Dunlin's side of a command: starts the supervisor, reads what the command prints, hears how it ended.
 
 use std::future::pending;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::net::{Shutdown, shutdown};
@@ -17,8 +16,9 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::child::leave;
 use super::order::{End, Order, Report};
-use super::{Access, Cage, CommandOptions, Streams, servant};
+use super::{Access, CommandOptions, CommandSandbox, Streams, server_supervisor};
 use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
 use crate::notices::Notices;
 
@@ -29,12 +29,12 @@ const PIPE_BYTES: usize = 256 * 1024;
 /// Bytes of all reports of a supervisor: some short lines.
 const MAX_REPORT_BYTES: usize = 64 * 1024;
 
-/// How long after its keeper's end a command's output may still be held open by somebody. Only where it has no world
+/// How long after its supervisor's end a command's output may still be held open by somebody. Only where it has no namespaces
 /// of its own can that be, and then never for good.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// How much longer than its command a keeper may take to end before it is killed itself.
-const KEEPER_TIME: Duration = Duration::from_secs(10);
+/// How much longer than its command a supervisor may take to end before it is killed itself.
+const SUPERVISOR_TIME: Duration = Duration::from_secs(10);
 
 /// Why a command does not run.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +60,9 @@ pub(crate) enum CommandError {
         what: &'static str,
         source: io::Error,
     },
-    /// The keeper could not do it.
+    /// The supervisor could not do it.
     #[error("{0}")]
-    Keeper(String),
+    Supervisor(String),
 }
 
 /// What the user is told if a supervisor ended before it had looked at the repositories.
@@ -86,18 +86,18 @@ pub(crate) struct Running {
     supervisor: Option<Supervisor>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    /// When the keeper was gone.
+    /// When the supervisor was gone.
     over: Option<Instant>,
-    /// When the keeper must be gone.
+    /// When the supervisor must be gone.
     latest: Instant,
-    cage: Option<Cage>,
+    sandbox: Option<CommandSandbox>,
     end: Option<End>,
     failed: Option<String>,
     notices: Vec<String>,
     /// Takes notices that nobody has taken when this is dropped. `None`: git repositories are not looked at when the
     /// command has ended.
     untaken: Option<Notices>,
-    /// The keeper removes it, too: then it goes even if Dunlin is killed.
+    /// The supervisor removes it, too: then it goes even if Dunlin is killed.
     _temporary: TempDir,
 }
 
@@ -113,7 +113,7 @@ impl Running {
     /// Starts a command line in the sandbox that was announced. Dropping the future leaves nothing behind.
     pub(crate) async fn start(
         options: &CommandOptions,
-        announced: &Cage,
+        announced: &CommandSandbox,
         line: String,
         network: bool,
         access: Access,
@@ -137,10 +137,10 @@ impl Running {
         .await
     }
 
-    /// Starts a program that serves in the cage of commands: it has an input, and no time limit.
-    pub(crate) async fn start_serving(
+    /// Starts a program that serves in the command sandbox: it has an input, and no time limit.
+    pub(crate) async fn start_server(
         options: &CommandOptions,
-        announced: &Cage,
+        announced: &CommandSandbox,
         line: String,
         access: Access,
         notices: &Notices,
@@ -151,7 +151,7 @@ impl Running {
         let started = Running::start_with(options, watched, line, false, access, Some(their_input));
         let mut running = started.await?;
         let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
-            return Err(CommandError::Keeper("its output is gone".to_owned()));
+            return Err(CommandError::Supervisor("its output is gone".to_owned()));
         };
         let streams = Streams {
             input: Sender::from_owned_fd(input).map_err(fail)?,
@@ -163,24 +163,24 @@ impl Running {
 
     /// Why a program that serves could not be started, once its output has ended; or nothing.
     pub(crate) async fn last_words(&mut self) -> String {
-        // Somebody may hold the keeper up; what was said until then is enough.
+        // Somebody may hold the supervisor up; what was said until then is enough.
         let finished = tokio::time::timeout(DRAIN_TIME, self.finish()).await;
         match (&self.failed, finished) {
             (Some(failed), _) => failed.clone(),
-            (None, Ok(Err(error))) => crate::capability::chain(&error),
+            (None, Ok(Err(error))) => crate::display::chain(&error),
             (None, _) => String::new(),
         }
     }
 
     async fn start_with(
         options: &CommandOptions,
-        watched: Option<(Cage, Notices)>,
+        watched: Option<(CommandSandbox, Notices)>,
         line: String,
         network: bool,
         mut access: Access,
         input: Option<OwnedFd>,
     ) -> Result<Running, CommandError> {
-        let Some((program, arguments)) = options.keeper.split_first() else {
+        let Some((program, arguments)) = options.supervisor.split_first() else {
             return Err(CommandError::Off);
         };
         if line.len() > MAX_COMMAND_BYTES {
@@ -217,7 +217,7 @@ impl Running {
             announced,
         };
         let order = order.to_bytes().map_err(io_error("write the order"))?;
-        let keeper = Command::new(program)
+        let process = Command::new(program)
             .args(arguments)
             .env_clear()
             .current_dir("/")
@@ -225,18 +225,18 @@ impl Running {
             .stdout(Stdio::from(their_stdout))
             .stderr(Stdio::from(their_stderr))
             .spawn()
-            .map_err(io_error("start the keeper of the command"))?;
+            .map_err(io_error("start the supervisor of the command"))?;
         let running = Running {
             supervisor: Some(Supervisor {
-                process: keeper,
+                process,
                 life_line,
                 reports: Vec::new(),
             }),
             stdout: Some(stdout),
             stderr: Some(stderr),
             over: None,
-            latest: Instant::now() + options.time_limit + COMMAND_GRACE + KEEPER_TIME,
-            cage: None,
+            latest: Instant::now() + options.time_limit + COMMAND_GRACE + SUPERVISOR_TIME,
+            sandbox: None,
             end: None,
             failed: None,
             notices: Vec::new(),
@@ -253,8 +253,8 @@ impl Running {
     }
 
     /// What held the command; known once it has ended.
-    pub(crate) fn cage(&self) -> Option<&Cage> {
-        self.cage.as_ref()
+    pub(crate) fn sandbox(&self) -> Option<&CommandSandbox> {
+        self.sandbox.as_ref()
     }
 
     /// What the user is to know of what the command left behind, a sentence each; known once it has ended. What nobody
@@ -303,11 +303,11 @@ impl Running {
         match (self.end, &self.failed) {
             (Some(end), _) => Ok(end),
             (None, failed) => {
-                let killed = "the keeper of the command was killed, and the command with it";
+                let killed = "the supervisor of the command was killed, and the command with it";
                 let failed = failed.as_deref().unwrap_or(killed);
                 let said = std::iter::once(failed).chain(self.notices.iter().map(String::as_str));
                 let said: Vec<&str> = said.collect();
-                Err(CommandError::Keeper(said.join(". ")))
+                Err(CommandError::Supervisor(said.join(". ")))
             }
         }
     }
@@ -328,7 +328,7 @@ impl Running {
         }
         if let Some(supervisor) = self.supervisor.take() {
             let reported = supervisor.end();
-            self.cage = reported.cage;
+            self.sandbox = reported.sandbox;
             self.end = reported.end;
             self.failed = reported.failed.or(self.failed.take());
             if self.untaken.is_some() {
@@ -342,13 +342,13 @@ impl Running {
         Ok(())
     }
 
-    /// A keeper that does not end: with it goes process 1, and with that the rest.
+    /// A supervisor that does not end: with it goes process 1, and with that the rest.
     fn give_up(&mut self) {
         if let Some(supervisor) = &mut self.supervisor {
             let _ = supervisor.process.kill();
         }
         self.failed =
-            Some("the keeper of the command did not end in time and was killed".to_owned());
+            Some("the supervisor of the command did not end in time and was killed".to_owned());
         self.over = Some(Instant::now());
     }
 }
@@ -375,7 +375,7 @@ impl Drop for Running {
         let _ = shutdown(&supervisor.life_line, Shutdown::Write);
         let expected = notices.expect();
         runtime.spawn(async move {
-            let heard = tokio::time::timeout(KEEPER_TIME, supervisor.hear()).await;
+            let heard = tokio::time::timeout(SUPERVISOR_TIME, supervisor.hear()).await;
             if heard.is_err() {
                 let _ = supervisor.process.kill();
             }
@@ -388,11 +388,11 @@ impl Drop for Running {
 
 impl Supervisor {
     async fn send_input(&self, input: BorrowedFd<'_>) -> Result<(), CommandError> {
-        let fail = io_error("reach the keeper of the command");
+        let fail = io_error("reach the supervisor of the command");
         loop {
             self.life_line.writable().await.map_err(&fail)?;
             let sent = self.life_line.try_io(Interest::WRITABLE, || {
-                servant::send_input(&self.life_line, input)
+                server_supervisor::send_input(&self.life_line, input)
             });
             match sent {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -402,7 +402,7 @@ impl Supervisor {
     }
 
     async fn send(&self, mut bytes: &[u8]) -> Result<(), CommandError> {
-        let fail = io_error("reach the keeper of the command");
+        let fail = io_error("reach the supervisor of the command");
         while !bytes.is_empty() {
             self.life_line.writable().await.map_err(&fail)?;
             match self.life_line.try_write(bytes) {
@@ -426,7 +426,7 @@ impl Supervisor {
         let mut is_reviewed = false;
         for report in Report::of_lines(&self.reports) {
             match report {
-                Report::Caged(cage) => reported.cage = Some(cage),
+                Report::Sandboxed(sandbox) => reported.sandbox = Some(sandbox),
                 Report::Failed(failed) => reported.failed = Some(failed),
                 Report::Ended(end) => reported.end = Some(end),
                 Report::Notice(notice) => reported.notices.push(notice),
@@ -443,7 +443,7 @@ impl Supervisor {
 /// What a supervisor has reported.
 #[derive(Default)]
 struct Reported {
-    cage: Option<Cage>,
+    sandbox: Option<CommandSandbox>,
     end: Option<End>,
     failed: Option<String>,
     notices: Vec<String>,
@@ -517,14 +517,4 @@ fn temporary_folder(inside: &Path) -> Result<TempDir, CommandError> {
         .prefix("dunlin-command-")
         .tempdir_in(inside)
         .map_err(io_error("make a temporary folder"))
-}
-
-/// Keepers whose commands were dropped. They end by themselves, and are taken over when the next one is left.
-static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
-
-/// Lets a keeper end without waiting for it.
-pub(super) fn leave(keeper: Child) {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push(keeper);
-    left.retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));
 }

@@ -1,4 +1,4 @@
-//! The few system calls that no safe crate offers. Everything here belongs to the keeper, which has one thread.
+//! The few system calls that no safe crate offers. Everything here belongs to the supervisor, which has one thread.
 
 use std::ffi::{CStr, c_int, c_uint};
 use std::io;
@@ -40,7 +40,7 @@ pub(super) fn exit_now(status: u8) -> ! {
     }
 }
 
-/// Sends a signal to every process that this one may signal, except itself. Only for process 1 of a world.
+/// Sends a signal to every process that this one may signal, except itself. Only for process 1 of a PID namespace.
 pub(super) fn kill_everybody(signal: c_int) {
     #[expect(unsafe_code, reason = "it takes two numbers")]
     // Nobody there is no failure.

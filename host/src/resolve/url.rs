@@ -6,7 +6,7 @@
 //! leaves alone and servers do not: the dot behind a host's name, needless percent-encoding, and a `..`
 //! behind an encoded slash, which is refused because servers disagree about it.
 
-use super::{MAX_SHOWN_CHARS, ResolveError};
+use super::error::{MAX_SHOWN_CHARS, ResolveError};
 use crate::display::shorten;
 use crate::target::Target;
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use journal::{Journal, Kept};
 
 use crate::AuditError;
-use crate::capability::shown;
+use crate::display::shown;
 use crate::edit::ContentHash;
 use crate::edit::prepare::{PrepareError, content};
 use crate::edit::replace::{ReplaceError, remove, replace};

@@ -213,12 +213,12 @@ fn a_killed_dunlin_takes_its_command_along() {
     chat.answer("y");
     chat.terminal.wait_for("  │ begun");
     assert!(left(&environment).len() > 2);
-    // Keepers know nothing of the user's world, so they bear no mark.
-    let keepers = children(chat.terminal.id());
-    assert_eq!(keepers.len(), 1);
+    // Supervisors know nothing of the user's world, so they bear no mark.
+    let supervisors = children(chat.terminal.id());
+    assert_eq!(supervisors.len(), 1);
     kill_process(chat.terminal.id(), Signal::KILL).expect("a running program");
     wait_until_nothing_is_left(&environment, None);
-    keepers.into_iter().for_each(wait_for_end);
+    supervisors.into_iter().for_each(wait_for_end);
     let temporary = environment.root().join("tmp");
     assert_eq!(fs::read_dir(temporary).expect("the folder").count(), 0);
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use dunlin::workshop::built_in_plugins;
 use dunlin_host::ask::Ask;
 use dunlin_host::call::{Failure, Success};
-use dunlin_host::process::{KEEPER, WITHOUT_WORLD};
+use dunlin_host::process::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES};
 use dunlin_host::{CommandOptions, Host};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
@@ -53,18 +53,18 @@ impl Yard {
         Yard::with(true, |_, _| {})
     }
 
-    /// `own_world`: as where the kernel gives namespaces, which it does wherever these tests run.
-    fn with(own_world: bool, change: impl FnOnce(&Sandbox, &mut CommandOptions)) -> Yard {
+    /// `has_namespaces`: as where the kernel gives namespaces, which it does wherever these tests run.
+    fn with(has_namespaces: bool, change: impl FnOnce(&Sandbox, &mut CommandOptions)) -> Yard {
         let sandbox = Sandbox::new();
-        let mut keeper = vec![program!().into(), KEEPER.into()];
-        if !own_world {
-            keeper.push(WITHOUT_WORLD.into());
+        let mut supervisor = vec![program!().into(), SUPERVISOR_FLAG.into()];
+        if !has_namespaces {
+            supervisor.push(WITHOUT_NAMESPACES.into());
         }
         let project = sandbox.project();
         let temporary = project.parent().expect("the root").join("tmp");
         fs::create_dir(&temporary).expect("a folder");
         let mut commands = CommandOptions {
-            keeper,
+            supervisor,
             shell: PathBuf::from("/bin/bash"),
             environment: vec![
                 ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
@@ -144,8 +144,8 @@ fn yes() -> Arc<Asker> {
 
 #[tokio::test]
 async fn a_command_runs_and_tells_how_it_ended() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let asker = yes();
         let arguments = json!({ "command": "echo out; echo err >&2; exit 3" });
         let ran = yard
@@ -195,13 +195,13 @@ async fn a_command_that_was_denied_does_not_run() {
 
 #[tokio::test]
 async fn what_the_kernel_offers_is_in_force() {
-    let cage = Yard::new().host.cage_of_commands().await.unwrap();
-    assert_eq!(cage.no_world, None);
-    assert_eq!(cage.no_filter, None);
-    // Without the world the rest stands alone, and says what is missing.
-    let cage = Yard::with(false, |_, _| {}).host.cage_of_commands().await;
-    let cage = cage.unwrap();
-    assert!(cage.no_world.is_some());
-    assert_eq!(cage.no_filter, None);
-    assert!(!cage.gaps().is_empty());
+    let sandbox = Yard::new().host.command_sandbox().await.unwrap();
+    assert_eq!(sandbox.no_namespaces, None);
+    assert_eq!(sandbox.no_filter, None);
+    // Without namespaces the rest stands alone, and says what is missing.
+    let sandbox = Yard::with(false, |_, _| {}).host.command_sandbox().await;
+    let sandbox = sandbox.unwrap();
+    assert!(sandbox.no_namespaces.is_some());
+    assert_eq!(sandbox.no_filter, None);
+    assert!(!sandbox.gaps().is_empty());
 }

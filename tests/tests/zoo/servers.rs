@@ -11,7 +11,7 @@ use std::time::Duration;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
-use dunlin_host::process::KEEPER;
+use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::{CommandOptions, Host, Plugin};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
@@ -29,7 +29,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
             name: (*behaviour).replace('_', "-"),
             description: Some(format!("Is {behaviour}.")),
             at: ServerAt::Program(Program {
-                keeper: vec![program!().into(), KEEPER.into()],
+                supervisor: vec![program!().into(), SUPERVISOR_FLAG.into()],
                 command: env!("CARGO_BIN_EXE_served").to_owned(),
                 arguments: vec![
                     (*behaviour).to_owned(),
@@ -52,7 +52,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
     let bridge = dunlin_plugins::bridge::ALL.first().expect("the bridge");
     let mut options = sandbox.options(LIMITS);
     options.commands = CommandOptions {
-        keeper: vec![program!().into(), KEEPER.into()],
+        supervisor: vec![program!().into(), SUPERVISOR_FLAG.into()],
         ..CommandOptions::none()
     };
     // The bridge is the largest component there is: it is compiled once.

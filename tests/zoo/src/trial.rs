@@ -45,8 +45,8 @@ pub enum End {
     Gives(&'static str),
     /// The call may come to an end or not: what counts is that it did no harm, as the words say.
     Harmless(&'static str),
-    /// The command that it runs with a yes fails in its cage, as the words say.
-    Caged(&'static str),
+    /// The command that it runs with a yes fails in its sandbox, as the words say.
+    Sandboxed(&'static str),
 }
 
 impl End {
@@ -60,7 +60,7 @@ impl End {
             | End::Asks(line)
             | End::Gives(line)
             | End::Harmless(line)
-            | End::Caged(line) => line,
+            | End::Sandboxed(line) => line,
         }
     }
 }

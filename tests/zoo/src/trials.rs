@@ -2,7 +2,7 @@
 
 use crate::{End, Trial};
 
-use End::{Asks, Caged, Fails, Gives, Harmless, LeftOut, NotInstalled, Refused};
+use End::{Asks, Fails, Gives, Harmless, LeftOut, NotInstalled, Refused, Sandboxed};
 
 /// Everything inside and outside of the project.
 const ALL: &[(&str, &str)] = &[("/", "rwx")];
@@ -295,21 +295,21 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "command_otherwise",
         "with a yes: writes outside of the project",
-        Caged("the cage of commands"),
+        Sandboxed("the command sandbox"),
     )
     .with(r#"{"shown":"f=outside; echo x > ../$f/new.txt","run":"f=outside; echo x > ../$f/new.txt"}"#)
     .agreed(),
     Trial::of(
         "command_otherwise",
         "with a yes: reads what Dunlin keeps",
-        Caged("the cage of commands"),
+        Sandboxed("the command sandbox"),
     )
     .with(r#"{"shown":"f=config; cp ../$f/tool.permissions.json .","run":"f=config; cp ../$f/tool.permissions.json ."}"#)
     .agreed(),
     Trial::of(
         "command_otherwise",
         "with a yes: connects to this machine",
-        Caged("the cage of commands"),
+        Sandboxed("the command sandbox"),
     )
     .with(r#"{"shown":"exec 3<>/dev/tcp/127.0.0.1/PORT","run":"exec 3<>/dev/tcp/127.0.0.1/PORT"}"#)
     .agreed(),

@@ -1,6 +1,6 @@
 //! Lets the hostile guests loose on this installation, and says what stopped each.
 //!
-//! The engine, the checks and the cage of commands are those that every call has here. What they could harm is a [`Stage`]: a
+//! The engine, the checks and the command sandbox are those that every call has here. What they could harm is a [`Stage`]: a
 //! project, a secret and a permission file of their own, in a temporary folder. Whatever a guest answers, a trial is only passed
 //! if nothing on the stage changed, no secret turned up in what it gave, nobody was connected to, and a well-behaved tool
 //! works afterwards.
@@ -278,8 +278,8 @@ impl Found {
         let is_clean = escape_multiline(&said) == said;
         let has_come = match (&self, end) {
             (Found::Ended(_), End::Harmless(_)) => return clean(end.line(), is_clean),
-            (Found::Ended(Ok(success)), End::Caged(_)) => success.text != "Exited(0)",
-            (Found::Ended(Err(_)), End::Caged(_)) => true,
+            (Found::Ended(Ok(success)), End::Sandboxed(_)) => success.text != "Exited(0)",
+            (Found::Ended(Err(_)), End::Sandboxed(_)) => true,
             (Found::LeftOut(_), End::LeftOut(line))
             | (Found::NotInstalled(_), End::NotInstalled(line))
             | (Found::Refused(_), End::Refused(line))
@@ -289,7 +289,7 @@ impl Found {
             _ => false,
         };
         match (has_come, end) {
-            (true, End::Caged(line)) => clean(&format!("{line}: {said}"), is_clean),
+            (true, End::Sandboxed(line)) => clean(&format!("{line}: {said}"), is_clean),
             (true, _) => clean(&said, is_clean),
             (false, _) => Err(format!("{} {}", self.happened(), escape(&said))),
         }
@@ -362,9 +362,9 @@ mod tests {
             (Found::LeftOut("a".into()), End::LeftOut("a"), true),
             (Found::LeftOut("a".into()), End::Harmless("a"), false),
             (Found::Asks("a".into()), End::Fails("a"), false),
-            (gave("Exited(0)"), End::Caged("the cage"), false),
-            (gave("Exited(1)"), End::Caged("the cage"), true),
-            (failed(), End::Caged("the cage"), true),
+            (gave("Exited(0)"), End::Sandboxed("the sandbox"), false),
+            (gave("Exited(1)"), End::Sandboxed("the sandbox"), true),
+            (failed(), End::Sandboxed("the sandbox"), true),
             (gave("anything"), End::Harmless("as it is"), true),
             (
                 Found::LeftOut("\u{1b}[2J".into()),

@@ -51,9 +51,9 @@ wasmtime::component::bindgen!({
         "wasi:io/streams": wasmtime_wasi_io::bindings::wasi::io::streams,
         "wasi:io/error": wasmtime_wasi_io::bindings::wasi::io::error,
         "wasi:http/types": wasmtime_wasi_http::p2::bindings::http::types,
-        "wasi:filesystem/types.descriptor": crate::capability::wasi::files::Descriptor,
+        "wasi:filesystem/types.descriptor": crate::capability::wasi::files::handle::Descriptor,
         "wasi:filesystem/types.directory-entry-stream": crate::capability::wasi::files::listing::Listing,
-        "wasi:cli/terminal-input.terminal-input": crate::capability::wasi::cli::NoTerminal,
-        "wasi:cli/terminal-output.terminal-output": crate::capability::wasi::cli::NoTerminal,
+        "wasi:cli/terminal-input.terminal-input": crate::capability::wasi::output::NoTerminal,
+        "wasi:cli/terminal-output.terminal-output": crate::capability::wasi::output::NoTerminal,
     },
 });

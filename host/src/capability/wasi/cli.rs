@@ -14,18 +14,16 @@ use super::bindings::wasi::cli::{
     environment, exit, stderr, stdin, stdout, terminal_input, terminal_output, terminal_stderr,
     terminal_stdin, terminal_stdout,
 };
-use super::output::{Output, PERMIT_BYTES, Source};
-use crate::capability::CallState;
+use super::output::{NoTerminal, Output, PERMIT_BYTES, Source};
+use crate::capability::context::View;
+use crate::capability::wasi::machine::Machine;
 
 /// A component called `exit`: a tool returns instead.
 #[derive(Debug, thiserror::Error)]
 #[error("ended itself with exit status {0}")]
 pub(crate) struct Ended(u8);
 
-/// There is none, so nobody ever holds one.
-pub enum NoTerminal {}
-
-impl environment::Host for CallState {
+impl environment::Host for View<'_, Machine> {
     fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
         Ok(Vec::new())
     }
@@ -39,7 +37,7 @@ impl environment::Host for CallState {
     }
 }
 
-impl exit::Host for CallState {
+impl exit::Host for View<'_, Machine> {
     fn exit(&mut self, status: Result<(), ()>) -> wasmtime::Result<()> {
         Err(Ended(u8::from(status.is_err())).into())
     }
@@ -49,64 +47,64 @@ impl exit::Host for CallState {
     }
 }
 
-impl stdin::Host for CallState {
+impl stdin::Host for View<'_, Machine> {
     fn get_stdin(&mut self) -> wasmtime::Result<Resource<DynInputStream>> {
         let stream: DynInputStream = Box::new(Empty);
         Ok(self.table.push(stream)?)
     }
 }
 
-impl stdout::Host for CallState {
+impl stdout::Host for View<'_, Machine> {
     fn get_stdout(&mut self) -> wasmtime::Result<Resource<DynOutputStream>> {
         self.printer(Source::Stdout)
     }
 }
 
-impl stderr::Host for CallState {
+impl stderr::Host for View<'_, Machine> {
     fn get_stderr(&mut self) -> wasmtime::Result<Resource<DynOutputStream>> {
         self.printer(Source::Stderr)
     }
 }
 
-impl CallState {
+impl View<'_, Machine> {
     fn printer(&mut self, source: Source) -> wasmtime::Result<Resource<DynOutputStream>> {
-        let output = Arc::clone(&self.machine.output);
+        let output = Arc::clone(&self.own.output);
         let stream: DynOutputStream = Box::new(Printer { source, output });
         Ok(self.table.push(stream)?)
     }
 }
 
-impl terminal_input::Host for CallState {}
+impl terminal_input::Host for View<'_, Machine> {}
 
-impl terminal_input::HostTerminalInput for CallState {
+impl terminal_input::HostTerminalInput for View<'_, Machine> {
     fn drop(&mut self, handle: Resource<NoTerminal>) -> wasmtime::Result<()> {
         self.table.delete(handle)?;
         Ok(())
     }
 }
 
-impl terminal_output::Host for CallState {}
+impl terminal_output::Host for View<'_, Machine> {}
 
-impl terminal_output::HostTerminalOutput for CallState {
+impl terminal_output::HostTerminalOutput for View<'_, Machine> {
     fn drop(&mut self, handle: Resource<NoTerminal>) -> wasmtime::Result<()> {
         self.table.delete(handle)?;
         Ok(())
     }
 }
 
-impl terminal_stdin::Host for CallState {
+impl terminal_stdin::Host for View<'_, Machine> {
     fn get_terminal_stdin(&mut self) -> wasmtime::Result<Option<Resource<NoTerminal>>> {
         Ok(None)
     }
 }
 
-impl terminal_stdout::Host for CallState {
+impl terminal_stdout::Host for View<'_, Machine> {
     fn get_terminal_stdout(&mut self) -> wasmtime::Result<Option<Resource<NoTerminal>>> {
         Ok(None)
     }
 }
 
-impl terminal_stderr::Host for CallState {
+impl terminal_stderr::Host for View<'_, Machine> {
     fn get_terminal_stderr(&mut self) -> wasmtime::Result<Option<Resource<NoTerminal>>> {
         Ok(None)
     }

@@ -9,7 +9,8 @@ use wasmtime_wasi_io::async_trait;
 use wasmtime_wasi_io::poll::{DynPollable, Pollable, subscribe};
 
 use super::bindings::wasi::clocks::{monotonic_clock, wall_clock};
-use crate::capability::{CallState, Phase};
+use crate::capability::context::{Phase, View};
+use crate::capability::wasi::machine::Machine;
 
 /// How fine the clocks are.
 const RESOLUTION: Duration = Duration::from_millis(1);
@@ -17,7 +18,7 @@ const RESOLUTION: Duration = Duration::from_millis(1);
 /// The longest wait that is kept as such; the call ends long before.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl wall_clock::Host for CallState {
+impl wall_clock::Host for View<'_, Machine> {
     fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
         let now = match self.phase {
             Phase::Describe => Duration::ZERO,
@@ -39,11 +40,11 @@ impl wall_clock::Host for CallState {
     }
 }
 
-impl monotonic_clock::Host for CallState {
+impl monotonic_clock::Host for View<'_, Machine> {
     fn now(&mut self) -> wasmtime::Result<u64> {
         let passed = match self.phase {
             Phase::Describe => Duration::ZERO,
-            Phase::Prepare | Phase::Run => self.machine.since.elapsed(),
+            Phase::Prepare | Phase::Run => self.own.since.elapsed(),
         };
         // A call never lasts so long that it would not fit.
         let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
@@ -55,7 +56,7 @@ impl monotonic_clock::Host for CallState {
     }
 
     fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let passed = self.machine.since.elapsed();
+        let passed = self.own.since.elapsed();
         self.wait(Duration::from_nanos(when).saturating_sub(passed))
     }
 
@@ -64,11 +65,11 @@ impl monotonic_clock::Host for CallState {
     }
 }
 
-impl CallState {
+impl View<'_, Machine> {
     fn wait(&mut self, duration: Duration) -> wasmtime::Result<Resource<DynPollable>> {
         let until = Instant::now() + duration.min(LONGEST_WAIT);
         let wait = self.table.push(Wait { until })?;
-        subscribe(&mut self.table, wait)
+        subscribe(&mut self.context.table, wait)
     }
 }
 

@@ -12,9 +12,8 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
-use tokio::task::AbortHandle;
 use wasmtime::StoreContextMut;
-use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::runtime::spawn;
 use wasmtime_wasi_http::p2::bindings::LinkOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::{
@@ -22,21 +21,17 @@ use wasmtime_wasi_http::p2::bindings::http::types::{
 };
 use wasmtime_wasi_http::p2::body::{HyperIncomingBody, HyperOutgoingBody};
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
-use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttp,
-    WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
-};
+use wasmtime_wasi_http::{Error, RequestOptions, WasiHttp};
 
 use super::bindings::wasi::http::outgoing_handler;
 use crate::bindings::dunlin::tool::types;
-use crate::capability::web::{
-    HIDDEN, NOT_SETTABLE, SETTABLE, WebGate, bad_header, count_fetch, operation,
-};
-use crate::capability::{CallState, Refusal};
-use crate::egress::{
-    Body, EgressError, HeaderMap, HeaderName, Method, RequestLimits, header, read_url,
-};
-use crate::limits::{MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
+use crate::capability::context::{Of, View};
+use crate::capability::refusal::Refusal;
+use crate::capability::wasi::machine::{Machine, MachineView};
+use crate::capability::web::{WebGate, bad_header, operation};
+use crate::capability::web_headers::{NOT_SETTABLE, SETTABLE};
+use crate::egress::{Body, EgressError, HeaderMap, Method, RequestLimits, header, read_url};
+use crate::limits::MAX_WEB_BODY_BYTES;
 use crate::target::Operation;
 
 /// The interface of requests and answers, as the library links it.
@@ -48,40 +43,22 @@ const MAX_METHOD_BYTES: usize = 64;
 /// Bytes of a host and its port: a name has 255 at most.
 const MAX_AUTHORITY_BYTES: usize = 1024;
 
-/// What `wasi:http` keeps beside the handles.
-#[derive(Default)]
-pub(in crate::capability) struct Http {
-    context: WasiHttpCtx,
-    hooks: Hooks,
-    /// What is being sent.
-    sending: Vec<AbortHandle>,
-}
-
-impl Http {
-    /// Ends what is being sent. Nobody can wait for it any more.
-    pub(in crate::capability) fn stop(&mut self) {
-        for sending in self.sending.drain(..) {
-            sending.abort();
-        }
-    }
-}
-
 /// Adds the interfaces to a linker.
-pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    outgoing_handler::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+pub(super) fn link<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    outgoing_handler::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
     let options = LinkOptions::default();
-    wire_types::add_to_linker::<_, WasiHttp>(linker, &options.into(), CallState::http)?;
+    wire_types::add_to_linker::<_, WasiHttp>(linker, &options.into(), T::http)?;
     bound(linker)
 }
 
 /// The library keeps a method and a host of whatever length, in as many requests as there are handles.
-fn bound(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+fn bound<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     type Taken = wasmtime::Result<(Result<(), ()>,)>;
     linker.allow_shadowing(true);
     let mut types = linker.instance(TYPES)?;
     types.func_wrap(
         "[method]outgoing-request.set-method",
-        |mut store: StoreContextMut<'_, CallState>,
+        |mut store: StoreContextMut<'_, T>,
          (request, method): (Resource<HostOutgoingRequest>, wire_types::Method)|
          -> Taken {
             if matches!(&method, wire_types::Method::Other(name) if name.len() > MAX_METHOD_BYTES) {
@@ -93,7 +70,7 @@ fn bound(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     )?;
     types.func_wrap(
         "[method]outgoing-request.set-authority",
-        |mut store: StoreContextMut<'_, CallState>,
+        |mut store: StoreContextMut<'_, T>,
          (request, authority): (Resource<HostOutgoingRequest>, Option<String>)|
          -> Taken {
             if authority
@@ -110,60 +87,7 @@ fn bound(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// The library's questions to its host.
-#[derive(Default)]
-struct Hooks;
-
-/// A future of an answer, which the library never gets from here.
-type Sent = Result<
-    (
-        hyper::Response<WasiBody>,
-        Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ),
-    Error,
->;
-
-impl WasiHttpHooks for Hooks {
-    fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
-        is_forbidden(name)
-    }
-
-    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
-        Arc::new(is_forbidden)
-    }
-
-    // The library's own way out is not linked. If it ever were, it would lead nowhere.
-    fn send_request(
-        &mut self,
-        _: hyper::Request<WasiBody>,
-        _: Option<RequestOptions>,
-        _: Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ) -> Box<dyn Future<Output = Sent> + Send> {
-        Box::new(async { Err(Error::HttpRequestDenied) })
-    }
-
-    // A body waits in the host until it is sent, and there may be as many as there are handles.
-    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        MAX_WEB_CHUNK_BYTES
-    }
-}
-
-/// Headers that neither go nor come: those of the connection, and what would let a tool speak as the user.
-fn is_forbidden(name: &HeaderName) -> bool {
-    DEFAULT_FORBIDDEN_HEADERS.contains(name) || HIDDEN.contains(&name.as_str())
-}
-
-impl WasiHttpView for CallState {
-    fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView {
-            hooks: &mut self.machine.http.hooks,
-            table: &mut self.table,
-            ctx: &mut self.machine.http.context,
-        }
-    }
-}
-
-impl outgoing_handler::Host for CallState {
+impl outgoing_handler::Host for View<'_, Machine> {
     async fn handle(
         &mut self,
         request: Resource<HostOutgoingRequest>,
@@ -182,7 +106,7 @@ impl outgoing_handler::Host for CallState {
     }
 }
 
-impl CallState {
+impl View<'_, Machine> {
     /// Asks about a request and sends it behind the component, which may write the body meanwhile.
     async fn send(
         &mut self,
@@ -190,14 +114,14 @@ impl CallState {
         options: Option<RequestOptions>,
     ) -> Result<HostFutureIncomingResponse, Refusal> {
         self.only_in_run()?;
-        count_fetch(self)?;
+        self.context.count_request()?;
         let method = method(&request)?;
         let written = written(&request)?;
         let url = read_url(&written)?;
         let headers = headers(&request)?;
         let limits = limits(options);
         let egress = self.shared.egress.clone();
-        let mut gate = WebGate::new(self, written);
+        let mut gate = WebGate::new(self.context, written);
         let admitted = egress.admit(method.clone(), &url, limits, &mut gate).await;
         let (admitted, under) = gate.outcome(admitted)?;
         // Who may read an address sends it nothing.
@@ -219,7 +143,7 @@ impl CallState {
             *response.headers_mut() = answer.headers;
             Ok((response, spawn(async {})))
         });
-        self.machine.http.sending.push(sending.abort_handle());
+        self.own.http.sending.push(sending.abort_handle());
         Ok(HostFutureIncomingResponse::Pending(sending))
     }
 }

@@ -13,73 +13,22 @@ mod cli;
 mod clocks;
 mod files;
 mod http;
+mod http_state;
+mod machine;
 mod output;
 mod random;
 mod refused;
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
-
 use wasmtime::Engine;
-use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
-use wasmtime_wasi_io::IoView;
+use wasmtime::component::{Component, Linker};
 
-use super::CallState;
-pub(crate) use cli::Ended;
-use output::Output;
-pub(crate) use output::Source;
+pub(crate) use self::cli::Ended;
+pub(crate) use self::machine::{Machine, MachineView};
+pub(crate) use self::output::Source;
+use super::context::Of;
 
 /// What the names of WASI's interfaces begin with.
 const PREFIX: &str = "wasi:";
-
-/// The machine of one call.
-pub(crate) struct Machine {
-    /// When it was switched on.
-    since: Instant,
-    output: Arc<Output>,
-    /// Bytes that were written to files.
-    written: Arc<AtomicU64>,
-    /// How many numbers `describe` has drawn.
-    drawn: u64,
-    http: http::Http,
-}
-
-impl Default for Machine {
-    fn default() -> Machine {
-        Machine {
-            since: Instant::now(),
-            output: Arc::default(),
-            written: Arc::default(),
-            drawn: 0,
-            http: http::Http::default(),
-        }
-    }
-}
-
-impl Machine {
-    /// What was printed, line by line, and how many lines were too many. Nothing is left.
-    pub(crate) fn printed(&self) -> (VecDeque<(Source, String)>, usize) {
-        self.output.take()
-    }
-
-    /// Ends what goes on behind the component.
-    pub(super) fn stop(&mut self) {
-        self.http.stop();
-    }
-
-    /// The last line on the standard error.
-    pub(crate) fn last_words(&self) -> Option<String> {
-        self.output.last_words()
-    }
-}
-
-impl IoView for CallState {
-    fn table(&mut self) -> &mut ResourceTable {
-        &mut self.table
-    }
-}
 
 /// Whether an import is one of WASI's.
 pub(crate) fn is_wasi(import: &str) -> bool {
@@ -92,32 +41,32 @@ pub(crate) fn short_name(import: &str) -> Option<&str> {
 }
 
 /// Adds the machine to a linker that has the contract's own interfaces.
-pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+pub(crate) fn link<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     use bindings::wasi;
     wasmtime_wasi_io::add_to_linker_async(linker)?;
-    wasi::cli::environment::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::exit::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::stdin::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::stdout::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::stderr::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::terminal_input::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::terminal_output::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::terminal_stdin::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::terminal_stdout::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::cli::terminal_stderr::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::clocks::monotonic_clock::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::clocks::wall_clock::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::filesystem::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::filesystem::preopens::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::random::random::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::random::insecure::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    wasi::random::insecure_seed::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    wasi::cli::environment::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::exit::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::stdin::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::stdout::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::stderr::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::terminal_input::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::terminal_output::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::terminal_stdin::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::terminal_stdout::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::cli::terminal_stderr::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::clocks::monotonic_clock::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::clocks::wall_clock::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::filesystem::types::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::filesystem::preopens::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::random::random::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::random::insecure::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
+    wasi::random::insecure_seed::add_to_linker::<_, Of<Machine>>(linker, T::machine)?;
     http::link(linker)
 }
 
 /// Adds what this one component imports and nobody gets.
-pub(crate) fn refuse(
-    linker: &mut Linker<CallState>,
+pub(crate) fn refuse<T: Send + 'static>(
+    linker: &mut Linker<T>,
     engine: &Engine,
     component: &Component,
 ) -> wasmtime::Result<()> {

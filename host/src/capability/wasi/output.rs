@@ -1,12 +1,16 @@
 //! What a component prints: lines of the log, as if it had said them there.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
 /// Bytes that one write takes. What WASI's own hosts take, too.
 pub(super) const PERMIT_BYTES: usize = 64 * 1024;
+
+/// A terminal. There is none, so nobody ever holds one.
+pub enum NoTerminal {}
 
 /// Of which of the two a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +79,7 @@ impl Output {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is whole in itself.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -4,7 +4,8 @@ use rand::TryRngCore;
 use rand::rngs::OsRng;
 
 use super::bindings::wasi::random::{insecure, insecure_seed, random};
-use crate::capability::{CallState, Phase};
+use crate::capability::context::{Phase, View};
+use crate::capability::wasi::machine::Machine;
 
 /// Bytes that are given at once. Keys and seeds have a few dozen.
 const MAX_RANDOM_BYTES: u64 = 64 * 1024;
@@ -14,7 +15,7 @@ const MAX_RANDOM_BYTES: u64 = 64 * 1024;
 #[error("wanted {0} random bytes at once; at most {MAX_RANDOM_BYTES} are given")]
 struct TooMany(u64);
 
-impl random::Host for CallState {
+impl random::Host for View<'_, Machine> {
     fn get_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
         self.random_bytes(count)
     }
@@ -24,7 +25,7 @@ impl random::Host for CallState {
     }
 }
 
-impl insecure::Host for CallState {
+impl insecure::Host for View<'_, Machine> {
     fn get_insecure_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
         self.random_bytes(count)
     }
@@ -34,13 +35,13 @@ impl insecure::Host for CallState {
     }
 }
 
-impl insecure_seed::Host for CallState {
+impl insecure_seed::Host for View<'_, Machine> {
     fn insecure_seed(&mut self) -> wasmtime::Result<(u64, u64)> {
         Ok((self.random_number()?, self.random_number()?))
     }
 }
 
-impl CallState {
+impl View<'_, Machine> {
     fn random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
         let length = usize::try_from(count).unwrap_or(usize::MAX);
         if count > MAX_RANDOM_BYTES {
@@ -68,8 +69,8 @@ impl CallState {
 
     /// The next of a row that is always the same (SplitMix64): well mixed, and known to everybody.
     fn same_number(&mut self) -> u64 {
-        self.machine.drawn += 1;
-        let mut z = self.machine.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.own.drawn += 1;
+        let mut z = self.own.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

@@ -9,8 +9,6 @@ use wasmtime::component::{
 };
 use wasmtime::{Engine, StoreContextMut};
 
-use crate::capability::CallState;
-
 /// The package that is refused.
 const SOCKETS: &str = "wasi:sockets/";
 
@@ -32,8 +30,8 @@ const INSTANCE_NETWORK: &str = "instance-network";
 struct NotThere(String);
 
 /// Defines what the component imports of the package.
-pub(super) fn link(
-    linker: &mut Linker<CallState>,
+pub(super) fn link<T: Send + 'static>(
+    linker: &mut Linker<T>,
     engine: &Engine,
     component: &Component,
 ) -> wasmtime::Result<()> {
@@ -73,8 +71,8 @@ fn denial(function: &ComponentFunc) -> Option<Val> {
     }
 }
 
-fn refuse(
-    here: &mut LinkerInstance<'_, CallState>,
+fn refuse<T: Send + 'static>(
+    here: &mut LinkerInstance<'_, T>,
     name: &str,
     function: &ComponentFunc,
 ) -> wasmtime::Result<()> {
@@ -103,8 +101,8 @@ fn refuse(
     })
 }
 
-fn nowhere(
-    store: StoreContextMut<'_, CallState>,
+fn nowhere<T: Send + 'static>(
+    store: StoreContextMut<'_, T>,
     _: ComponentFunc,
     _: &[Val],
     results: &mut [Val],

@@ -151,7 +151,8 @@ fn everything_else_is_named() {
         ("a '                                 ' b", "a long gap"),
     ] {
         let found = simple_words(line);
-        if found.as_ref().map_err(AsRef::as_ref) != Err(why) {
+        let said = found.as_ref().map_err(ToString::to_string);
+        if said != Err(why.to_owned()) {
             wrong.push(format!("{line:?}: {found:?}, not {why}"));
         }
     }

@@ -393,7 +393,7 @@ fn a_damaged_file_allows_nothing_and_says_where() {
             ceiling: None,
         };
         let error = permissions.decide(&caller, &need).unwrap_err();
-        let chain = crate::capability::chain(&error);
+        let chain = crate::display::chain(&error);
         assert!(
             chain.contains(said) && chain.contains("tool.permissions.json"),
             "{text}: {chain}"

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
-use super::read::{list, read_short, without_line_end};
-use super::search::{MAX_LINK_BYTES, common_of};
+use super::read::{MAX_LINK_BYTES, common_of, list, read_short, without_line_end};
 use super::{SUFFIX, index, settings};
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or

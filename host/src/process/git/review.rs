@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::aside::{self, Entry};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
-use super::search::MAX_FOLDERS;
+use super::read::MAX_FOLDERS;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Unread, settings};
 use crate::process::access::Access;
 

@@ -15,13 +15,10 @@ use rustix::io::Errno;
 use super::super::placeholder;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
-    is_no_folder, list, make_readable, open_folder, read_short, read_start, real_path,
-    without_line_end,
+    MAX_FOLDERS, MAX_LINK_BYTES, common_of, is_no_folder, list, make_readable, open_folder,
+    read_short, read_start, real_path, without_line_end,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
-
-/// Folders that are looked at, at most: a project of 100,000 files has about 10,000, which take a tenth of a second.
-pub(super) const MAX_FOLDERS: usize = 300_000;
 
 /// How long a search may take: a supervisor has twice as long before it is killed.
 const MAX_TIME: Duration = Duration::from_secs(5);
@@ -40,9 +37,6 @@ const LISTING_BYTES: usize = 32 * 1024;
 
 /// How many folders lie between `.git/modules` and the folder of a submodule, at most: its name may hold slashes.
 const MAX_MODULE_DEPTH: usize = 8;
-
-/// Bytes of a `.git` file or a `commondir`: a path.
-pub(super) const MAX_LINK_BYTES: usize = 8 * 1024;
 
 /// What the names begin with of a `.git` and of a `HEAD` that were set aside.
 const ASIDE: &str = ".git.set-aside";
@@ -453,13 +447,6 @@ fn target_of(path: &Path) -> Option<PathBuf> {
     let named = without_line_end(text.strip_prefix(b"gitdir: ")?);
     let target = path.parent()?.join(OsStr::from_bytes(named));
     real_path(&target).ok().filter(is_folder)
-}
-
-/// The folder that a repository shares settings with, by its `commondir`.
-pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
-    let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
-    let named = OsStr::from_bytes(without_line_end(&text));
-    real_path(&folder.join(named)).ok()
 }
 
 /// Whether there is a `HEAD` that git takes for one.

@@ -51,8 +51,8 @@ async fn what_is_left_without_namespaces_is_said() {
     let file = file.display();
     yard.refused(&format!("chown $(id -u) {file}")).await;
     yard.refused(&format!("{HOSTILE} attribute {file}")).await;
-    let cage = yard.host.cage_of_commands().await.unwrap();
-    let gaps = cage.gaps().join("\n");
+    let sandbox = yard.host.command_sandbox().await.unwrap();
+    let gaps = sandbox.gaps().join("\n");
     assert!(
         gaps.contains("the mode and the times of all of your files"),
         "{gaps}"
@@ -62,8 +62,8 @@ async fn what_is_left_without_namespaces_is_said() {
 
 #[tokio::test]
 async fn no_file_runs_as_somebody_else() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         yard.succeeds("cp /bin/true f && chmod 755 f && mkdir d")
             .await;
         for line in [
@@ -88,8 +88,8 @@ async fn no_file_runs_as_somebody_else() {
 
 #[tokio::test]
 async fn open_files_are_not_handed_on() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         // As whoever starts Dunlin may leave one open.
         let secret = File::open(yard.sandbox.secret()).unwrap();
         rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();

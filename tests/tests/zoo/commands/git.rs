@@ -36,8 +36,8 @@ fn trap(yard: &Yard) -> String {
 
 #[tokio::test]
 async fn repositories_work_in_the_sandbox() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q -b main .");
         fs::remove_dir_all(project.join(".git/hooks")).unwrap();
@@ -55,12 +55,12 @@ async fn repositories_work_in_the_sandbox() {
             let text = yard.run(&line).await.text;
             assert!(
                 text.ends_with("exit status 0"),
-                "{own_world} {line}: {text}"
+                "{has_namespaces} {line}: {text}"
             );
         }
         assert_eq!(git(&project, "status --porcelain tree"), "?? tree/\n");
         assert!(git(&project.join("tree"), "log --oneline").lines().count() >= 3);
-        assert!(!project.join(".git/hooks").exists(), "{own_world}");
+        assert!(!project.join(".git/hooks").exists(), "{has_namespaces}");
         assert!(!project.join(".git/commondir").exists());
     }
 }
@@ -144,8 +144,8 @@ async fn settings_that_are_there_cannot_be_changed() {
 
 #[tokio::test]
 async fn what_a_command_adds_is_set_aside() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q -b main .");
         let trap = trap(&yard);
@@ -154,7 +154,7 @@ async fn what_a_command_adds_is_set_aside() {
         for (line, aside) in [
             (
                 "git --version; mkdir e && cp -r .git e/common && cp evil e/common/config; echo ../e/common > .git/commondir",
-                match own_world {
+                match has_namespaces {
                     // Here it cannot be made.
                     true => "e/common/HEAD.set-aside",
                     false => ".git/commondir.set-aside",
@@ -246,7 +246,11 @@ async fn what_a_command_adds_is_set_aside() {
             ),
         ] {
             let ran = yard.run(line).await;
-            assert!(ran.text.contains(aside), "{own_world} {line}: {}", ran.text);
+            assert!(
+                ran.text.contains(aside),
+                "{has_namespaces} {line}: {}",
+                ran.text
+            );
             let note = ran.note.unwrap_or_default();
             let why = [
                 "can run programs",
@@ -257,9 +261,7 @@ async fn what_a_command_adds_is_set_aside() {
             assert!(project.join(aside).symlink_metadata().is_ok(), "{line}");
             assert!(!project.join("ran").exists(), "{line}");
         }
-        for folder in [
-            "", "nested", "hooked", "away", "P/SUB", "shared", "src",
-        ] {
+        for folder in ["", "nested", "hooked", "away", "P/SUB", "shared", "src"] {
             git(&project.join(folder), "status");
         }
         // What led to a repository leads to none any more.
@@ -276,7 +278,7 @@ async fn what_a_command_adds_is_set_aside() {
         );
         assert!(project.join("plain/.git/config").exists());
         // It is protected from the next command on, where there are mounts.
-        if own_world {
+        if has_namespaces {
             yard.refused("echo x >> plain/.git/config").await;
         }
         assert_eq!(yard.run("true").await.note, None);
@@ -285,8 +287,8 @@ async fn what_a_command_adds_is_set_aside() {
 
 #[tokio::test]
 async fn only_a_command_that_runs_git_makes_repositories() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q -b main .");
         git(&project, "init -q mine");
@@ -316,7 +318,7 @@ async fn only_a_command_that_runs_git_makes_repositories() {
             let note = yard.run(line).await.note.unwrap_or_default();
             assert!(
                 note.contains("the command line runs no git") && note.contains(aside),
-                "{own_world} {line}: {note}"
+                "{has_namespaces} {line}: {note}"
             );
             assert_eq!(note.matches("set aside").count(), 1, "{line}: {note}");
             let aside = project.join(aside);
@@ -324,7 +326,7 @@ async fn only_a_command_that_runs_git_makes_repositories() {
             assert!(!aside.join("HEAD").exists() || aside.is_symlink());
             assert!(project.join(left).symlink_metadata().is_err(), "{line}");
         }
-        if own_world {
+        if has_namespaces {
             for line in [
                 "echo x > mine/.git/index",
                 "echo x > .git/worktrees/tree/x",
@@ -342,8 +344,8 @@ async fn only_a_command_that_runs_git_makes_repositories() {
 
 #[tokio::test]
 async fn git_does_not_write_through_links_of_a_command() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q -b main .");
         git(&project, "commit -q --allow-empty -m one");
@@ -407,8 +409,8 @@ open(sys.argv[2], "wb").write(index(sys.argv[3]))
 
 #[tokio::test]
 async fn an_index_names_only_files_of_the_worktree() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q -b main .");
         fs::write(project.join("make.py"), INDEX).unwrap();
@@ -437,8 +439,8 @@ async fn an_index_names_only_files_of_the_worktree() {
 
 #[tokio::test]
 async fn another_name_for_a_setting_does_not_change_it() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         git(&project, "init -q .");
         // Of the user's own doing: what was done through it shows nevertheless.
@@ -563,8 +565,8 @@ async fn a_setting_that_changed_meanwhile_is_named() {
 
 #[tokio::test]
 async fn a_command_that_was_interrupted_is_looked_at() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         fs::write(project.join("evil"), "[core]\n\tfsmonitor = ./x\n").unwrap();
         let started = project.join("started");
@@ -584,7 +586,7 @@ async fn a_command_that_was_interrupted_is_looked_at() {
             notices
                 .iter()
                 .any(|it| it.contains("nested/.git/HEAD.set-aside")),
-            "{own_world} {notices:?}"
+            "{has_namespaces} {notices:?}"
         );
         assert!(project.join("nested/.git/HEAD.set-aside").exists());
         assert!(yard.host.take_notices().is_empty());
@@ -593,8 +595,8 @@ async fn a_command_that_was_interrupted_is_looked_at() {
 
 #[tokio::test]
 async fn a_root_is_not_taken_for_a_repository() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         fs::create_dir(project.join("src")).unwrap();
         fs::write(project.join("Cargo.toml"), "x").unwrap();
@@ -608,7 +610,10 @@ async fn a_root_is_not_taken_for_a_repository() {
         ] {
             yard.run(line).await;
             for name in [head, "src", "Cargo.toml", "objects"] {
-                assert!(project.join(name).exists(), "{own_world} {line}: {name}");
+                assert!(
+                    project.join(name).exists(),
+                    "{has_namespaces} {line}: {name}"
+                );
             }
         }
     }

@@ -30,8 +30,8 @@ impl Yard {
 
 #[tokio::test]
 async fn only_the_project_can_be_changed() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let secret = yard.sandbox.secret();
         let outside = secret.parent().unwrap();
         let (file, folder) = (secret.display(), outside.display());
@@ -115,8 +115,8 @@ async fn what_is_granted_can_be_changed_and_what_is_denied_cannot() {
 #[tokio::test]
 async fn dunlins_own_things_are_hidden() {
     let pid = std::process::id();
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |sandbox, options| {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |sandbox, options| {
             let home = sandbox.project().parent().unwrap().join("home");
             fs::create_dir_all(home.join(".ssh")).unwrap();
             fs::write(home.join(".ssh/id"), SECRET).unwrap();
@@ -166,8 +166,8 @@ async fn dunlins_own_things_are_hidden() {
 
 #[tokio::test]
 async fn there_is_no_way_out() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         for socket in [tcp.set_nonblocking(true), udp.set_nonblocking(true)] {
@@ -201,7 +201,7 @@ async fn there_is_no_way_out() {
         }
         assert!(tcp.accept().is_err());
         assert!(udp.recv(&mut [0; 9]).is_err());
-        match own_world {
+        match has_namespaces {
             true => yard.succeeds(&format!("{HOSTILE} own-loopback")).await,
             false => yard.refused(&format!("{HOSTILE} own-loopback")).await,
         };
@@ -229,16 +229,16 @@ async fn there_is_no_way_out() {
 #[tokio::test]
 async fn nobody_outside_can_be_signalled() {
     let pid = std::process::id();
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
-        // A cage that is also a process of its own: a bystander of the same user.
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
+        // A sandbox that is also a process of its own: a bystander of the same user.
         let mut bystander = std::process::Command::new("sleep")
             .arg("300")
             .spawn()
             .unwrap();
         yard.refused(&format!("kill -9 {pid}")).await;
         yard.refused(&format!("kill -9 {}", bystander.id())).await;
-        // Its keeper, where it can see it at all.
+        // Its supervisor, where it can see it at all.
         yard.run("kill -9 $PPID; echo still here").await;
         // Everybody it can.
         yard.run("kill -9 -1; sleep 0").await;
@@ -251,8 +251,8 @@ async fn nobody_outside_can_be_signalled() {
 
 #[tokio::test]
 async fn there_is_nobody_to_ask() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         yard.refused("read line").await;
         yard.refused(": < /dev/tty").await;
         let text = yard.run("cat; tty; id -u").await.text;

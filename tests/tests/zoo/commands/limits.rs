@@ -46,8 +46,8 @@ fn number(left: &str) -> Pid {
 
 #[tokio::test]
 async fn what_outlives_its_shell_ends_with_it() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let lines = [
             "sleep 300 & echo started",
             "setsid sleep 300 & echo started",
@@ -66,8 +66,8 @@ async fn what_outlives_its_shell_ends_with_it() {
 
 #[tokio::test]
 async fn time_ends_what_does_not() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, options| {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, options| {
             options.time_limit = Duration::from_millis(500);
         });
         let lines = [
@@ -75,10 +75,10 @@ async fn time_ends_what_does_not() {
             "trap '' TERM; echo begun; while :; do sleep 1; done",
             "kill -STOP $$",
         ];
-        // The superuser's cannot be bounded without a world, and would stop the machine of the tests.
-        let cage = yard.host.cage_of_commands().await.unwrap();
+        // The superuser's cannot be bounded without namespaces, and would stop the machine of the tests.
+        let sandbox = yard.host.command_sandbox().await.unwrap();
         let bombs = ["f() { f | f & }; f; sleep 300", "f() { f & f & wait; }; f"];
-        let bombs = bombs.into_iter().filter(|_| !cage.unbounded);
+        let bombs = bombs.into_iter().filter(|_| !sandbox.unbounded);
         for line in lines.into_iter().chain(bombs) {
             let begin = Instant::now();
             let ran = yard.run(line).await;
@@ -86,8 +86,8 @@ async fn time_ends_what_does_not() {
             let stopped = ran
                 .text
                 .ends_with("stopped at the time limit: it had not ended");
-            // A bomb without a world is ended when there are too many of it.
-            let killed = !own_world && ran.text.ends_with("killed by SIGKILL");
+            // A bomb without namespaces is ended when it has too many processes.
+            let killed = !has_namespaces && ran.text.ends_with("killed by SIGKILL");
             // Its first shell may fail as the others do.
             let failed = line.starts_with("f()") && ran.text.contains("fork");
             assert!(stopped || killed || failed, "{line}: {}", ran.text);
@@ -111,8 +111,8 @@ impl Progress for Watcher {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dropping_a_call_ends_its_command() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let line = "(setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300' &); echo begun; sleep 300";
         let call = call("run_terminal_command", json!({ "command": line }));
         let plan = yard.host.prepare(&call).await.unwrap();
@@ -140,24 +140,24 @@ async fn dropping_a_call_ends_its_command() {
         let begin = Instant::now();
         yard.wait_until_nothing_is_left();
         let took = begin.elapsed();
-        println!("own world {own_world}: everything is gone after {took:?}");
+        println!("namespaces {has_namespaces}: everything is gone after {took:?}");
         assert!(took < Duration::from_secs(5), "{took:?}");
         assert_alive(&yard.host).await;
     }
 }
 
-/// Whoever kills the keeper kills the command.
+/// Whoever kills the supervisor kills the command.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_keeper_takes_its_command_along() {
+async fn a_killed_supervisor_takes_its_command_along() {
     let yard = Yard::new();
     let arguments = json!({ "command": "trap '' TERM; sleep 300 & sleep 300" });
     let run = yard.call("run_terminal_command", arguments, yes());
     let kill = async {
         loop {
-            // The shell, process 1 of its world, and the keeper.
+            // The shell, process 1 of its PID namespace, and the supervisor.
             if let Some(shell) = yard.left().first().map(|left| number(left)) {
-                let keeper = parent(parent(shell));
-                rustix::process::kill_process(keeper, Signal::KILL).expect("a keeper");
+                let supervisor = parent(parent(shell));
+                rustix::process::kill_process(supervisor, Signal::KILL).expect("a supervisor");
                 return;
             }
             tokio::task::yield_now().await;

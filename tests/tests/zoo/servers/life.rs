@@ -190,7 +190,7 @@ async fn leave_is_taken_in_good_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_in_the_cage_writes_where_it_may() {
+async fn a_server_in_the_sandbox_writes_where_it_may() {
     let sandbox = Sandbox::new();
     let host = host_with(&sandbox, &["writing", "dead"], |server| {
         if let ServerAt::Program(program) = &mut server.at {

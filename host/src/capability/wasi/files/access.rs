@@ -7,15 +7,19 @@ use std::sync::Arc;
 use wasmtime::component::Resource;
 use wasmtime_wasi_io::streams::DynOutputStream;
 
+use super::handle::{Descriptor, Folder, OpenFile};
 use super::place::{self, Base, Link, Place};
 use super::stream::Writing;
-use super::{Answer, Descriptor, ErrorCode, Folder, OpenFile, link_of, need, types};
+use super::{Answer, ErrorCode, link_of, need, types};
 use crate::History;
 use crate::bindings::dunlin::tool::types::Target as Written;
-use crate::capability::{CallState, Phase, UseId, open};
+use crate::capability::context::{Phase, View};
+use crate::capability::resources::UseId;
+use crate::capability::wasi::machine::Machine;
+use crate::open;
 use crate::target::Operation;
 
-impl CallState {
+impl View<'_, Machine> {
     /// Where a path leads from a folder. Looks at no more than that takes.
     pub(super) fn place(
         &self,
@@ -167,7 +171,7 @@ impl CallState {
             file,
             at,
             meter: self.meter(under),
-            written: Arc::clone(&self.machine.written),
+            written: Arc::clone(&self.own.written),
         });
         Ok(self.table.push(stream)?)
     }

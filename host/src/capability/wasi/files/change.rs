@@ -16,17 +16,21 @@ use rustix::fs::{
 };
 use wasmtime::component::Resource;
 
+use super::handle::Descriptor;
 use super::place::{Link, Place};
 use super::types::NewTimestamp;
-use super::{Answer, Descriptor, ErrorCode, Fault, need};
-use crate::capability::{CallState, UseId, open};
+use super::{Answer, ErrorCode, Fault, need};
+use crate::capability::context::View;
+use crate::capability::resources::UseId;
+use crate::capability::wasi::machine::Machine;
+use crate::open;
 use crate::resolve::real_path;
 use crate::target::Operation;
 
 /// Nanoseconds of a second: a time has fewer.
 const NANOSECONDS: u32 = 1_000_000_000;
 
-impl CallState {
+impl View<'_, Machine> {
     pub(super) async fn make_folder(
         &mut self,
         handle: &Resource<Descriptor>,

@@ -7,7 +7,7 @@ use wasmtime::component::ResourceTableError;
 
 use super::ErrorCode;
 use crate::bindings::dunlin::tool::types::Error;
-use crate::capability::Refusal;
+use crate::capability::refusal::Refusal;
 use crate::resolve::ResolveError;
 
 /// What a function of the file system answers instead of a value.

@@ -1,7 +1,7 @@
 //! `wasi:filesystem`: the files of the machine that a component believes to be in, each of them a real one.
 //!
 //! The order is that of the contract's own `files`: find out where a path leads ([`place`]), authorise that, then
-//! open or change exactly that, without following links ([`crate::capability::open`]). A file stays bound to what was checked when it was
+//! open or change exactly that, without following links ([`crate::open`]). A file stays bound to what was checked when it was
 //! opened. A folder is no right to anything: whatever is done below it is resolved and authorised anew, so the two
 //! folders that everybody gets, the project as `.` and the root as `/`, are places to start from and no more.
 //!
@@ -12,62 +12,35 @@ mod access;
 mod change;
 pub(crate) mod error;
 mod facts;
+pub(super) mod handle;
 pub(crate) mod listing;
 mod place;
 mod stream;
 
-use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use wasmtime::component::Resource;
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 pub(super) use self::error::Fault;
 use self::facts::{hash_of, stat_of};
+use self::handle::{Descriptor, Folder};
 use self::listing::Listing;
 use self::place::{Link, Place};
 use self::stream::{Reading, write_all};
 pub(super) use super::bindings::wasi::filesystem::types::{DescriptorType, ErrorCode};
 use super::bindings::wasi::filesystem::{preopens, types};
-use crate::capability::{CallState, UseId, open};
+use crate::capability::context::View;
+use crate::capability::wasi::machine::Machine;
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES};
+use crate::open;
 use crate::target::{Need, Operation, Target};
 
 type Answer<T> = Result<T, Fault>;
 
-/// What stands behind `descriptor`.
-#[derive(Debug)]
-pub enum Descriptor {
-    /// A folder.
-    Folder(Folder),
-    /// A regular file.
-    File(OpenFile),
-}
-
-/// A folder to start from.
-#[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-    /// What was checked when it was opened; `None`: one that everybody gets, and nothing was checked.
-    handle: Option<OwnedFd>,
-    /// Whether C libraries take it for the root, too.
-    is_start: bool,
-}
-
-/// An open file.
-#[derive(Debug)]
-pub struct OpenFile {
-    file: Arc<File>,
-    /// What it may be read under, and written under.
-    reads: Option<UseId>,
-    writes: Option<UseId>,
-}
-
-impl preopens::Host for CallState {
+impl preopens::Host for View<'_, Machine> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let project = self.shared.permissions.project().to_owned();
         let mut given = Vec::new();
@@ -84,7 +57,7 @@ impl preopens::Host for CallState {
     }
 }
 
-impl types::Host for CallState {
+impl types::Host for View<'_, Machine> {
     fn convert_error_code(&mut self, fault: Fault) -> wasmtime::Result<ErrorCode> {
         match fault {
             Fault::Code(code) => Ok(code),
@@ -108,7 +81,7 @@ impl types::Host for CallState {
     }
 }
 
-impl types::HostDirectoryEntryStream for CallState {
+impl types::HostDirectoryEntryStream for View<'_, Machine> {
     fn read_directory_entry(
         &mut self,
         listing: Resource<Listing>,
@@ -123,7 +96,7 @@ impl types::HostDirectoryEntryStream for CallState {
     }
 }
 
-impl types::HostDescriptor for CallState {
+impl types::HostDescriptor for View<'_, Machine> {
     fn read_via_stream(
         &mut self,
         handle: Resource<Descriptor>,
@@ -233,7 +206,7 @@ impl types::HostDescriptor for CallState {
 
     fn write(&mut self, handle: Resource<Descriptor>, bytes: Vec<u8>, offset: u64) -> Answer<u64> {
         let (file, under) = self.writable(&handle)?;
-        write_all(&file, &bytes, offset, &self.machine.written)?;
+        write_all(&file, &bytes, offset, &self.own.written)?;
         self.count(under, bytes.len());
         Ok(bytes.len() as u64)
     }

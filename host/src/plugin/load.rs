@@ -1,167 +1,24 @@
-//! Plugins: from bytes to something that can be called, and to a list of tools.
-//!
-//! A plugin passes three gates, each once for each version of its component. *Loading* compiles it (or
-//! finds it compiled) and checks its imports and its contract. *Describing* runs its `describe` and
-//! checks every word of the answer against a limit: the answer goes to the model with each request.
-//! *Checking arguments* happens at each call, against the schema it gave.
+//! Loads a plugin, and checks what it says of itself.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tokio::sync::OnceCell;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
+use super::error::LoadError;
+use super::tool::{DescribedTool, Tool};
+use super::{Description, ParameterText, Plugin};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
-use crate::code::Code;
-use crate::limits::{self, CONTRACT};
+use crate::limits;
 use crate::permission::PluginId;
 use crate::schema;
-
-/// A plugin's component and where it comes from.
-#[derive(Debug, Clone)]
-pub struct Plugin {
-    /// Its name: letters, digits, `_` and `-`.
-    pub name: String,
-    /// The component.
-    pub bytes: Code,
-    /// SHA-256 of the bytes, lower-case hexadecimal.
-    pub digest: String,
-    /// Whether it came with Dunlin: then grants follow it when it changes.
-    pub built_in: bool,
-    /// What it says of itself, if that was found out when it was built: then it is loaded at its first call only.
-    ///
-    /// Believed as its `describe` would be, so it has to come from whoever vouches for the component.
-    pub description: Option<Description>,
-}
-
-/// What a plugin says of itself.
-#[derive(Debug, Clone)]
-pub struct Description {
-    /// The version of the contract it was built for.
-    pub contract: String,
-    /// What the component imports, as it names it: `dunlin:tool/files@0.1.0`.
-    pub imports: Vec<String>,
-    /// Its tools.
-    pub tools: Vec<ToolTexts>,
-}
-
-/// The texts of one tool.
-#[derive(Debug, Clone)]
-pub struct ToolTexts {
-    /// What the model calls it.
-    pub name: String,
-    /// What it does, for the model.
-    pub description: String,
-    /// What it takes.
-    pub parameters: ParameterText,
-}
-
-/// The parameters of a tool, in one of the two notations of the contract.
-#[derive(Debug, Clone)]
-pub enum ParameterText {
-    /// `@param` lines.
-    Lines(String),
-    /// A JSON Schema of an object.
-    JsonSchema(String),
-}
-
-/// One tool, as the model is told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tool {
-    /// Unique among all tools of a host.
-    pub name: String,
-    /// The plugin that holds it.
-    pub plugin: String,
-    /// For the model. Written by the plugin.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: Value,
-    /// What the plugin imports: all it can ever ask for. For example `["files", "log"]`.
-    pub imports: Vec<String>,
-}
-
-/// Why a plugin cannot be used. `Display` covers this level only.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// Too large to be a tool.
-    #[error(
-        "the plugin {plugin} is {bytes} bytes large; at most {} are allowed",
-        limits::MAX_COMPONENT_BYTES
-    )]
-    TooLarge {
-        /// The plugin's name.
-        plugin: String,
-        /// Its size.
-        bytes: usize,
-    },
-    /// The engine will not have it.
-    #[error("the plugin {plugin} is not a component that can be run: {problem}")]
-    Compile {
-        /// The plugin's name.
-        plugin: String,
-        /// What the engine says.
-        problem: String,
-    },
-    /// It was made for another contract, or for none.
-    #[error("the plugin {plugin} was built for {found}; this host serves dunlin:tool {CONTRACT}")]
-    Contract {
-        /// The plugin's name.
-        plugin: String,
-        /// What it was built for.
-        found: String,
-    },
-    /// It imports something that this host does not have.
-    #[error("the plugin {plugin} needs something that this host does not offer: {problem}")]
-    Imports {
-        /// The plugin's name.
-        plugin: String,
-        /// What the linker says.
-        problem: String,
-    },
-    /// What it says that it may ever ask for makes no sense.
-    #[error("the plugin {plugin} says badly what it may ask for: {problem}")]
-    Ceiling {
-        /// The plugin's name.
-        plugin: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// Its `describe` failed.
-    #[error("the plugin {plugin} cannot describe itself: it {problem}")]
-    Describe {
-        /// The plugin's name.
-        plugin: String,
-        /// What happened, as the end of a sentence.
-        problem: String,
-    },
-    /// Its `describe` answered nonsense.
-    #[error("the plugin {plugin} describes itself badly: {problem}")]
-    Description {
-        /// The plugin's name.
-        plugin: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// Another plugin has a tool of that name.
-    #[error(
-        "the tool {tool} of the plugin {plugin} is left out: the plugin {other} has one of that name"
-    )]
-    Taken {
-        /// The plugin that came later.
-        plugin: String,
-        /// The name.
-        tool: String,
-        /// The plugin that has it.
-        other: String,
-    },
-}
+use crate::trap;
 
 /// A plugin that has been given to a host.
 pub(crate) struct Registered {
@@ -193,12 +50,6 @@ pub(crate) struct Described {
 struct Kept<T> {
     tools: T,
     ceiling: Option<Ceiling>,
-}
-
-pub(crate) struct DescribedTool {
-    pub(crate) tool: Tool,
-    /// Compiled at the first call.
-    validator: OnceLock<Result<jsonschema::Validator, String>>,
 }
 
 impl Registered {
@@ -245,7 +96,7 @@ impl Loaded {
         let imports = abilities(imports);
         let problem = |e: wasmtime::Error| LoadError::Imports {
             plugin: name.to_owned(),
-            problem: one_line(&e),
+            problem: trap::one_line(&e),
         };
         let pre = linker
             .instantiate_pre(component)
@@ -390,60 +241,6 @@ impl Described {
     }
 }
 
-impl DescribedTool {
-    pub(crate) fn new(tool: Tool) -> DescribedTool {
-        DescribedTool {
-            tool,
-            validator: OnceLock::new(),
-        }
-    }
-
-    /// Checks arguments against the schema: what does not fit, and where.
-    pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
-        let validator = self.validator.get_or_init(|| validator(&self.tool));
-        check(validator.as_ref(), arguments)
-    }
-}
-
-impl Tool {
-    /// Checks arguments against the schema, as it is done before a call runs. Compiles the schema each time.
-    ///
-    /// # Errors
-    /// What does not fit, and where; or that the schema cannot be used.
-    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
-        check(validator(self).as_ref(), arguments)
-    }
-}
-
-fn validator(tool: &Tool) -> Result<jsonschema::Validator, String> {
-    jsonschema::options()
-        // The linear engine: a plugin's pattern must not be able to hang the host.
-        .with_pattern_options(
-            jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
-        )
-        .build(&tool.parameters)
-        .map_err(|e| e.to_string())
-}
-
-fn check(
-    validator: Result<&jsonschema::Validator, &String>,
-    arguments: &Value,
-) -> Result<(), String> {
-    let validator = validator.map_err(|e| format!("its schema cannot be used: {e}"))?;
-    match validator.iter_errors(arguments).next() {
-        None => Ok(()),
-        Some(error) => {
-            let at = error.instance_path().to_string();
-            let place = if at.is_empty() {
-                String::new()
-            } else {
-                format!(" (at {at})")
-            };
-            Err(format!("{error}{place}"))
-        }
-    }
-}
-
 fn check_contract(plugin: &str, exports: &[String]) -> Result<(), LoadError> {
     let found = exports
         .iter()
@@ -511,23 +308,6 @@ fn short(text: &str) -> String {
     crate::display::escape(&start).into_owned()
 }
 
-/// An engine error without its many lines of context.
-pub(crate) fn one_line(error: &wasmtime::Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        let first = text.lines().next().unwrap_or_default().to_owned();
-        if !first.is_empty() && !parts.contains(&first) {
-            parts.push(first);
-        }
-    }
-    short_message(&parts.join(": "))
-}
-
-fn short_message(text: &str) -> String {
-    crate::display::shorten(&crate::display::escape(text), 400).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,33 +329,5 @@ mod tests {
             error.to_string().contains("it exports wasi:cli/run@0.2.0"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn arguments_are_told_what_does_not_fit() {
-        let tool = Tool {
-            name: "t".into(),
-            plugin: "p".into(),
-            description: String::new(),
-            parameters: serde_json::json!({
-                "type": "object",
-                "properties": {"n": {"type": "integer"}},
-                "required": ["n"],
-                "additionalProperties": false,
-            }),
-            imports: Vec::new(),
-        };
-        let described = DescribedTool::new(tool);
-        let check = |value| described.check_arguments(&value);
-        assert_eq!(check(serde_json::json!({"n": 1})), Ok(()));
-        for (value, said) in [
-            (serde_json::json!({}), "\"n\""),
-            (serde_json::json!({"n": "x"}), "/n"),
-            (serde_json::json!({"n": 1, "m": 2}), "m"),
-            (serde_json::json!([]), "object"),
-        ] {
-            let problem = check(value).unwrap_err();
-            assert!(problem.contains(said), "{problem}");
-        }
     }
 }

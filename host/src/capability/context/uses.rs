@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::refusal::host_failed;
-use super::{CallState, Refusal};
+use super::CallContext;
 use crate::audit::{self, Event, Record};
 use crate::bindings::dunlin::tool::types;
+use crate::capability::refusal::{Refusal, host_failed};
+use crate::capability::resources::UseId;
 use crate::limits;
 use crate::target::{Need, Operation};
 
@@ -27,14 +28,10 @@ pub(super) struct Noted {
     under: Option<UseId>,
 }
 
-/// The number of a [`Use`], kept by whoever acts under it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct UseId(usize);
-
-impl CallState {
+impl CallContext {
     /// Writes a decision into the audit log, once as long as it stays the same. Returns only when the use
     /// is allowed.
-    pub(super) fn note(
+    pub(in crate::capability) fn note(
         &mut self,
         need: Need,
         written: types::Target,
@@ -112,14 +109,14 @@ impl CallState {
     }
 
     /// Counts the bytes of a use for whoever cannot reach the call.
-    pub(super) fn meter(&self, of: UseId) -> Arc<AtomicU64> {
+    pub(in crate::capability) fn meter(&self, of: UseId) -> Arc<AtomicU64> {
         let entry = self.uses.get(of.0);
         entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.bytes))
     }
 
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
     /// call is dropped in the next moment.
-    pub(super) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
+    pub(in crate::capability) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
         let Some(entry) = self.uses.get_mut(of.0) else {
             return Ok(());
         };
@@ -141,8 +138,6 @@ impl CallState {
     /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
     pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), audit::AuditError> {
         self.closed = true;
-        // What is logged as the end is the end.
-        self.machine.stop();
         let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
         let mut records: Vec<Record<'_>> = self
             .uses

@@ -21,19 +21,19 @@ use rustix::process::{
 };
 
 use super::git::{self, Baseline, Kind, Means, Repositories};
+use super::init::{self, Rank};
 use super::order::{End, Order, Report};
 use super::placeholder::Placeholders;
-use super::servant::SERVANT;
+use super::server_supervisor::SERVER_FLAG;
 use super::sys::Inherited;
 use super::sys::{self, Forked};
-use super::warden::{self, Rank};
-use super::{cage, namespaces, refused, servant};
+use super::{namespaces, refused, sandbox, server_supervisor};
 
-/// The first argument that makes this program a keeper. Not for people, and in no help.
-pub const KEEPER: &str = "--keep-a-command";
+/// The first argument that makes this program a supervisor. Not for people, and in no help.
+pub const SUPERVISOR_FLAG: &str = "--supervise-command";
 
-/// The second argument of a keeper that makes no world of its own: for tests of what is left then.
-pub const WITHOUT_WORLD: &str = "--without-world";
+/// The second argument of a supervisor that makes no namespaces of its own: for tests of what is left then.
+pub const WITHOUT_NAMESPACES: &str = "--without-namespaces";
 
 /// How much sooner than others a command is ended where memory runs out (-1000 to 1000): before Dunlin and before
 /// whatever else the user has open.
@@ -42,29 +42,29 @@ const OUT_OF_MEMORY_SCORE: &str = "800";
 /// What comes after the command's programs have said all they had to say about themselves.
 const READY: &[u8] = b"+";
 
-/// The whole life of a keeper. Called by `main` before anything else, while the process has one thread.
-pub fn keeper_main() -> ExitCode {
+/// The whole life of a supervisor. Called by `main` before anything else, while the process has one thread.
+pub fn supervisor_main() -> ExitCode {
     // Whoever started Dunlin may have left files open for it: they are nobody's business here.
     if sys::give_no_files_on(Inherited::Closed).is_err() {
         return ExitCode::FAILURE;
     }
     let second = std::env::args_os().nth(2);
-    if second.as_ref().is_some_and(|second| second == SERVANT) {
-        return servant::main();
+    if second.as_ref().is_some_and(|second| second == SERVER_FLAG) {
+        return server_supervisor::main();
     }
-    let with_world = second.is_none_or(|second| second != WITHOUT_WORLD);
-    match keep(with_world) {
+    let with_namespaces = second.is_none_or(|second| second != WITHOUT_NAMESPACES);
+    match supervise(with_namespaces) {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody reads what a keeper prints; whoever holds the other end of the life line sees it end.
+        // Nobody reads what a supervisor prints; whoever holds the other end of the life line sees it end.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn keep(with_world: bool) -> io::Result<()> {
+fn supervise(with_namespaces: bool) -> io::Result<()> {
     let life_line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let order = Order::read(&life_line)?;
     let input = match order.has_input {
-        true => Some(servant::receive_input(&life_line)?),
+        true => Some(server_supervisor::receive_input(&life_line)?),
         false => None,
     };
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
@@ -73,23 +73,23 @@ fn keep(with_world: bool) -> io::Result<()> {
     setsid()?;
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
-    let mut keeper = Keeper {
+    let mut supervisor = Supervisor {
         life_line,
         order,
         input,
         nothing,
         repositories: Repositories::default(),
     };
-    let kept = keeper.run_command(with_world);
+    let kept = supervisor.run_command(with_namespaces);
     if let Err(error) = &kept {
-        keeper.report(&Report::Failed(error.clone()));
+        supervisor.report(&Report::Failed(error.clone()));
     }
     // Empty where it was a mount of the command's own.
-    let _ = std::fs::remove_dir_all(&keeper.order.temporary);
+    let _ = std::fs::remove_dir_all(&supervisor.order.temporary);
     kept.map_err(io::Error::other)
 }
 
-struct Keeper {
+struct Supervisor {
     life_line: UnixStream,
     order: Order,
     /// The command's standard input, if it has one.
@@ -99,11 +99,11 @@ struct Keeper {
     repositories: Repositories,
 }
 
-impl Keeper {
+impl Supervisor {
     /// Runs the command in the sandbox that was announced, or finds out which one there is.
-    fn run_command(&mut self, with_world: bool) -> Result<(), String> {
+    fn run_command(&mut self, with_namespaces: bool) -> Result<(), String> {
         let Some(announced) = self.order.announced.clone() else {
-            let tried = match with_world {
+            let tried = match with_namespaces {
                 true => self.in_namespaces(),
                 false => Err("it is not wanted".to_owned()),
             };
@@ -138,7 +138,7 @@ impl Keeper {
         }
         self.repositories = found;
         let mut placeholders = Placeholders::default();
-        let run = match &announced.no_world {
+        let run = match &announced.no_namespaces {
             // Nothing can be mounted over them.
             Some(no_namespaces) => self.as_ancestor(no_namespaces).map_err(|e| e.to_string()),
             None => self.run_in_namespaces(&mut placeholders),
@@ -149,7 +149,10 @@ impl Keeper {
         let left_behind = baseline.left_behind(&roots);
         let after = Repositories::find_after(&roots, before);
         let means = Means {
-            protected: announced.no_world.is_none().then_some(&self.repositories),
+            protected: announced
+                .no_namespaces
+                .is_none()
+                .then_some(&self.repositories),
             is_plain: baseline.is_plain(),
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
@@ -203,7 +206,7 @@ impl Keeper {
 
     /// Process 1: sets the namespaces up, starts the shell in them, and ends with it.
     fn be_first(&self, mut says: io::PipeWriter, user: u32, group: u32) {
-        // A keeper that is killed takes its command with it.
+        // A supervisor that is killed takes its command with it.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
         if let Err(failed) = namespaces::set_up(&self.order, &self.repositories, user, group) {
             let _ = says.write_all(failed.to_string().as_bytes());
@@ -230,18 +233,18 @@ impl Keeper {
         }
     }
 
-    fn as_ancestor(&self, no_world: &str) -> io::Result<()> {
-        self.run(Rank::Ancestor, Some(no_world))
+    fn as_ancestor(&self, no_namespaces: &str) -> io::Result<()> {
+        self.run(Rank::Ancestor, Some(no_namespaces))
     }
 
     /// Starts the shell and stays with it.
-    fn run(&self, rank: Rank, no_world: Option<&str>) -> io::Result<()> {
+    fn run(&self, rank: Rank, no_namespaces: Option<&str>) -> io::Result<()> {
         let (mut reports, says) = io::pipe()?;
         let sent_nowhere = refused::count();
         let shell = match sys::fork(0)? {
             Forked::Child => {
                 drop(reports);
-                self.become_shell(says, no_world);
+                self.become_shell(says, no_namespaces);
                 sys::exit_now(127);
             }
             Forked::Parent(shell) => shell,
@@ -255,7 +258,7 @@ impl Keeper {
         let limit = Duration::from_millis(self.order.time_limit_ms);
         // Only there the namespace is the command's own.
         let is_cut_off = rank == Rank::First && !self.order.network;
-        let end = warden::guard(rank, shell, self.life_line.as_fd(), limit)?;
+        let end = init::guard(rank, shell, self.life_line.as_fd(), limit)?;
         if is_cut_off && refused::count() > sent_nowhere {
             self.report(&Report::Notice(refused::NO_NETWORK.to_owned()));
         }
@@ -265,9 +268,9 @@ impl Keeper {
         Ok(())
     }
 
-    /// Gets into the cage and becomes the shell. Comes back only where that fails.
-    fn become_shell(&self, mut says: io::PipeWriter, no_world: Option<&str>) {
-        let failed = match self.try_to_become_shell(&mut says, no_world) {
+    /// Gets into the sandbox and becomes the shell. Comes back only where that fails.
+    fn become_shell(&self, mut says: io::PipeWriter, no_namespaces: Option<&str>) {
+        let failed = match self.try_to_become_shell(&mut says, no_namespaces) {
             Ok(never) => match never {},
             Err(failed) => failed,
         };
@@ -277,7 +280,7 @@ impl Keeper {
     fn try_to_become_shell(
         &self,
         says: &mut io::PipeWriter,
-        no_world: Option<&str>,
+        no_namespaces: Option<&str>,
     ) -> Result<Infallible, String> {
         let order = &self.order;
         // A group of its own, so that `kill 0` in a script means the script.
@@ -288,15 +291,15 @@ impl Keeper {
         if let Some(input) = &self.input {
             rustix::stdio::dup2_stdin(input).map_err(|e| format!("cannot take its input: {e}"))?;
         }
-        let cage = cage::enter(order, no_world)?;
+        let sandbox = sandbox::enter(order, no_namespaces)?;
         if let Some(difference) = order
             .announced
             .as_ref()
-            .and_then(|told| cage.difference(told))
+            .and_then(|told| sandbox.difference(told))
         {
             return Err(difference);
         }
-        says.write_all(&Report::Caged(cage).to_line())
+        says.write_all(&Report::Sandboxed(sandbox).to_line())
             .map_err(|e| e.to_string())?;
         let error = Command::new(&order.shell)
             // The line may begin with a dash.

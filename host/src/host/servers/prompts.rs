@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Host;
+use super::McpTools;
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::mcp::Server;
-use crate::mcp::bridge::{Asked, Reply, Request};
+use crate::mcp::bridge::{Reply, Request};
+use crate::mcp::line::Asked;
 
 /// Characters of a name or a description that are shown.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -26,12 +27,12 @@ pub struct ServerPrompt {
     pub arguments: Vec<(String, bool)>,
 }
 
-impl Host {
+impl McpTools {
     /// The prompts of the connected servers; what could not be asked for stands in the second list, a line each.
-    pub async fn prompts(&self) -> (Vec<ServerPrompt>, Vec<String>) {
+    pub(in crate::host) async fn prompts(&self) -> (Vec<ServerPrompt>, Vec<String>) {
         let mut prompts = Vec::new();
         let mut failed = Vec::new();
-        for server in &self.0.servers.all {
+        for server in &self.servers.all {
             if !server.facts().has_prompts {
                 continue;
             }
@@ -70,13 +71,13 @@ impl Host {
     ///
     /// # Errors
     /// A sentence that says why there is none.
-    pub async fn prompt(
+    pub(in crate::host) async fn prompt(
         &self,
         server: &str,
         name: &str,
         arguments: Vec<(String, String)>,
     ) -> Result<String, String> {
-        let mut servers = self.0.servers.all.iter();
+        let mut servers = self.servers.all.iter();
         let found = servers.find(|it| it.name() == server);
         let Some((server, bridge)) = found.and_then(|it| Some((it, it.bridge()?))) else {
             return Err(format!("the MCP server {server} is not connected"));

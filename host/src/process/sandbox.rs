@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::mounts;
-use super::order::{Cage, Order};
+use super::order::{CommandSandbox, Order};
 use super::sys::{self, Inherited};
 use super::system_calls;
 use crate::limits::MAX_PROCESSES;
@@ -19,26 +19,26 @@ use crate::limits::MAX_PROCESSES;
 /// The newest Landlock whose rights were looked at; an older kernel enforces what it knows of them.
 const KNOWN_ABI: ABI = ABI::V7;
 
-/// Devices that harm nobody. There are no others in a world of its own.
+/// Devices that harm nobody. A command with namespaces of its own has no others.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// Gives everything up that a command does not need. `no_world`: why there is no world of its own.
-pub(super) fn enter(order: &Order, no_world: Option<&str>) -> Result<Cage, String> {
-    let unbounded = !limit_resources(no_world.is_none())
+/// Gives everything up that a command does not need. `no_namespaces`: why the command has no namespaces of its own.
+pub(super) fn enter(order: &Order, no_namespaces: Option<&str>) -> Result<CommandSandbox, String> {
+    let unbounded = !limit_resources(no_namespaces.is_none())
         .map_err(|e| format!("cannot limit its processes: {e}"))?;
     drop_capabilities().map_err(|e| format!("cannot give capabilities up: {e}"))?;
     // A kernel without Landlock is a gap; one that has it and fails is not to be trusted with a command.
-    let landlock = restrict_files(order, no_world.is_some())
+    let landlock = restrict_files(order, no_namespaces.is_some())
         .map_err(|e| format!("cannot restrict its files: {e}"))?;
     sys::give_no_files_on(Inherited::ClosedOnExec)
         .map_err(|e| format!("cannot close inherited files: {e}"))?;
     let no_filter = system_calls::filter(system_calls::Around {
-        network: order.network || no_world.is_none(),
-        namespaces: no_world.is_none(),
+        network: order.network || no_namespaces.is_none(),
+        namespaces: no_namespaces.is_none(),
     })
     .err();
-    Ok(Cage {
-        no_world: no_world.map(str::to_owned),
+    Ok(CommandSandbox {
+        no_namespaces: no_namespaces.map(str::to_owned),
         landlock,
         no_filter: no_filter.map(|e| e.to_string()),
         unbounded,
@@ -47,7 +47,7 @@ pub(super) fn enter(order: &Order, no_world: Option<&str>) -> Result<Cage, Strin
 
 /// Bounds what the command could do to the machine without touching a file. `false`: how many processes it starts could
 /// not be bounded.
-fn limit_resources(own_world: bool) -> io::Result<bool> {
+fn limit_resources(has_namespaces: bool) -> io::Result<bool> {
     let at_most = |resource: Resource, most: u64| {
         let most = getrlimit(resource)
             .maximum
@@ -61,15 +61,15 @@ fn limit_resources(own_world: bool) -> io::Result<bool> {
     // Memory of a crashed program is a large file that nobody asked for.
     at_most(Resource::Core, 0)?;
     // Counted within the user namespace; there, process 1 has bounded the superuser's, too, where the kernel can. Without
-    // a world all processes and threads of the user count, whoever started them.
-    let others = match own_world {
+    // namespaces all processes and threads of the user count, whoever started them.
+    let others = match has_namespaces {
         true => 0,
         false => threads_of_user(),
     };
     at_most(Resource::Nproc, others + MAX_PROCESSES as u64)?;
     let is_superuser = rustix::process::getuid().is_root();
     let is_counted = || std::fs::read_to_string("/proc/sys/kernel/pid_max");
-    Ok(match (own_world, is_superuser) {
+    Ok(match (has_namespaces, is_superuser) {
         (_, false) => true,
         (true, true) => is_counted().is_ok_and(|most| most.trim() == MAX_PROCESSES.to_string()),
         (false, true) => false,
@@ -125,9 +125,9 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// Confines what can be written, and without a world of its own what can be read. Returns the version that is in
+/// Confines what can be written, and without namespaces of its own what can be read. Returns the version that is in
 /// force; 0: the kernel has none.
-fn restrict_files(order: &Order, no_world: bool) -> Result<u32, Box<dyn std::error::Error>> {
+fn restrict_files(order: &Order, no_namespaces: bool) -> Result<u32, Box<dyn std::error::Error>> {
     let read = AccessFs::from_read(KNOWN_ABI);
     let everything = AccessFs::from_all(KNOWN_ABI);
     // Devices cannot be made without capabilities anyway.
@@ -139,7 +139,7 @@ fn restrict_files(order: &Order, no_world: bool) -> Result<u32, Box<dyn std::err
         .handle_access(everything)?
         .scope(Scope::from_all(KNOWN_ABI))?
         .create()?;
-    if no_world {
+    if no_namespaces {
         for path in order.access.readable() {
             rules = allow(rules, &path, read)?;
         }

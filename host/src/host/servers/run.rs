@@ -1,63 +1,32 @@
-//! A call of a server's tool on its way: what is asked of the bridge, what came of it, and what is noted.
+//! The run of a server's tool: what is asked of the bridge, and what came of it.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use async_trait::async_trait;
-
-use super::Host;
-use super::served::Served;
-use super::wording::{checked_arguments, fault, success};
+use super::note::Note;
+use super::{McpTools, ServerTool};
 use crate::Progress;
-use crate::ask::{Answer, Ask, Question, TextQuestion};
-use crate::audit::{self, Event, Record};
+use crate::ask::Ask;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::bindings::exports::dunlin::tool::tool as wire;
-use crate::call::{Call, Failure, Outcome, Success};
-use crate::capability::chain;
+use crate::call::{Call, Failure, Success};
 use crate::display;
+use crate::host::wording::{checked_arguments, fault, success};
 use crate::limits::MAX_FAILURE_BYTES;
 use crate::mcp::Server;
-use crate::mcp::bridge::{Asked, BridgeError, Reply, Request};
-use crate::mcp::offered::{Does, OfferedTool};
-use crate::model::Model;
-use crate::target::Need;
+use crate::mcp::bridge::{BridgeError, Reply, Request};
+use crate::mcp::line::Asked;
+use crate::mcp::offered::Does;
 
-impl Host {
-    pub(super) async fn run_served(
+impl McpTools {
+    pub(in crate::host) async fn run_tool(
         &self,
         call: &Call,
-        tool: Served,
-        ask: Arc<dyn Ask>,
-        progress: Arc<dyn Progress>,
-    ) -> Outcome {
-        let begin = Instant::now();
-        let timed = Arc::new(Timed {
-            ask,
-            waited: Mutex::default(),
-        });
-        let ask: Arc<dyn Ask> = timed.clone();
-        let result = match tool {
-            Served::Loader => self.run_loader(call, ask, progress).await,
-            Served::Tool(server, offered, index) => {
-                let tool = &offered.tools[index];
-                self.run_tool(call, &server, tool, ask, progress).await
-            }
-        };
-        Outcome {
-            result,
-            duration: begin.elapsed().saturating_sub(timed.waited()),
-        }
-    }
-
-    async fn run_tool(
-        &self,
-        call: &Call,
-        server: &Arc<Server>,
-        tool: &OfferedTool,
+        named: &ServerTool,
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Result<Success, Failure> {
+        let (server, tool) = (&named.server, named.tool());
         let asked = || Asked {
             call: call.id.clone(),
             tool: call.tool.clone(),
@@ -76,7 +45,7 @@ impl Host {
         let offered = self.offered_by(server);
         let mut tools = offered.tools.iter();
         let current = tools.find(|it| it.described.tool.name == call.tool);
-        let shown = self.0.servers.state().prepared.get(&call.id).cloned();
+        let shown = self.servers.state().prepared.get(&call.id).cloned();
         if current.map(|it| &it.digest) != shown.as_ref() || shown.as_ref() != Some(&tool.digest) {
             return Err(Failure::Action {
                 message: format!(
@@ -102,7 +71,7 @@ impl Host {
         let answered = bridge.request(request, asked()).await;
         let result = match answered {
             Ok(Reply::Content(content)) => {
-                let max_bytes = self.0.limits.result_bytes;
+                let max_bytes = self.guests.limits.result_bytes;
                 success(
                     &call.tool,
                     content.into_iter().map(of_bridge).collect(),
@@ -128,116 +97,8 @@ impl Host {
             error: error.as_deref(),
             ..Note::ended()
         };
-        self.log_served(call, server, &note)?;
+        self.log(call, server, &note)?;
         result
-    }
-
-    /// Writes into the audit log what a call did with a server.
-    pub(super) fn log_served(
-        &self,
-        call: &Call,
-        server: &Server,
-        note: &Note<'_>,
-    ) -> Result<(), Failure> {
-        let session = self.0.shared.session();
-        let target = note.need.map(|need| need.target.to_string());
-        let record = Record {
-            time: audit::now(),
-            session: &session,
-            call: &call.id,
-            tool: &call.tool,
-            plugin: &server.id.name,
-            digest: &server.id.digest,
-            event: note.event,
-            target: target.as_deref(),
-            operation: note.need.map(|need| need.operation.verb()),
-            rule: note.rule,
-            times: None,
-            bytes: None,
-            duration_us: note.duration_us,
-            line: note.line,
-            error: note.error,
-        };
-        let logged = self.0.shared.audit.append(&[record]);
-        logged.map_err(|e| Failure::Host(chain(&e)))
-    }
-}
-
-/// Asks as somebody else does, and knows how long the user thought.
-struct Timed {
-    ask: Arc<dyn Ask>,
-    waited: Mutex<Duration>,
-}
-
-impl Timed {
-    fn waited(&self) -> Duration {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn time<T>(&self, asked: impl Future<Output = T>) -> T {
-        let begin = Instant::now();
-        let answer = asked.await;
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += begin.elapsed();
-        answer
-    }
-}
-
-#[async_trait]
-impl Ask for Timed {
-    async fn ask(&self, question: Question) -> Answer {
-        self.time(self.ask.ask(question)).await
-    }
-
-    async fn ask_text(&self, question: TextQuestion) -> Option<String> {
-        self.time(self.ask.ask_text(question)).await
-    }
-
-    fn is_attended(&self) -> bool {
-        self.ask.is_attended()
-    }
-
-    fn answers_texts(&self) -> bool {
-        self.ask.answers_texts()
-    }
-
-    fn model(&self) -> Option<Arc<dyn Model>> {
-        self.ask.model()
-    }
-
-    fn went_unasked(&self, needs: &[Need]) {
-        self.ask.went_unasked(needs);
-    }
-}
-
-/// What is noted of a call in the audit log.
-pub(super) struct Note<'a> {
-    pub(super) event: Event,
-    pub(super) need: Option<&'a Need>,
-    pub(super) rule: Option<&'a str>,
-    pub(super) line: Option<&'a str>,
-    pub(super) duration_us: Option<u64>,
-    pub(super) error: Option<&'a str>,
-}
-
-impl<'a> Note<'a> {
-    pub(super) fn ended() -> Note<'a> {
-        Note {
-            event: Event::Ended,
-            need: None,
-            rule: None,
-            line: None,
-            duration_us: None,
-            error: None,
-        }
-    }
-
-    pub(super) fn denied(need: &'a Need, rule: &'a str) -> Note<'a> {
-        Note {
-            event: Event::Denied,
-            need: Some(need),
-            rule: Some(rule),
-            ..Note::ended()
-        }
     }
 }
 

@@ -1,16 +1,16 @@
 //! The one function that decides whether a guest may use something, and what is asked where nothing is decided.
 
-use super::refusal::{host_failed, written_text};
-use super::uses::UseId;
-use super::{CallState, Refusal};
+use super::CallContext;
 use crate::ask::{Origin, Question, Scope};
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
+use crate::capability::refusal::{Refusal, host_failed, written_text};
+use crate::capability::resources::UseId;
 use crate::limits;
 use crate::permission::{Caller, Decision, Rule, Verdict};
 use crate::target::Need;
 
-impl CallState {
+impl CallContext {
     /// Decides whether this call may use a target, at the moment of use, and asks where nothing is
     /// decided. Returns only when the use is allowed and logged.
     ///
@@ -49,7 +49,7 @@ impl CallState {
     /// Decides about several needs of one use: all of them are allowed, and asked about in one question, or none is.
     ///
     /// `what` is the use in words and follows "now wants to". The answers stand in the order of the needs.
-    pub(super) async fn authorise_together(
+    pub(in crate::capability) async fn authorise_together(
         &mut self,
         needs: Vec<Need>,
         written: &str,
@@ -131,7 +131,7 @@ impl CallState {
     }
 
     /// Asks in the host's own words about something that the tool did not declare, and remembers the answer.
-    pub(super) async fn ask_undeclared(
+    pub(in crate::capability) async fn ask_undeclared(
         &mut self,
         what: &str,
         written: &types::Target,
@@ -143,7 +143,7 @@ impl CallState {
             if let Some(ask) = &self.ask {
                 ask.went_unasked(&needs);
             }
-            return Ok((false, format!("{rule}; {}", crate::NOBODY)));
+            return Ok((false, format!("{rule}; {}", crate::answer::NOBODY)));
         };
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
         if self.refused.is_some() {
@@ -199,7 +199,7 @@ impl CallState {
             .permissions
             .remember(&self.call, &self.plugin, &needs, answer)
             .map_err(|e| host_failed(&e))?;
-        Ok((answer.allow, crate::describe_answer(answer)))
+        Ok((answer.allow, answer.in_words()))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The keeper's side of a program that serves as long as Dunlin wants it: an MCP server.
+//! The supervisor of an MCP server that runs as a process.
 //!
-//! Such a program was configured by the user and runs with the user's own rights, in no cage. What it needs of a keeper is
+//! Such a program was configured by the user and runs with the user's own rights, without a sandbox. What it needs of a supervisor is
 //! that it ends, with everything it started, when nobody wants it any more, also where Dunlin was killed. Its
-//! standard streams are its own: the keeper hands them on and never looks at them.
+//! standard streams are its own: the supervisor hands them on and never looks at them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,10 +27,10 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 
 use super::sys::{self, Forked};
-use super::{descent, order, warden};
+use super::{descendants, init, order};
 
-/// The second argument of a keeper that keeps a program which serves.
-pub(crate) const SERVANT: &str = "--servant";
+/// The second argument of a supervisor that starts an MCP server instead of a command.
+pub(crate) const SERVER_FLAG: &str = "--supervise-server";
 
 /// How long a program may take to end by itself once its input was closed, as the protocol wants it, and then once it
 /// was asked to. Nobody waits for this: Dunlin may be gone already.
@@ -39,9 +39,9 @@ const GRACE: Duration = Duration::from_millis(1_000);
 /// How often orphans that have ended are taken over while nothing happens.
 const PERIOD: Duration = Duration::from_secs(20);
 
-/// What the keeper is to start.
+/// What the supervisor is to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ServantOrder {
+pub(crate) struct ServerOrder {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -51,7 +51,7 @@ pub(crate) struct ServantOrder {
 /// Sends an order, and the input of the program with it.
 pub(crate) fn send(
     life_line: &UnixStream,
-    order: &ServantOrder,
+    order: &ServerOrder,
     input: BorrowedFd<'_>,
 ) -> io::Result<()> {
     (&mut &*life_line).write_all(&order::framed(order)?)?;
@@ -96,7 +96,7 @@ pub(super) fn receive_input(life_line: &UnixStream) -> io::Result<OwnedFd> {
         .ok_or_else(|| io::Error::other("the order came without an input"))
 }
 
-/// The whole life of such a keeper.
+/// The whole life of such a supervisor.
 pub(super) fn main() -> ExitCode {
     match keep() {
         Ok(()) => ExitCode::SUCCESS,
@@ -106,7 +106,7 @@ pub(super) fn main() -> ExitCode {
 
 fn keep() -> io::Result<()> {
     let life_line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let order: ServantOrder = order::read_framed(&life_line)?;
+    let order: ServerOrder = order::read_framed(&life_line)?;
     let input = receive_input(&life_line)?;
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
@@ -133,11 +133,11 @@ fn keep() -> io::Result<()> {
 }
 
 /// Becomes the program. Comes back only where that fails.
-fn become_program(order: &ServantOrder, input: &OwnedFd) -> io::Error {
+fn become_program(order: &ServerOrder, input: &OwnedFd) -> io::Error {
     let prepared = || -> io::Result<()> {
         // A session of its own: no terminal, and a group that `kill 0` stays in.
         setsid()?;
-        // A keeper that is killed takes its program with it.
+        // A supervisor that is killed takes its program with it.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         rustix::stdio::dup2_stdin(input)?;
         std::env::set_current_dir(&order.folder)
@@ -171,14 +171,14 @@ fn serve(program: Pid, life_line: BorrowedFd<'_>) -> io::Result<()> {
         if !fds[0].revents().is_empty() {
             break false;
         }
-        warden::reap_for(Duration::ZERO);
+        init::reap_for(Duration::ZERO);
     };
     if !is_over {
         // Its input was closed together with the life line: most programs end by that alone.
-        warden::reap_for(GRACE);
-        descent::ask_to_end();
-        warden::reap_for(GRACE);
+        init::reap_for(GRACE);
+        descendants::ask_to_end();
+        init::reap_for(GRACE);
     }
-    warden::sweep();
+    init::sweep();
     Ok(())
 }

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait};
 
 use super::order::End;
-use super::{descent, sys};
+use super::{descendants, sys};
 use crate::limits::{COMMAND_GRACE, MAX_PROCESSES};
 
 /// How often orphans are looked after while nothing happens: each waits as a zombie until then, and the family is
@@ -18,10 +18,10 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// How often it is looked whether everybody has gone, once they were asked to.
 const GRACE_PERIOD: Duration = Duration::from_millis(2);
 
-/// Who the warden is.
+/// Which process waits for the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rank {
-    /// Process 1 of the command's own world: with it everything ends.
+    /// Process 1 of the command's own namespaces: with it everything ends.
     First,
     /// The ancestor of everything.
     Ancestor,
@@ -45,7 +45,7 @@ pub(super) fn guard(
         }
         (Ok(End::Exited(_) | End::Killed(_)), Rank::Ancestor) => sweep(),
         (_, Rank::Ancestor) => {
-            descent::ask_to_end();
+            descendants::ask_to_end();
             reap_for(COMMAND_GRACE);
             sweep();
         }
@@ -66,7 +66,7 @@ fn wait_for(rank: Rank, shell: Pid, life_line: BorrowedFd<'_>, limit: Duration) 
         if left.is_zero() {
             return Ok(End::TimedOut);
         }
-        if rank == Rank::Ancestor && descent::count() > MAX_PROCESSES {
+        if rank == Rank::Ancestor && descendants::count() > MAX_PROCESSES {
             return Ok(End::Killed(libc::SIGKILL));
         }
         let mut fds = [
@@ -107,7 +107,7 @@ pub(super) fn reap_for(most: Duration) {
 /// Ends the whole family and does not come back before it is gone.
 pub(super) fn sweep() {
     loop {
-        descent::kill_all();
+        descendants::kill_all();
         // All that have ended by now, before anybody is looked for again.
         loop {
             match wait(WaitOptions::NOHANG) {

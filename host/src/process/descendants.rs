@@ -1,6 +1,6 @@
-//! Everything that descends from this process, where the command has no world of its own.
+//! Everything that descends from this process, where the command has no namespaces of its own.
 //!
-//! The keeper is a *subreaper*: whoever loses its parent below becomes its child, so nobody gets out of the family
+//! The supervisor is a *subreaper*: whoever loses its parent below becomes its child, so nobody gets out of the family
 //! by forking twice or by a session of its own.
 //!
 //! Numbers of processes are given out again, and quickly where many come and go. So nobody is signalled by number: a

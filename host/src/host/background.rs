@@ -1,57 +1,64 @@
-//! Goes on with calls that have ended, while nobody waits for them.
+//! Background work: tools that run on though their calls have ended.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::Host;
+use parking_lot::{Mutex, MutexGuard};
+
+use super::component::{ComponentTool, Components, Front};
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
 use crate::call::{Call, Plan};
-use crate::engine::clock::Clock;
-use crate::limits::{MAX_BEHIND_TIME, MAX_GOING_ON, MAX_TOOLS_BEHIND};
+use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOOLS};
 
-/// The tools that work behind calls.
+/// The tools that work in the background, by name.
 #[derive(Debug, Default)]
-pub(super) struct Behind(Mutex<HashSet<String>>);
+pub(super) struct BackgroundWork(Mutex<HashSet<String>>);
 
-impl Behind {
+impl BackgroundWork {
     /// `false` when the tool is at it already, or as many others as may be.
     fn begin(&self, tool: &str) -> bool {
         let mut names = self.names();
-        (names.len() < MAX_TOOLS_BEHIND) && names.insert(tool.to_owned())
+        (names.len() < MAX_BACKGROUND_TOOLS) && names.insert(tool.to_owned())
     }
 
-    fn names(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        // Each change is a single insertion or removal: nothing is half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn names(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock()
     }
 }
 
 /// The tool is at it as long as this lives.
 struct Working {
-    host: Host,
+    components: Arc<Components>,
     tool: String,
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.host.0.behind.names().remove(&self.tool);
+        self.components.background().names().remove(&self.tool);
     }
 }
 
-impl Host {
+impl Components {
     /// Runs a tool again and again as it wishes, with the rights of a call that has ended. Ends with the runtime.
-    pub(super) fn go_on(&self, call: &Call, plan: &Plan, arguments: &str, room: AuditRoom) {
+    pub(super) fn continue_in_background(
+        self: &Arc<Self>,
+        call: &Call,
+        tool: ComponentTool,
+        plan: &Plan,
+        arguments: &str,
+        room: AuditRoom,
+    ) {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
         };
-        if !self.0.behind.begin(&call.tool) {
+        if !self.background().begin(&call.tool) {
             return;
         }
         let working = Working {
-            host: self.clone(),
+            components: Arc::clone(self),
             tool: call.tool.clone(),
         };
         let mut call = Call {
@@ -62,18 +69,20 @@ impl Host {
         };
         let plan = plan.clone();
         tokio::spawn(async move {
-            let host = &working.host;
             let begun = Instant::now();
-            for _ in 0..MAX_GOING_ON {
-                if begun.elapsed() > MAX_BEHIND_TIME {
+            for _ in 0..MAX_BACKGROUND_RUNS {
+                if begun.elapsed() > MAX_BACKGROUND_TIME {
                     return;
                 }
-                let clock = Clock::start(host.0.limits.run_time);
-                let ran = host.run_on(
+                let clock = working.components.clock();
+                let ran = working.components.run_once(
                     &call,
+                    &tool,
                     &plan,
-                    Arc::new(DenyAll),
-                    Arc::new(NoProgress),
+                    Front {
+                        ask: Arc::new(DenyAll),
+                        progress: Arc::new(NoProgress),
+                    },
                     &clock,
                     &room,
                 );

@@ -1,4 +1,4 @@
-//! Dunlin's side of a program that serves as long as it is wanted.
+//! Dunlin's side of an MCP server that runs as a process with the user's own rights.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,19 +10,19 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use super::runner::leave;
-use super::servant::{self, SERVANT, ServantOrder};
+use super::child::leave;
+use super::server_supervisor::{self, SERVER_FLAG, ServerOrder};
 
-/// Bytes of what a keeper says when its program cannot be started: one sentence.
+/// Bytes of what a supervisor says when its program cannot be started: one sentence.
 const MAX_LAST_WORDS: usize = 4 * 1024;
 
-/// How long the keeper's own end is waited for once its program has closed its output.
+/// How long the supervisor's own end is waited for once its program has closed its output.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 
-/// A program that serves. Dropping it closes its input, and ends it and everything it started soon afterwards.
+/// The process of an MCP server. Dropping it closes its input, and ends it and everything it started soon afterwards.
 #[derive(Debug)]
-pub(crate) struct Serving {
-    keeper: Option<Child>,
+pub(crate) struct ServerProcess {
+    supervisor: Option<Child>,
     life_line: UnixStream,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct Streams {
     pub(crate) errors: Receiver,
 }
 
-impl Serving {
-    /// Starts a program. `keeper` is how this program starts itself, as for commands.
+impl ServerProcess {
+    /// Starts a program. `supervisor` is how this program starts itself, as for commands.
     pub(crate) fn start(
-        keeper: &[OsString],
-        order: &ServantOrder,
-    ) -> io::Result<(Serving, Streams)> {
-        let Some((program, [flag, ..])) = keeper.split_first() else {
+        supervisor: &[OsString],
+        order: &ServerOrder,
+    ) -> io::Result<(ServerProcess, Streams)> {
+        let Some((program, [flag, ..])) = supervisor.split_first() else {
             return Err(io::Error::other("this Dunlin starts no programs"));
         };
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
@@ -48,30 +48,30 @@ impl Serving {
         let (output, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
         let (errors, their_errors) = pipe_with(PipeFlags::CLOEXEC)?;
         let child = Command::new(program)
-            .args([flag, &OsString::from(SERVANT)])
+            .args([flag, &OsString::from(SERVER_FLAG)])
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(their_output))
             .stderr(Stdio::from(their_errors))
             .spawn()?;
-        let keeper = KeptChild(Some(child));
+        let supervisor = KeptChild(Some(child));
         // A few kilobytes to somebody who does nothing but read them.
-        servant::send(&ours, order, their_input.as_fd())?;
+        server_supervisor::send(&ours, order, their_input.as_fd())?;
         ours.set_nonblocking(true)?;
-        let serving = Serving {
+        let server = ServerProcess {
             life_line: UnixStream::from_std(ours)?,
-            keeper: keeper.take(),
+            supervisor: supervisor.take(),
         };
         let streams = Streams {
             input: Sender::from_owned_fd(input)?,
             output: Receiver::from_owned_fd(output)?,
             errors: Receiver::from_owned_fd(errors)?,
         };
-        Ok((serving, streams))
+        Ok((server, streams))
     }
 
-    /// What the keeper has to say once the output has ended: why the program could not be started, or nothing.
+    /// What the supervisor has to say once the output has ended: why the program could not be started, or nothing.
     pub(crate) async fn last_words(&self) -> String {
         let mut words = Vec::new();
         let listen = async {
@@ -91,21 +91,21 @@ impl Serving {
                 }
             }
         };
-        // Somebody may hold the keeper up; what was said until then is enough.
+        // Somebody may hold the supervisor up; what was said until then is enough.
         let _ = tokio::time::timeout(LAST_WORDS_TIME, listen).await;
         String::from_utf8_lossy(&words).into_owned()
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        if let Some(keeper) = self.keeper.take() {
-            leave(keeper);
+        if let Some(supervisor) = self.supervisor.take() {
+            leave(supervisor);
         }
     }
 }
 
-/// A keeper that is not yet part of anything; dropping it takes it over once it has ended.
+/// A supervisor that is not yet part of anything; dropping it takes it over once it has ended.
 struct KeptChild(Option<Child>);
 
 impl KeptChild {

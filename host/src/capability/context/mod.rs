@@ -1,0 +1,181 @@
+//! The context of one call: who calls, how long it may take, which handles it holds, and the one way to be allowed anything.
+
+mod authorise;
+mod uses;
+
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use serde_json::Value;
+use wasmtime::component::{HasData, ResourceTable};
+
+pub(crate) use self::authorise::notices;
+use self::uses::{Noted, Use};
+use super::refusal::Refusal;
+use super::shared::Shared;
+use crate::Progress;
+use crate::ask::Ask;
+use crate::audit::AuditRoom;
+use crate::bindings::dunlin::tool::types;
+use crate::call::Action;
+use crate::ceiling::Ceiling;
+use crate::engine::clock::Clock;
+use crate::limits;
+use crate::permission::PluginId;
+use crate::target::Need;
+
+/// Which function of the guest is running: it decides what imports work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing works.
+    Describe,
+    /// Only `log` works.
+    Prepare,
+    /// Everything works, each use checked.
+    Run,
+}
+
+/// Ends a plugin that wants to learn something in `describe`: what it says there has to be the same
+/// everywhere, since it is kept.
+#[derive(Debug, thiserror::Error)]
+#[error("used an import in describe")]
+pub(crate) struct UsedInDescribe;
+
+/// What every interface needs of a call: its identity, its clock, its handles, and the decisions about it.
+pub(crate) struct CallContext {
+    pub(crate) shared: Arc<Shared>,
+    /// The session in which it was made.
+    pub(crate) session: Arc<str>,
+    pub(crate) phase: Phase,
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    /// As the model wrote them, for questions.
+    pub(crate) arguments: Value,
+    /// What the plan declared and the user agreed to.
+    pub(crate) actions: Vec<Action>,
+    /// What the plan declared.
+    pub(crate) declared: Vec<Need>,
+    pub(crate) plugin: Arc<PluginId>,
+    /// What the plugin says that it may ever ask for.
+    pub(crate) ceiling: Option<Arc<Ceiling>>,
+    pub(crate) ask: Option<Arc<dyn Ask>>,
+    pub(crate) progress: Option<Arc<dyn Progress>>,
+    pub(crate) clock: Clock,
+    pub(crate) table: ResourceTable,
+    questions: usize,
+    uses: Vec<Use>,
+    /// What is left for it of the audit log.
+    pub(crate) audit_room: AuditRoom,
+    /// What was decided last about each need, so that a repetition is counted and not logged again.
+    decided: HashMap<Need, Noted>,
+    /// How many requests were sent over the web.
+    requests: usize,
+    /// The line of the command that was decided about last, for the audit log.
+    pub(super) line: Option<String>,
+    /// The question that the user answered with no, of several the last.
+    pub(crate) refused: Option<String>,
+    /// Whether the end stands in the audit log.
+    pub(super) closed: bool,
+}
+
+impl CallContext {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        phase: Phase,
+        call: &str,
+        tool: &str,
+        plugin: Arc<PluginId>,
+        clock: Clock,
+    ) -> CallContext {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits::MAX_HANDLES);
+        CallContext {
+            session: shared.session(),
+            shared,
+            phase,
+            call: call.to_owned(),
+            tool: tool.to_owned(),
+            arguments: Value::Null,
+            actions: Vec::new(),
+            declared: Vec::new(),
+            plugin,
+            ceiling: None,
+            ask: None,
+            progress: None,
+            clock,
+            table,
+            questions: 0,
+            uses: Vec::new(),
+            audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
+            decided: HashMap::new(),
+            requests: 0,
+            line: None,
+            refused: None,
+            closed: false,
+        }
+    }
+
+    /// Fails unless this is a run: `describe` and `prepare` touch nothing.
+    pub(crate) fn only_in_run(&self) -> Result<(), Refusal> {
+        match self.phase {
+            Phase::Run => Ok(()),
+            Phase::Prepare => Err(types::Error::Unsupported(
+                "nothing can be touched while a call is prepared".into(),
+            )
+            .into()),
+            Phase::Describe => Err(Refusal::Trap(UsedInDescribe.into())),
+        }
+    }
+
+    /// Counts one more request over the web.
+    pub(super) fn count_request(&mut self) -> Result<(), types::Error> {
+        if self.requests == limits::MAX_FETCHES {
+            return Err(types::Error::TooLarge(format!(
+                "this call has sent {} requests; no more are possible",
+                limits::MAX_FETCHES
+            )));
+        }
+        self.requests += 1;
+        Ok(())
+    }
+}
+
+impl types::Host for CallContext {
+    fn convert_error(&mut self, refusal: Refusal) -> wasmtime::Result<types::Error> {
+        refusal.for_guest()
+    }
+}
+
+/// What an interface with a state of its own sees of a call: its context, and that state.
+pub(crate) struct View<'a, S> {
+    pub(crate) context: &'a mut CallContext,
+    pub(crate) own: &'a mut S,
+}
+
+impl<S> Deref for View<'_, S> {
+    type Target = CallContext;
+
+    fn deref(&self) -> &CallContext {
+        self.context
+    }
+}
+
+impl<S> DerefMut for View<'_, S> {
+    fn deref_mut(&mut self) -> &mut CallContext {
+        self.context
+    }
+}
+
+impl<S: Send> types::Host for View<'_, S> {
+    fn convert_error(&mut self, refusal: Refusal) -> wasmtime::Result<types::Error> {
+        refusal.for_guest()
+    }
+}
+
+/// Tells a linker that an interface is implemented for the [`View`] of this state.
+pub(crate) struct Of<S>(std::marker::PhantomData<S>);
+
+impl<S: Send + 'static> HasData for Of<S> {
+    type Data<'a> = View<'a, S>;
+}

@@ -1,0 +1,126 @@
+//! All that belongs to one call: its context, and the state of each interface.
+
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_io::IoView;
+
+use super::background::Background;
+use super::chat::Chat;
+use super::context::{CallContext, Phase, View};
+use super::embedding::Embeddings;
+use super::log::Messages;
+use super::process::Commands;
+use super::shared::Shared;
+use super::wasi::{Machine, MachineView};
+use crate::audit::AuditError;
+use crate::engine::clock::Clock;
+use crate::engine::limiter::Limiter;
+use crate::mcp::line::{Asked, ServerLine};
+use crate::permission::PluginId;
+
+/// Everything that belongs to one call. Lives in the store and goes with it.
+pub(crate) struct CallState {
+    pub(crate) context: CallContext,
+    pub(crate) limiter: Limiter,
+    pub(crate) messages: Messages,
+    pub(crate) chat: Chat,
+    pub(crate) commands: Commands,
+    pub(crate) embeddings: Embeddings,
+    pub(crate) background: Background,
+    /// What a component made for WASI believes to run on.
+    pub(crate) machine: Machine,
+}
+
+impl Drop for CallState {
+    fn drop(&mut self) {
+        if self.context.phase == Phase::Run && !self.context.closed {
+            // The call is over either way; nothing more happens that would have to be logged.
+            let _ = self.close(Some("cancelled"));
+        }
+    }
+}
+
+impl CallState {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        phase: Phase,
+        call: &str,
+        tool: &str,
+        plugin: Arc<PluginId>,
+        clock: Clock,
+        limiter: Limiter,
+    ) -> CallState {
+        CallState {
+            context: CallContext::new(shared, phase, call, tool, plugin, clock),
+            limiter,
+            messages: Messages::default(),
+            chat: Chat::default(),
+            commands: Commands::default(),
+            embeddings: Embeddings::default(),
+            background: Background::default(),
+            machine: Machine::default(),
+        }
+    }
+
+    /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
+    pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), AuditError> {
+        // What is logged as the end is the end.
+        self.machine.stop();
+        self.context.close(error)
+    }
+
+    /// Writes what the plugin has logged and printed.
+    pub(crate) fn write_messages(&self) {
+        self.messages.write(&self.context, self.machine.printed());
+    }
+
+    /// Makes this the state of a bridge, in which no call runs yet.
+    pub(crate) fn connect(&mut self, line: ServerLine) {
+        self.chat.line = Some(line);
+        self.end_call();
+    }
+
+    /// A call begins in a bridge, which outlives it.
+    pub(crate) fn begin_call(&mut self, asked: Asked) {
+        let context = &mut self.context;
+        context.call = asked.call;
+        context.tool = asked.tool;
+        context.arguments = asked.arguments;
+        context.ask = Some(asked.ask);
+        context.progress = Some(asked.progress);
+        self.chat.begin_call();
+    }
+
+    /// It is over: nobody is there to be asked or shown anything.
+    pub(crate) fn end_call(&mut self) {
+        self.context.ask = None;
+        self.context.progress = None;
+        self.write_messages();
+        self.messages = Messages::default();
+        // What a bridge does is in the log as what its calls do.
+        self.context.closed = true;
+    }
+}
+
+impl IoView for CallState {
+    fn table(&mut self) -> &mut ResourceTable {
+        &mut self.context.table
+    }
+}
+
+impl WasiHttpView for CallState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.machine.http_view(&mut self.context.table)
+    }
+}
+
+impl MachineView for CallState {
+    fn machine(&mut self) -> View<'_, Machine> {
+        View {
+            context: &mut self.context,
+            own: &mut self.machine,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What understanding a command line takes of the machine, and why one cannot be understood.
+
+use std::path::{Path, PathBuf};
+
+use crate::limits;
+use crate::permission::PermissionError;
+use crate::resolve::ResolveError;
+use crate::target::ProgramFile;
+
+/// Why a command line cannot even be asked about. Said to the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// There is nothing in it.
+    #[error("the command line is empty")]
+    Empty,
+    /// A shell would not see what is behind it.
+    #[error("the command line holds a NUL character")]
+    Nul,
+    /// Nobody reads that.
+    #[error(
+        "the command line is {bytes} bytes long, at most {most} are possible; write a script into a file and run that",
+        most = limits::MAX_COMMAND_BYTES
+    )]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The program cannot be resolved.
+    #[error(transparent)]
+    Program(#[from] ResolveError),
+    /// It resolves to nothing that can be run.
+    #[error("there is no program at {path:?}, or it may not be run")]
+    NoProgram {
+        /// As written.
+        path: String,
+    },
+    /// The permission store cannot decide about one of its programs.
+    #[error(transparent)]
+    Permission(#[from] PermissionError),
+}
+
+/// Looks up names: the machine, as far as a command line depends on it.
+pub(crate) trait Names {
+    /// A program that exists and may be run.
+    fn program(&self, written: &str) -> Result<ProgramFile, CommandError>;
+
+    /// The program that runs command lines, resolved.
+    fn shell(&self) -> &Path;
+
+    /// Whether commands could replace the program.
+    fn is_writable(&self, program: &ProgramFile) -> bool;
+
+    /// The real path of a file that exists and that commands can change.
+    fn writable_file(&self, written: &str) -> Option<PathBuf>;
+
+    /// The real path of a file that need not exist, if it is guarded.
+    fn guarded(&self, written: &str) -> Option<PathBuf>;
+}

@@ -1,0 +1,374 @@
+//! A call of a plugin's tool: what it would touch, what the user answered, and its run.
+
+use std::sync::Arc;
+
+use super::background::BackgroundWork;
+use super::guests::Guests;
+use super::wording::{checked_arguments, declared, fault, success};
+use crate::Progress;
+use crate::actions;
+use crate::ask::{Answer, Ask, Scope};
+use crate::audit::{self, AuditRoom, Event, Record};
+use crate::bindings::dunlin::tool::types;
+use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
+use crate::capability::{self, Phase, Shared};
+use crate::display::chain;
+use crate::engine::clock::Clock;
+use crate::limits;
+use crate::permission::{Caller, Decision, Verdict};
+use crate::plugin::{Described, Registered};
+use crate::resolve;
+use crate::target::{Need, Target};
+
+/// Who answers questions while a tool runs, and who is told how far it is.
+pub(super) struct Front {
+    pub(super) ask: Arc<dyn Ask>,
+    pub(super) progress: Arc<dyn Progress>,
+}
+
+/// A tool that a plugin holds.
+#[derive(Clone)]
+pub(super) struct ComponentTool {
+    pub(super) plugin: Arc<Registered>,
+    pub(super) described: Arc<Described>,
+    /// Its place among the plugin's tools.
+    pub(super) index: usize,
+}
+
+/// Leads calls of plugins' tools through their three steps.
+pub(super) struct Components {
+    shared: Arc<Shared>,
+    guests: Arc<Guests>,
+    background: BackgroundWork,
+}
+
+impl Components {
+    pub(super) fn new(shared: Arc<Shared>, guests: Arc<Guests>) -> Components {
+        Components {
+            shared,
+            guests,
+            background: BackgroundWork::default(),
+        }
+    }
+
+    pub(super) async fn prepare(&self, call: &Call, tool: &ComponentTool) -> Result<Plan, Failure> {
+        let plugin = &tool.plugin;
+        let arguments = checked_arguments(&tool.described.tools[tool.index], &call.arguments)?;
+        let clock = Clock::start(self.guests.limits.prepare_time);
+        let state = self
+            .guests
+            .state(Phase::Prepare, &call.id, &call.tool, plugin, &clock);
+        let wire_call = wire::Call {
+            tool: call.tool.clone(),
+            arguments,
+        };
+        let (result, state) = self
+            .guests
+            .run(
+                plugin,
+                state,
+                &clock,
+                self.guests.limits.prepare_time,
+                async |instance, store| {
+                    instance
+                        .dunlin_tool_tool()
+                        .call_prepare(store, &wire_call)
+                        .await
+                },
+            )
+            .await;
+        if let Some(state) = state {
+            state.write_messages();
+        }
+        let plan = result
+            .map_err(|problem| fault(&call.tool, problem))?
+            .map_err(|failure| declared(&call.tool, failure))?;
+        let wanted = plan.needs.len() + plan.actions.len();
+        if wanted > limits::MAX_NEEDS {
+            let problem = format!(
+                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
+                limits::MAX_NEEDS
+            );
+            return Err(fault(&call.tool, problem));
+        }
+        let mut needs: Vec<Need> = Vec::with_capacity(wanted);
+        for need in plan.needs {
+            let need = self.resolve(&call.tool, need)?;
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let looked = actions::look(&self.shared, call, plugin, plan.actions).await?;
+        for need in looked.needs {
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let mut question = plan.question;
+        question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
+        if question.trim().is_empty() || looked.is_binding {
+            question = looked.wording;
+        }
+        let standing = self.standing(call, plugin, &needs)?;
+        let mut standing = looked.conditions.apply(standing);
+        if let Standing::Ask { notices, .. } = &mut standing {
+            notices.extend(self.gaps_of_commands(&looked.actions).await);
+        }
+        if let Standing::Denied { need, rule, .. } = &standing {
+            self.note_denied(call, plugin, std::slice::from_ref(need), rule)?;
+        }
+        Ok(Plan {
+            question,
+            needs,
+            actions: looked.actions,
+            standing,
+        })
+    }
+
+    /// Remembers an answer to what the plan left open. `rule` is the answer as the audit log has it.
+    pub(super) fn answer(
+        &self,
+        call: &Call,
+        tool: &ComponentTool,
+        open: &[Need],
+        answer: Answer,
+        rule: &str,
+    ) -> Result<(), Failure> {
+        if !answer.allow {
+            self.note_denied(call, &tool.plugin, open, rule)?;
+        }
+        self.shared
+            .permissions
+            .remember(&call.id, &tool.plugin.id, open, answer)
+            .map_err(|e| Failure::Host(chain(&e)))
+    }
+
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        call: &Call,
+        tool: ComponentTool,
+        plan: &Plan,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Outcome {
+        let clock = Clock::start(self.guests.limits.run_time);
+        let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
+        let result = self
+            .run_once(call, &tool, plan, Front { ask, progress }, &clock, &room)
+            .await;
+        let result = result.map(|(success, more)| {
+            if let Some(arguments) = more {
+                self.continue_in_background(call, tool, plan, &arguments, room);
+            }
+            success
+        });
+        Outcome {
+            result,
+            duration: clock.spent(),
+        }
+    }
+
+    /// The result, and the arguments with which the tool wants to be run once more.
+    pub(super) async fn run_once(
+        &self,
+        call: &Call,
+        tool: &ComponentTool,
+        plan: &Plan,
+        front: Front,
+        clock: &Clock,
+        audit_room: &AuditRoom,
+    ) -> Result<(Success, Option<String>), Failure> {
+        let ComponentTool {
+            plugin,
+            described,
+            index,
+        } = tool;
+        let arguments = checked_arguments(&described.tools[*index], &call.arguments)?;
+        let mut state = self
+            .guests
+            .state(Phase::Run, &call.id, &call.tool, plugin, clock);
+        state.context.arguments = call.arguments.clone();
+        state.context.actions = plan.actions.clone();
+        state.context.declared = plan.needs.clone();
+        state.context.ceiling.clone_from(&described.ceiling);
+        state.context.ask = Some(front.ask);
+        state.context.progress = Some(front.progress);
+        state.context.audit_room = audit_room.clone();
+        let wire_call = wire::Call {
+            tool: call.tool.clone(),
+            arguments,
+        };
+        let (result, mut state) = self
+            .guests
+            .run(
+                plugin,
+                state,
+                clock,
+                self.guests.limits.run_time,
+                async |instance, store| {
+                    instance
+                        .dunlin_tool_tool()
+                        .call_run(store, &wire_call)
+                        .await
+                },
+            )
+            .await;
+        let result = match result {
+            Err(problem) => Err(fault(&call.tool, problem)),
+            Ok(Err(failure)) => Err(declared(&call.tool, failure)),
+            Ok(Ok(content)) => success(&call.tool, content, self.guests.limits.result_bytes),
+        };
+        // Whatever the guest made of it: a refusal of the user ends the call as one.
+        let refused = state
+            .as_mut()
+            .and_then(|state| state.context.refused.take());
+        let mut result = match refused {
+            Some(question) => Err(Failure::Denied { question }),
+            None => result,
+        };
+        if let (Ok(success), Some(state)) = (&mut result, &mut state) {
+            success.note = state.commands.note.take();
+            success.has_failed = state.commands.has_failed;
+        }
+        if let Some(state) = &mut state {
+            state.write_messages();
+            let error = result.as_ref().err().map(ToString::to_string);
+            // What was done is done; that the log has a gap must still be known.
+            state
+                .close(error.as_deref())
+                .map_err(|e| Failure::Host(chain(&e)))?;
+        }
+        let more = state.and_then(|mut state| state.background.arguments.take());
+        result.map(|success| (success, more))
+    }
+
+    /// The running time that a call may have.
+    pub(super) fn clock(&self) -> Clock {
+        Clock::start(self.guests.limits.run_time)
+    }
+
+    /// The tools that work though their calls have ended.
+    pub(super) fn background(&self) -> &BackgroundWork {
+        &self.background
+    }
+
+    /// What the user should know of that before one of these actions.
+    async fn gaps_of_commands(&self, actions: &[Action]) -> Vec<String> {
+        let is_command = |action: &Action| matches!(action, Action::Command(_));
+        if !actions.iter().any(is_command) {
+            return Vec::new();
+        }
+        match self.shared.announced_sandbox().await {
+            Ok(sandbox) => sandbox.gaps(),
+            // The command will not run either, and then says why.
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+impl Components {
+    fn resolve(&self, tool: &str, need: types::Need) -> Result<Need, Failure> {
+        let permissions = &self.shared.permissions;
+        let target = match &need.target {
+            types::Target::Path(path) => permissions.resolve_path(path),
+            types::Target::Url(url) => resolve::url(url),
+            types::Target::Program(program) => permissions.resolve_program(program),
+        };
+        let target: Target = target.map_err(|e| Failure::Arguments {
+            tool: tool.to_owned(),
+            problem: chain(&e),
+        })?;
+        Ok(Need {
+            target,
+            operation: need.operation.into(),
+        })
+    }
+
+    fn standing(
+        &self,
+        call: &Call,
+        plugin: &Registered,
+        needs: &[Need],
+    ) -> Result<Standing, Failure> {
+        let caller = Caller {
+            call: &call.id,
+            tool: &call.tool,
+            plugin: &plugin.id,
+            declared: true,
+            ceiling: plugin.ceiling(),
+        };
+        let mut open = Vec::new();
+        let mut notices = Vec::new();
+        for need in needs {
+            let Decision { verdict, rule } = self
+                .shared
+                .permissions
+                .decide(&caller, need)
+                .map_err(|e| Failure::Host(chain(&e)))?;
+            match verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => {
+                    return Ok(Standing::Denied {
+                        need: need.clone(),
+                        revert: rule.revert(need.operation),
+                        rule: rule.to_string(),
+                    });
+                }
+                Verdict::Ask => {
+                    open.push(need.clone());
+                    for notice in capability::notices(&rule) {
+                        if !notices.contains(&notice) {
+                            notices.push(notice);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(if open.is_empty() {
+            Standing::Allowed
+        } else {
+            Standing::Ask {
+                needs: open,
+                notices,
+                longest: Scope::Always,
+            }
+        })
+    }
+
+    fn note_denied(
+        &self,
+        call: &Call,
+        plugin: &Registered,
+        needs: &[Need],
+        rule: &str,
+    ) -> Result<(), Failure> {
+        let session = self.shared.session();
+        let targets: Vec<String> = needs.iter().map(|need| need.target.to_string()).collect();
+        let records: Vec<Record<'_>> = needs
+            .iter()
+            .zip(&targets)
+            .map(|(need, target)| Record {
+                time: audit::now(),
+                session: &session,
+                call: &call.id,
+                tool: &call.tool,
+                plugin: &plugin.id.name,
+                digest: &plugin.id.digest,
+                event: Event::Denied,
+                target: Some(target),
+                operation: Some(need.operation.verb()),
+                rule: Some(rule),
+                times: None,
+                bytes: None,
+                duration_us: None,
+                line: None,
+                error: None,
+            })
+            .collect();
+        self.shared
+            .audit
+            .append(&records)
+            .map_err(|e| Failure::Host(chain(&e)))
+    }
+}

@@ -1,0 +1,266 @@
+//! Connects servers, and lets go of them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::McpTools;
+use super::note::Note;
+use super::tool::Start;
+use crate::audit::{Event, JsonLines};
+use crate::call::Call;
+use crate::capability::sampling::model_of;
+use crate::capability::{CallState, Phase};
+use crate::display::chain;
+use crate::engine::clock::Clock;
+use crate::engine::limiter::Limiter;
+use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
+use crate::machine::EngineError;
+use crate::mcp::Facts;
+use crate::mcp::bridge::{Bridge, BridgeError};
+use crate::mcp::engine::BridgeEngine;
+use crate::mcp::line::Asked;
+use crate::mcp::offered::{Listed, Offered};
+use crate::mcp::transport::ServerLog;
+use crate::mcp::{Server, ServerAt};
+use crate::target::{Need, Operation, Target};
+
+impl McpTools {
+    /// The connection to a server, made if there is none. Whatever was decided is looked at again.
+    pub(super) async fn connection_to(
+        &self,
+        call: &Call,
+        server: &Arc<Server>,
+        asked: Asked,
+    ) -> Result<Arc<Bridge>, BridgeError> {
+        let _alone = server.connecting.lock().await;
+        if let Some(bridge) = server.bridge() {
+            return Ok(bridge);
+        }
+        let broken = |why: String| BridgeError::Broken(why);
+        let (start, rule) = self
+            .start_of(call, server)
+            .map_err(|e| broken(e.to_string()))?;
+        let line = server.place();
+        let need = match start {
+            Start::Needless => Need {
+                target: Target::Url(line.clone()),
+                operation: Operation::Write,
+            },
+            Start::Allowed(need) => need,
+            Start::Asks(need) | Start::Denied(need) => {
+                let rule = rule.to_string();
+                let _ = self.log(call, server, &Note::denied(&need, &rule));
+                return Err(broken("may not be started: permission denied".to_owned()));
+            }
+        };
+        let before = server.start();
+        let was_there = server.was_connected();
+        if before > MAX_RESTARTS {
+            let what = match was_there {
+                true => "ended",
+                false => "could not be connected",
+            };
+            let why = format!("{what} {before} times in this session and is left alone now");
+            return Err(broken(why));
+        }
+        if before > 0 && was_there {
+            let name = server.name();
+            let notice = format!("the MCP server {name} is started again");
+            self.shared.notices.push(notice);
+        }
+        let rule = rule.to_string();
+        let note = Note {
+            event: Event::Used,
+            need: Some(&need),
+            rule: Some(&rule),
+            line: Some(&line),
+            ..Note::ended()
+        };
+        // What cannot be logged does not happen.
+        self.log(call, server, &note)
+            .map_err(|e| broken(e.to_string()))?;
+        let begin = Instant::now();
+        let knew = server.is_known();
+        let bridge = Arc::new(self.connect(server, asked).await?);
+        server.connected(Arc::clone(&bridge), begin.elapsed());
+        let offered = self.offered_by(server);
+        // What changed since another session.
+        if let (false, Some((facts, listed))) = (knew, self.kept_definitions(server)) {
+            let before = Offered::new(server.name(), listed, facts.has_resources);
+            if let Some(difference) = offered.difference(&before) {
+                let name = server.name();
+                let notice = format!(
+                    "the tools of the MCP server {name} changed since it was used last: {difference}"
+                );
+                self.shared.notices.push(notice);
+            }
+        }
+        self.keep_definitions(server, &bridge);
+        Ok(bridge)
+    }
+
+    /// What bridges are made with; compiled or loaded at the first call.
+    async fn engine(&self) -> Result<Arc<BridgeEngine>, EngineError> {
+        let servers = &self.servers;
+        let make = async || {
+            let bridge = servers.bridge.clone();
+            let bridge = bridge.ok_or(EngineError::new("this Dunlin has no bridge to servers"))?;
+            let machine = Arc::clone(self.guests.machine().map_err(Clone::clone)?);
+            let (guests, version) = (Arc::clone(&self.guests), servers.version.clone());
+            let make =
+                move || BridgeEngine::new(machine, &guests.cache, &bridge, guests.limits, &version);
+            let made = tokio::task::spawn_blocking(make).await;
+            made.unwrap_or_else(|_| Err(EngineError::new("the compiler gave up")))
+                .map(Arc::new)
+        };
+        servers.engine.get_or_init(make).await.clone()
+    }
+
+    async fn connect(&self, server: &Server, asked: Asked) -> Result<Bridge, BridgeError> {
+        let limit = server.config.timeout;
+        let engine = self.engine().await.map_err(|why| {
+            BridgeError::Broken(format!(
+                "cannot be connected: the bridge does not start: {why}"
+            ))
+        })?;
+        let log = PluginLog {
+            lines: Arc::clone(&self.shared),
+            plugin: server.id.name.clone(),
+        };
+        let connecting = async {
+            match &server.config.at {
+                ServerAt::Program(program) if program.sandbox => {
+                    let options = &self.shared.commands;
+                    let announced = self.shared.announced_sandbox().await;
+                    let announced =
+                        announced.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
+                    let access = self.shared.permissions.access_of_commands(options);
+                    let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
+                    program
+                        .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)
+                        .await
+                }
+                ServerAt::Program(program) => {
+                    crate::mcp::transport::Connect::connect(program, &log).await
+                }
+                ServerAt::Web { connect, .. } => connect.connect(&log).await,
+            }
+        };
+        let connection = tokio::time::timeout(limit, connecting)
+            .await
+            .map_err(|_| BridgeError::TimedOut(limit))?
+            .map_err(BridgeError::Broken)?;
+        let mut state = CallState::new(
+            Arc::clone(&self.shared),
+            Phase::Run,
+            &asked.call,
+            &asked.tool,
+            Arc::clone(&server.id),
+            Clock::start(limit),
+            Limiter::new(self.guests.limits.memory_bytes),
+        );
+        let terms = server.terms(model_of(asked.ask.as_ref()).is_some());
+        state.begin_call(asked);
+        Bridge::connect(engine, state, connection, terms, limit).await
+    }
+
+    /// Keeps what a server offers, so that a session can be gone on with before it is connected again.
+    fn keep_definitions(&self, server: &Server, bridge: &Bridge) {
+        let listed = bridge.tools.borrow().clone();
+        if let Ok(bytes) = serde_json::to_vec(&(&bridge.facts, &*listed)) {
+            self.guests.cache.keep_tools(&server.id.digest, &bytes);
+        }
+    }
+
+    /// What it offered the last time.
+    fn kept_definitions(&self, server: &Server) -> Option<(Facts, Listed)> {
+        self.guests.cache.tools(&server.id.digest, |bytes| {
+            serde_json::from_slice::<(Facts, Listed)>(bytes).ok()
+        })
+    }
+
+    /// The session goes on that used these servers. They are connected when one of their tools is called; until then what
+    /// they offered the last time is offered.
+    pub(in crate::host) fn use_servers(&self, names: &[String]) {
+        for name in names {
+            let mut servers = self.servers.all.iter();
+            let Some(server) = servers.find(|server| server.name() == name) else {
+                let notice = format!(
+                    "this session used the MCP server {name}, which is not configured any more"
+                );
+                self.shared.notices.push(notice);
+                continue;
+            };
+            if server.is_used() {
+                continue;
+            }
+            let notice = match self.kept_definitions(server) {
+                Some((facts, listed)) => {
+                    server.remember(facts, listed);
+                    server.set_used();
+                    format!(
+                        "this session uses the MCP server {name}: it is connected when a tool of it is called"
+                    )
+                }
+                None => {
+                    format!("this session used the MCP server {name}: mcp_loader connects it again")
+                }
+            };
+            self.shared.notices.push(notice);
+        }
+    }
+
+    /// The servers that the session uses, by name.
+    pub(in crate::host) fn used(&self) -> Vec<String> {
+        let used = self.servers.all.iter().filter(|it| it.is_used());
+        used.map(|it| it.name().to_owned()).collect()
+    }
+
+    /// Whether any server is connected.
+    pub(in crate::host) fn has_connections(&self) -> bool {
+        let mut servers = self.servers.all.iter();
+        servers.any(|server| server.bridge().is_some())
+    }
+
+    /// Takes leave of all servers, side by side, and waits until they are gone, within a second. Those that take longer are
+    /// cut off. A server is connected again when a tool of it is called.
+    pub(in crate::host) async fn close(&self) {
+        let servers = self.servers.all.iter();
+        let bridges: Vec<Arc<Bridge>> = servers.filter_map(|it| it.disconnect()).collect();
+        let closing = futures::future::join_all(bridges.iter().map(|bridge| bridge.close()));
+        // What is not gone by then goes with the bridges.
+        let _ = tokio::time::timeout(CLOSE_TIME, closing).await;
+    }
+
+    /// Ends all connections: another session begins.
+    pub(in crate::host) fn forget_all(&self) {
+        for server in &self.servers.all {
+            server.forget();
+        }
+        *self.servers.state() = crate::mcp::State::default();
+    }
+}
+
+/// Writes what a server says beside the protocol into the log of plugins.
+struct PluginLog {
+    lines: Arc<crate::capability::Shared>,
+    plugin: String,
+}
+
+impl ServerLog for PluginLog {
+    fn keep(&self) -> Box<dyn FnMut(&str) + Send> {
+        let shared = Arc::clone(&self.lines);
+        let plugin = self.plugin.clone();
+        Box::new(move |text| {
+            let message = &text[..text.floor_char_boundary(MAX_LOG_MESSAGE_BYTES)];
+            let line = serde_json::json!({
+                "time": crate::audit::now(),
+                "plugin": plugin,
+                "level": "info",
+                "message": message,
+            });
+            // A convenience: failing to write it fails nothing.
+            let _ = JsonLines::append(&shared.log, &[line]);
+        })
+    }
+}

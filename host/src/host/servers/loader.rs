@@ -1,0 +1,277 @@
+//! `mcp_loader`: the tool that connects servers, and the connecting itself.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::McpTools;
+use super::tool::{Start, server_need};
+use crate::Progress;
+use crate::ask::{Answer, Ask, Scope};
+use crate::call::{Call, Failure, Plan, Standing, Success};
+use crate::capability::{self};
+use crate::display;
+use crate::host::wording::checked_arguments;
+use crate::mcp::bridge::BridgeError;
+use crate::mcp::line::Asked;
+use crate::mcp::offered::some_of;
+use crate::mcp::{Server, ServerAt};
+use crate::permission::{Rule, ToolMode};
+use crate::plugin::Tool;
+use crate::target::{Need, Operation};
+
+impl McpTools {
+    /// The tool that connects servers, if there are any.
+    pub(in crate::host) fn loader_tool(&self) -> Option<Tool> {
+        let loader = self.servers.loader.as_ref()?;
+        Some(loader.tool.clone())
+    }
+
+    /// The servers that a call means, those that are connected left out.
+    pub(super) fn meant(&self, call: &Call) -> Result<Vec<Arc<Server>>, Failure> {
+        let servers = &self.servers;
+        if let Some(loader) = &servers.loader {
+            checked_arguments(loader, &call.arguments)?;
+        }
+        let name = call.arguments.get("server").and_then(|name| name.as_str());
+        let meant = servers.all.iter().filter(|server| {
+            name.is_none_or(|name| name == server.name()) && server.bridge().is_none()
+        });
+        Ok(meant.cloned().collect())
+    }
+
+    pub(in crate::host) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
+        let meant = self.meant(call)?;
+        let is_off = self.shared.permissions.tool_mode(&call.tool) == ToolMode::Never;
+        if let (true, Some(server)) = (is_off, meant.first()) {
+            let rule = Rule::ToolNever(call.tool.clone());
+            return Ok(Plan {
+                question: "Connect the MCP servers?".to_owned(),
+                needs: Vec::new(),
+                actions: Vec::new(),
+                standing: Standing::Denied {
+                    need: server_need(server),
+                    revert: rule.revert(Operation::Execute),
+                    rule: rule.to_string(),
+                },
+            });
+        }
+        let mut needs: Vec<Need> = Vec::new();
+        let mut open: Vec<Need> = Vec::new();
+        let mut notices: Vec<String> = Vec::new();
+        let mut denied = None;
+        for server in &meant {
+            match self.start_of(call, server)? {
+                (Start::Needless, _) => {}
+                (Start::Allowed(need), _) => needs.push(need),
+                // Of several the others can still be connected.
+                (Start::Denied(need), rule) => denied = Some((need, rule)),
+                (Start::Asks(need), rule) => {
+                    for notice in capability::notices(&rule) {
+                        if !notices.contains(&notice) {
+                            notices.push(notice);
+                        }
+                    }
+                    needs.push(need.clone());
+                    if !open.contains(&need) {
+                        open.push(need);
+                    }
+                }
+            }
+        }
+        let places = meant.iter().map(|server| {
+            // Whole, as of one alone: it is what the answer is given to.
+            let place = display::escape(&server.place()).into_owned();
+            match &server.config.at {
+                ServerAt::Program(program) if program.sandbox => {
+                    format!(
+                        "{} runs in the sandbox for commands: {place}",
+                        server.name()
+                    )
+                }
+                ServerAt::Program(_) => {
+                    format!("{} runs without a sandbox: {place}", server.name())
+                }
+                ServerAt::Web { .. } => format!("{} is at {place}", server.name()),
+            }
+        });
+        let places: Vec<String> = places.collect();
+        let question = match (places.as_slice(), meant.first()) {
+            ([_], Some(server)) => match &server.config.at {
+                // Whole: it is what the answer is given to.
+                ServerAt::Program(program) => format!(
+                    "Start the MCP server '{}'? {}: {}",
+                    server.name(),
+                    match program.sandbox {
+                        true => "It runs in the sandbox for commands",
+                        false =>
+                            "It runs without a sandbox, with access to all that you have access to",
+                    },
+                    server.place()
+                ),
+                ServerAt::Web { .. } => format!(
+                    "Connect to the MCP server '{}' at {}?",
+                    server.name(),
+                    server.place()
+                ),
+            },
+            ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
+            _ => {
+                // A row for each server.
+                notices.splice(0..0, places.iter().cloned());
+                format!("Connect {} MCP servers?", places.len())
+            }
+        };
+        let standing = match (denied, meant.len()) {
+            (Some((need, rule)), 1) => Standing::Denied {
+                revert: rule.revert(need.operation),
+                need,
+                rule: rule.to_string(),
+            },
+            _ if open.is_empty() => Standing::Allowed,
+            _ => Standing::Ask {
+                needs: open,
+                notices,
+                longest: Scope::Always,
+            },
+        };
+        Ok(Plan {
+            question,
+            needs,
+            actions: Vec::new(),
+            standing,
+        })
+    }
+
+    /// Remembers an answer to the start of each server that the call means.
+    pub(in crate::host) fn answer_loader(
+        &self,
+        call: &Call,
+        open: &[Need],
+        answer: Answer,
+        rule: &str,
+    ) -> Result<(), Failure> {
+        for server in self.meant(call)? {
+            self.answer_start(call, &server, open, answer, rule)?;
+        }
+        Ok(())
+    }
+
+    pub(in crate::host) async fn run_loader(
+        &self,
+        call: &Call,
+        ask: Arc<dyn Ask>,
+        progress: Arc<dyn Progress>,
+    ) -> Result<Success, Failure> {
+        let meant = self.meant(call)?;
+        if meant.is_empty() {
+            return Ok(Success {
+                text: self.what_is_connected(call),
+                ..Success::default()
+            });
+        }
+        let names: Vec<String> = meant.iter().map(|it| it.name().to_owned()).collect();
+        let text = format!("connecting to {}", some_of(&names));
+        progress.progress(&call.id, &text, None);
+        let connections = meant.iter().map(|server| {
+            let asked = Asked {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
+                ask: Arc::clone(&ask),
+                progress: Arc::clone(&progress),
+            };
+            async move {
+                let begin = Instant::now();
+                let connected = self.connection_to(call, server, asked).await;
+                (server, connected, begin.elapsed())
+            }
+        });
+        let mut parts = Vec::new();
+        let mut failed: Vec<String> = Vec::new();
+        for (server, connected, took) in futures::future::join_all(connections).await {
+            match connected {
+                Ok(_) => parts.push(self.introduced(server, took)),
+                Err(why) => {
+                    failed.push(server.name().to_owned());
+                    parts.push(format!(
+                        "{} is not available: it {}.",
+                        server.name(),
+                        in_words(&why)
+                    ));
+                }
+            }
+        }
+        if failed.len() == parts.len() {
+            return Err(Failure::Tool {
+                tool: call.tool.clone(),
+                message: parts.join("\n"),
+            });
+        }
+        let note = match failed.as_slice() {
+            [] => format!("{} connected", some_of(&names)),
+            failed => format!("not connected: {}", some_of(failed)),
+        };
+        Ok(Success {
+            text: parts.join("\n"),
+            note: Some(note),
+            ..Success::default()
+        })
+    }
+
+    /// What a server brings, for the model.
+    fn introduced(&self, server: &Server, took: Duration) -> String {
+        let offered = self.offered_by(server);
+        let facts = server.facts();
+        let names = offered.tools.iter();
+        let names: Vec<String> = names.map(|it| it.described.tool.name.clone()).collect();
+        let mut text = format!(
+            "{} is connected ({} {}, {} ms). ",
+            server.name(),
+            facts.name,
+            facts.version,
+            took.as_millis()
+        );
+        text += &match names.len() {
+            0 => "It offers no tools.".to_owned(),
+            1 => format!("Its tool can be called now: {}.", names[0]),
+            _ => format!("Its tools can be called now: {}.", names.join(", ")),
+        };
+        if !offered.left_out.is_empty() {
+            text += &format!(" Not offered: {}.", some_of(&offered.left_out));
+        }
+        if let Some(instructions) = &facts.instructions {
+            text += &format!("\nIt says about its use: {instructions}");
+        }
+        text
+    }
+
+    fn what_is_connected(&self, call: &Call) -> String {
+        let name = call.arguments.get("server").and_then(|name| name.as_str());
+        let servers = self.servers.all.iter();
+        let meant = servers.filter(|it| name.is_none_or(|name| name == it.name()));
+        let texts = meant.map(|server| {
+            let offered = self.offered_by(server);
+            let names = offered.tools.iter();
+            let names: Vec<&str> = names.map(|it| it.described.tool.name.as_str()).collect();
+            format!(
+                "{} is connected already: {}.",
+                server.name(),
+                names.join(", ")
+            )
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(super) fn in_words(why: &BridgeError) -> String {
+    match why {
+        BridgeError::Broken(why) => display::escape(why).into_owned(),
+        BridgeError::Refused(text) | BridgeError::Tool(text) => {
+            format!("refused: {}", display::escape(text))
+        }
+        BridgeError::TimedOut(limit) => {
+            format!("did not answer within {} s (timeout_secs)", limit.as_secs())
+        }
+        BridgeError::Cancelled => "was interrupted".to_owned(),
+    }
+}

@@ -1,0 +1,240 @@
+//! A call of a server's tool before it runs: what the user is asked, and what was answered.
+
+use std::sync::Arc;
+
+use super::note::Note;
+use super::{McpTools, ServerTool};
+use crate::ask::{Answer, Scope};
+use crate::call::{Call, Failure, Plan, Standing};
+use crate::capability;
+use crate::display;
+use crate::display::chain;
+use crate::host::wording::checked_arguments;
+use crate::mcp::{Program, Server, ServerAt};
+use crate::permission::{Caller, Decision, Revert, Rule, ToolMode, Verdict};
+use crate::target::{CommandTarget, Need, Operation, Target};
+
+/// What the user is told of a tool whose server says so.
+const DESTRUCTIVE: &str = "The server says that this may destroy something.";
+
+impl McpTools {
+    pub(in crate::host) fn prepare_tool(
+        &self,
+        call: &Call,
+        named: &ServerTool,
+    ) -> Result<Plan, Failure> {
+        let (server, tool) = (&*named.server, named.tool());
+        checked_arguments(&tool.described, &call.arguments)?;
+        let name = display::escape(&tool.own_name);
+        let name = display::shorten(&name, 100);
+        let mut question = format!("Call '{name}' of the MCP server '{}'?", server.name());
+        let mut needs = Vec::new();
+        let mut standing = match self.shared.permissions.tool_mode(&call.tool) {
+            ToolMode::Never => Standing::Denied {
+                need: server_need(server),
+                rule: Rule::ToolNever(call.tool.clone()).to_string(),
+                revert: Some(Revert::ToolMode(call.tool.clone())),
+            },
+            mode => {
+                let state = self.servers.state();
+                let key = (call.tool.clone(), tool.digest.clone());
+                let is_asked = server.asks(tool)
+                    && mode == ToolMode::Prompt
+                    && !state.allowed.contains(&key)
+                    && !state.answered.contains(&call.id);
+                match is_asked {
+                    true => Standing::Ask {
+                        needs: Vec::new(),
+                        notices: Vec::new(),
+                        longest: Scope::Session,
+                    },
+                    false => Standing::Allowed,
+                }
+            }
+        };
+        // A session that is gone on with names tools of servers that do not run yet.
+        if server.bridge().is_none() && !matches!(standing, Standing::Denied { .. }) {
+            let (start, rules) = self.start_of(call, server)?;
+            if let Start::Asks(need) | Start::Denied(need) | Start::Allowed(need) = &start {
+                needs.push(need.clone());
+            }
+            match (start, &mut standing) {
+                (Start::Denied(need), _) => {
+                    standing = Standing::Denied {
+                        revert: rules.revert(need.operation),
+                        need,
+                        rule: rules.to_string(),
+                    };
+                }
+                (Start::Asks(need), _) => {
+                    question = format!("{question} It has to be started first: {}", server.place());
+                    standing = Standing::Ask {
+                        needs: vec![need],
+                        notices: capability::notices(&rules),
+                        longest: match standing {
+                            Standing::Allowed => Scope::Always,
+                            _ => Scope::Session,
+                        },
+                    };
+                }
+                (Start::Allowed(_) | Start::Needless, _) => {}
+            }
+        }
+        if let Standing::Ask { notices, .. } = &mut standing
+            && tool.is_destructive
+        {
+            notices.push(DESTRUCTIVE.to_owned());
+        }
+        let mut state = self.servers.state();
+        state.prepared.insert(call.id.clone(), tool.digest.clone());
+        Ok(Plan {
+            question,
+            needs,
+            actions: Vec::new(),
+            standing,
+        })
+    }
+
+    /// What holds for starting a server, and which rule says so.
+    pub(super) fn start_of(&self, call: &Call, server: &Server) -> Result<(Start, Rule), Failure> {
+        let caller = Caller {
+            call: &call.id,
+            tool: &call.tool,
+            plugin: &server.id,
+            declared: true,
+            ceiling: None,
+        };
+        let program = match &server.config.at {
+            ServerAt::Program(program) => program,
+            ServerAt::Web { url, .. } => {
+                // The user wrote it down: nobody is asked. A no is stronger.
+                let need = Need {
+                    target: crate::resolve::url(url).map_err(|e| Failure::Host(chain(&e)))?,
+                    operation: Operation::Write,
+                };
+                let decided = self.shared.permissions.decide(&caller, &need);
+                let Decision { verdict, rule } = decided.map_err(|e| Failure::Host(chain(&e)))?;
+                return Ok(match verdict {
+                    Verdict::Deny => (Start::Denied(need), rule),
+                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::Web),
+                });
+            }
+        };
+        if program.path().is_none() {
+            // Starting it says so.
+            return Ok((Start::Needless, Rule::Executing));
+        }
+        let target = self.start_target(program)?;
+        let need = Need {
+            target: Target::Command(Arc::new(target)),
+            operation: Operation::Execute,
+        };
+        let Decision { verdict, rule } = self
+            .shared
+            .permissions
+            .decide(&caller, &need)
+            .map_err(|e| Failure::Host(chain(&e)))?;
+        let start = match verdict {
+            Verdict::Allow => Start::Allowed(need),
+            Verdict::Deny => Start::Denied(need),
+            Verdict::Ask => Start::Asks(need),
+        };
+        Ok((start, rule))
+    }
+
+    /// Starting a server is a permission of its own, for its whole command line: what a program may do in the sandbox
+    /// of commands says nothing about what it may do outside of it.
+    fn start_target(&self, program: &Program) -> Result<CommandTarget, Failure> {
+        let fail = |e: &dyn std::error::Error| Failure::Host(chain(e));
+        let path = program.path().unwrap_or_default();
+        let called = path.to_str().ok_or_else(|| {
+            Failure::Host(format!(
+                "cannot start {}: the path of its program is not UTF-8",
+                path.display()
+            ))
+        })?;
+        let words: Vec<String> = std::iter::once(called.to_owned())
+            .chain(program.arguments.iter().cloned())
+            .collect();
+        let folder = &program.folder;
+        CommandTarget::of_server(&words, folder, program.sandbox, &self.shared.permissions)
+            .map_err(|e| fail(&e))
+    }
+
+    /// Remembers an answer to a call of this tool, and to the start of its server.
+    pub(in crate::host) fn answer_tool(
+        &self,
+        call: &Call,
+        named: &ServerTool,
+        open: &[Need],
+        answer: Answer,
+        rule: &str,
+    ) -> Result<(), Failure> {
+        let tool = named.tool();
+        if answer.allow {
+            let mut state = self.servers.state();
+            state.answered.insert(call.id.clone());
+            // What was shown is what was agreed to: the server may have changed it while the question stood.
+            let shown = state.prepared.get(&call.id) == Some(&tool.digest);
+            if answer.scope != Scope::Once && shown {
+                let key = (call.tool.clone(), tool.digest.clone());
+                state.allowed.insert(key);
+            }
+        } else if answer.scope != Scope::Once {
+            // There is no target to keep a lasting no under: it is one to the tool, until the session ends.
+            self.shared
+                .permissions
+                .set_tool_mode(&call.tool, ToolMode::Never);
+        }
+        self.answer_start(call, &named.server, open, answer, rule)
+    }
+
+    /// Remembers an answer to the start of a server, if that was open. Each server is granted its own program: another
+    /// one gains nothing by it.
+    pub(super) fn answer_start(
+        &self,
+        call: &Call,
+        server: &Server,
+        open: &[Need],
+        answer: Answer,
+        rule: &str,
+    ) -> Result<(), Failure> {
+        let (Start::Asks(need), _) = self.start_of(call, server)? else {
+            return Ok(());
+        };
+        if !open.contains(&need) {
+            return Ok(());
+        }
+        if !answer.allow {
+            self.log(call, server, &Note::denied(&need, rule))?;
+        }
+        self.shared
+            .permissions
+            .remember(&call.id, &server.id, &[need], answer)
+            .map_err(|e| Failure::Host(chain(&e)))
+    }
+}
+
+/// What holds for starting a server.
+pub(super) enum Start {
+    /// There is nothing to be started.
+    Needless,
+    Allowed(Need),
+    Asks(Need),
+    Denied(Need),
+}
+
+/// What stands for a server where a need has to be named.
+pub(super) fn server_need(server: &Server) -> Need {
+    let program = match &server.config.at {
+        ServerAt::Program(program) => program.path(),
+        ServerAt::Web { .. } => None,
+    };
+    Need {
+        target: match program {
+            Some(path) => Target::Program(path),
+            None => Target::Url(server.place()),
+        },
+        operation: Operation::Execute,
+    }
+}

@@ -1,0 +1,117 @@
+//! One tool, and the check of its arguments against its schema.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::limits;
+
+/// One tool, as the model is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Unique among all tools of a host.
+    pub name: String,
+    /// The plugin that holds it.
+    pub plugin: String,
+    /// For the model. Written by the plugin.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// What the plugin imports: all it can ever ask for. For example `["files", "log"]`.
+    pub imports: Vec<String>,
+}
+
+/// A tool with its schema, ready to check arguments.
+pub(crate) struct DescribedTool {
+    pub(crate) tool: Tool,
+    /// Compiled at the first call.
+    validator: OnceLock<Result<jsonschema::Validator, String>>,
+}
+
+impl DescribedTool {
+    pub(crate) fn new(tool: Tool) -> DescribedTool {
+        DescribedTool {
+            tool,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Checks arguments against the schema: what does not fit, and where.
+    pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        let validator = self.validator.get_or_init(|| validator(&self.tool));
+        check(validator.as_ref(), arguments)
+    }
+}
+
+impl Tool {
+    /// Checks arguments against the schema, as it is done before a call runs. Compiles the schema each time.
+    ///
+    /// # Errors
+    /// What does not fit, and where; or that the schema cannot be used.
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        check(validator(self).as_ref(), arguments)
+    }
+}
+
+fn validator(tool: &Tool) -> Result<jsonschema::Validator, String> {
+    jsonschema::options()
+        // The linear engine: a plugin's pattern must not be able to hang the host.
+        .with_pattern_options(
+            jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
+        )
+        .build(&tool.parameters)
+        .map_err(|e| e.to_string())
+}
+
+fn check(
+    validator: Result<&jsonschema::Validator, &String>,
+    arguments: &Value,
+) -> Result<(), String> {
+    let validator = validator.map_err(|e| format!("its schema cannot be used: {e}"))?;
+    match validator.iter_errors(arguments).next() {
+        None => Ok(()),
+        Some(error) => {
+            let at = error.instance_path().to_string();
+            let place = if at.is_empty() {
+                String::new()
+            } else {
+                format!(" (at {at})")
+            };
+            Err(format!("{error}{place}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_told_what_does_not_fit() {
+        let tool = Tool {
+            name: "t".into(),
+            plugin: "p".into(),
+            description: String::new(),
+            parameters: serde_json::json!({
+                "type": "object",
+                "properties": {"n": {"type": "integer"}},
+                "required": ["n"],
+                "additionalProperties": false,
+            }),
+            imports: Vec::new(),
+        };
+        let described = DescribedTool::new(tool);
+        let check = |value| described.check_arguments(&value);
+        assert_eq!(check(serde_json::json!({"n": 1})), Ok(()));
+        for (value, said) in [
+            (serde_json::json!({}), "\"n\""),
+            (serde_json::json!({"n": "x"}), "/n"),
+            (serde_json::json!({"n": 1, "m": 2}), "m"),
+            (serde_json::json!([]), "object"),
+        ] {
+            let problem = check(value).unwrap_err();
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How commands are run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How commands are run. Handed in: the host knows neither its own program nor the environment.
+#[derive(Debug, Clone)]
+pub struct CommandOptions {
+    /// How this program starts itself as the supervisor of a command: its path, and arguments of which the first is
+    /// [`SUPERVISOR_FLAG`](super::SUPERVISOR_FLAG). Empty: this host runs no commands.
+    pub supervisor: Vec<OsString>,
+    /// The shell that gets the line: `/bin/sh` or another that takes `-c`.
+    pub shell: PathBuf,
+    /// All variables of a command. `TMPDIR` is set by the host.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where the private temporary folders of commands are made.
+    pub temporary: PathBuf,
+    /// Where commands that run write down what git repositories were like before them: a folder of the user's own that
+    /// commands cannot reach. It is made when it is needed.
+    pub baselines: PathBuf,
+    /// How long a command may run.
+    pub time_limit: Duration,
+    /// Whether every command may reach the network.
+    pub network: bool,
+    /// Folders and files that commands may write besides the project.
+    pub write: Vec<PathBuf>,
+    /// Folders and files of this machine that usually hold secrets, see [`crate::secrets::locations`]: commands do not
+    /// see them unless reading them is granted, and file tools ask.
+    pub secrets: Vec<PathBuf>,
+}
+
+impl CommandOptions {
+    /// A host that runs no commands.
+    pub fn none() -> CommandOptions {
+        CommandOptions {
+            supervisor: Vec::new(),
+            shell: PathBuf::from("/bin/sh"),
+            environment: Vec::new(),
+            temporary: PathBuf::from("/tmp"),
+            baselines: PathBuf::new(),
+            time_limit: Duration::from_secs(120),
+            network: false,
+            write: Vec::new(),
+            secrets: Vec::new(),
+        }
+    }
+}
