@@ -279,7 +279,10 @@ impl Desk {
     /// Whether this answer can be given to a call as it was shown.
     fn check(&self, entry: &Entry, answer: Answer) -> Result<(), String> {
         if let Some(why) = entry.refuses(answer) {
-            return Err(format!("call {} {why}", entry.index));
+            return Err(match entry.index {
+                0 => format!("this call {why}"),
+                index => format!("call {index} {why}"),
+            });
         }
         if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry)) {
             return Err(

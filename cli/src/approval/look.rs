@@ -263,7 +263,11 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         None => String::new(),
     };
     let (mark, label, _) = look(entry.state);
-    let number = styles.paint(label, &format!("{mark} {}", entry.index));
+    let number = match entry.index {
+        0 => mark.to_owned(),
+        index => format!("{mark} {index}"),
+    };
+    let number = styles.paint(label, &number);
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
         Origin::Declared => " asks",

@@ -245,6 +245,11 @@ fn names(workshop: &Workshop, dialogue: Option<&Dialogue>) -> Names {
     Names {
         agents: workshop.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
+        servers: {
+            let servers = workshop.settings.mcp_servers.iter();
+            let usable = servers.filter(|(_, server)| server.value.is_enabled());
+            usable.map(|(name, _)| name.clone()).collect()
+        },
     }
 }
 

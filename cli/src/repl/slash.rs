@@ -61,7 +61,7 @@ pub enum Slash {
     New,
     /// Lists the other sessions, or goes on with one.
     Sessions,
-    /// Lists the MCP servers.
+    /// Lists the MCP servers, or does something with one.
     Mcp,
     /// Lists the prompts of MCP servers, or sends one.
     Prompt,
@@ -115,6 +115,8 @@ const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all o
 
 /// Why what concerns the next message has to wait for the calls of this one.
 const NEXT: &str = "it is for the next message: answer the calls that wait first";
+/// Why what changes the tools has to wait.
+const SERVERS: &str = "it changes the tools of this turn: answer the calls that wait first";
 /// Why what is counted has to wait.
 const TURN: &str = "a turn is counted when it is over; answer its calls first";
 
@@ -127,7 +129,12 @@ pub const COMMANDS: &[Command] = &[
         "list the tools; MODE prompt, always or never for the session",
         Slash::Tools,
     ),
-    command("/mcp", "", "list the MCP servers and what they offer", Slash::Mcp),
+    command(
+        "/mcp",
+        "[VERB NAME]",
+        "list the MCP servers and their tools; VERB connect, disconnect, disable (for the session) or enable",
+        Slash::Mcp,
+    ),
     command(
         "/prompt",
         "[SERVER NAME ...]",
@@ -408,11 +415,15 @@ pub fn while_waiting(
         workshop.ui.status(&format!("  {surplus}"));
         return Ok(Changed::Nothing);
     }
-    let waits = COMMANDS
-        .iter()
-        .find(|command| command.slash == slash && !command.waits.is_empty());
-    if let Some(command) = waits {
-        let text = format!("  {} has to wait: {}", command.name, command.waits);
+    let command = COMMANDS.iter().find(|command| command.slash == slash);
+    let waits = command.and_then(|command| match command.waits {
+        // Looking is possible at any time.
+        "" if slash == Slash::Mcp && !rest.is_empty() => Some((command.name, SERVERS)),
+        "" => None,
+        why => Some((command.name, why)),
+    });
+    if let Some((name, why)) = waits {
+        let text = format!("  {name} has to wait: {why}");
         workshop.ui.status(&text);
         return Ok(Changed::Nothing);
     }
@@ -433,7 +444,7 @@ fn look(
         Slash::Help => help::show(ui),
         Slash::Permissions if rest.is_empty() => show_permissions(workshop)?,
         Slash::Permissions => return forget_answers(workshop, rest),
-        Slash::Mcp => servers::list(workshop)?,
+        Slash::Mcp => servers::run(workshop, rest)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
         Slash::History => print(messages::history(
