@@ -311,8 +311,9 @@ pub struct PermissionArgs {
     /// What is done
     #[arg(value_enum)]
     pub operation: OperationName,
-    /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a key as listed
-    pub target: String,
+    /// A file, `folder/`, a program, `https://host/`, a key as listed, or the words of a command (cargo test)
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub target: Vec<String>,
 }
 
 /// An operation as it is typed.

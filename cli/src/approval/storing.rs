@@ -117,12 +117,20 @@ pub fn command(way: &WayOut) -> String {
     if escape(&target) != target {
         return "dunlin permissions list shows the key".to_owned();
     }
-    let verb = match way.decided {
+    format!(
+        "dunlin permissions {} {} {target}",
+        verb(way.decided),
+        word(way.operation)
+    )
+}
+
+/// The command that decides, as it is typed.
+pub fn verb(decided: Decided) -> &'static str {
+    match decided {
         Decided::Allow => "allow",
         Decided::Deny => "deny",
         Decided::Open => "ask",
-    };
-    format!("dunlin permissions {verb} {} {target}", word(way.operation))
+    }
 }
 
 /// What takes a rule back, escaped.
@@ -136,7 +144,7 @@ pub fn revert(revert: &Revert) -> Option<String> {
 }
 
 /// An operation as it is typed.
-fn word(operation: Operation) -> &'static str {
+pub fn word(operation: Operation) -> &'static str {
     match operation {
         Operation::Read => "read",
         Operation::Write => "write",

@@ -25,6 +25,16 @@ struct NotStored {
     target: String,
 }
 
+/// Several words where one target is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("these are several targets; a target with spaces needs quotes")]
+struct SeveralTargets;
+
+/// An option where a target is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("a target is missing; {0:?} is an option, and options stand before the operation")]
+struct NoOption(String);
+
 /// Runs one of the commands.
 pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
@@ -100,14 +110,15 @@ fn decide(
 ) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let operation = Operation::from(args.operation);
-    let key = permissions.set_one(&args.target, operation, decided)?;
-    let word = match decided {
-        Decided::Allow => "allow",
-        Decided::Deny => "deny",
-        Decided::Open => "ask",
-    };
-    ui.data(&format!("{word} {}  {}", operation.verb(), escape(&key)));
-    say_taken(workshop, &args.target, &key);
+    let target = target_of(operation, decided, &args.target)?;
+    let key = permissions.set_one(&target, operation, decided)?;
+    ui.data(&format!(
+        "{} {}  {}",
+        storing::verb(decided),
+        operation.verb(),
+        escape(&key)
+    ));
+    say_taken(workshop, &target, &key);
     if decided == Decided::Open {
         return Ok(());
     }
@@ -116,6 +127,43 @@ fn decide(
     }
     say_folder(ui, &key);
     Ok(())
+}
+
+/// The target that was typed. Several words are the words of a command, as the shell passed them on.
+fn target_of(
+    operation: Operation,
+    decided: Decided,
+    words: &[String],
+) -> Result<String, CliError> {
+    let [first, others @ ..] = words else {
+        return Err(CliError::usage(NoOption(String::new())));
+    };
+    if others.is_empty() {
+        // Everything behind the operation is taken as it is, so that a command keeps its options.
+        return match first.starts_with("--") {
+            true => Err(CliError::usage(NoOption(first.clone()))),
+            false => Ok(first.clone()),
+        };
+    }
+    let command = format!(
+        "dunlin permissions {} {}",
+        storing::verb(decided),
+        storing::word(operation)
+    );
+    // A key as it is listed, without its quotes.
+    if matches!(first.as_str(), "$" | "=" | "mcp") {
+        let key = shell_word(&words.join(" "));
+        return Err(CliError::usage(SeveralTargets).with_hint(Some(format!("{command} {key}"))));
+    }
+    if operation == Operation::Execute {
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        return Ok(words.join(" "));
+    }
+    let hint = match others.iter().find(|word| word.starts_with('-')) {
+        Some(option) => format!("{option} is an option: it stands before {:?}", storing::word(operation)),
+        None => format!("{command} {}", shell_word(&words.join(" "))),
+    };
+    Err(CliError::usage(SeveralTargets).with_hint(Some(hint)))
 }
 
 fn say_folder(ui: &Ui, key: &str) {
@@ -336,5 +384,30 @@ mod tests {
         ] {
             assert_eq!(shell_word(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn several_words_are_a_command() {
+        let of = |operation, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            target_of(operation, Decided::Allow, &words)
+                .map_err(|error| error.render(crate::ui::style::Styles::plain()))
+        };
+        let run = |words| of(Operation::Execute, words).unwrap();
+        assert_eq!(run(&["cargo test"]), "cargo test");
+        assert_eq!(run(&["cargo", "test", "--lib", "-q"]), "cargo test --lib -q");
+        assert_eq!(run(&["echo", "a b", "$HOME"]), "echo 'a b' '$HOME'");
+        let problem = |operation, words: &[&str]| of(operation, words).unwrap_err().unwrap();
+        assert_eq!(
+            problem(Operation::Read, &["my", "file"]),
+            "error: these are several targets; a target with spaces needs quotes\n\
+             hint: dunlin permissions allow read 'my file'"
+        );
+        assert!(
+            problem(Operation::Execute, &["$", "/usr/bin/cargo", "test"])
+                .ends_with("hint: dunlin permissions allow run '$ /usr/bin/cargo test'")
+        );
+        assert!(problem(Operation::Read, &["a", "--project", "b"]).contains("--project is an option"));
+        assert!(problem(Operation::Execute, &["--quiet"]).contains("a target is missing"));
     }
 }
