@@ -219,6 +219,8 @@ fn foreign_text_begins_no_row() {
                         "  execute ",
                         "  never: ",
                         "  always, never: ",
+                        "  undo:",
+                        "    dunlin permissions ",
                         "\"",
                         "aaaa",
                         "… more: v",

@@ -29,7 +29,7 @@ use crate::tokens::{counted, grouped};
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
-use crate::ui::wrap::{hanging, wrapped};
+use crate::ui::wrap::{hanging, rows};
 use crate::workshop::{self, Workshop};
 
 /// How long the configured endpoint may take to list its models. It may be on another continent.
@@ -71,7 +71,7 @@ impl Report<'_> {
 
     fn way_out(&mut self, text: &str) {
         let room = self.columns().saturating_sub(TEXT_COLUMN);
-        for row in wrapped(&escape(text), room) {
+        for row in rows(&escape(text), room) {
             let row = self.ui.styles().paint(Label::Hint, &row);
             self.ui.data(&format!("{:TEXT_COLUMN$}{row}", ""));
         }

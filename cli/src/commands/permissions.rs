@@ -16,7 +16,11 @@ use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
+use crate::ui::wrap;
 use crate::workshop::Workshop;
+
+/// Where the rule stands in a row of what holds, in columns.
+const RULE_COLUMN: usize = 19;
 
 /// Nothing is stored under this key.
 #[derive(Debug, thiserror::Error)]
@@ -130,11 +134,7 @@ fn decide(
 }
 
 /// The target that was typed. Several words are the words of a command, as the shell passed them on.
-fn target_of(
-    operation: Operation,
-    decided: Decided,
-    words: &[String],
-) -> Result<String, CliError> {
+fn target_of(operation: Operation, decided: Decided, words: &[String]) -> Result<String, CliError> {
     let [first, others @ ..] = words else {
         return Err(CliError::usage(NoOption(String::new())));
     };
@@ -160,7 +160,10 @@ fn target_of(
         return Ok(words.join(" "));
     }
     let hint = match others.iter().find(|word| word.starts_with('-')) {
-        Some(option) => format!("{option} is an option: it stands before {:?}", storing::word(operation)),
+        Some(option) => format!(
+            "{option} is an option: it stands before {:?}",
+            storing::word(operation)
+        ),
         None => format!("{command} {}", shell_word(&words.join(" "))),
     };
     Err(CliError::usage(SeveralTargets).with_hint(Some(hint)))
@@ -267,19 +270,19 @@ fn explain(ui: &Ui, line: &Explained) {
     };
     let verdict = ui.styles().paint(label, &format!("{verdict:<5}"));
     let rule = line.rule.to_string();
-    ui.data(&format!(
+    let text = format!(
         "  {:<7}  {verdict}  {}",
         line.operation.verb(),
         escape(&rule)
-    ));
+    );
+    ui.data_rows(&text, RULE_COLUMN);
     if let Some(way_out) = &line.way_out {
         let other = if line.verdict == Verdict::Allow {
             "denies"
         } else {
             "allows"
         };
-        let hint = format!("{:19}{other} it: {}", "", storing::command(way_out));
-        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+        say_way(ui, &format!("{other} it:"), &storing::command(way_out));
     }
     if line.verdict == Verdict::Deny
         && let Some(undo) = line
@@ -288,8 +291,19 @@ fn explain(ui: &Ui, line: &Explained) {
             .as_ref()
             .and_then(storing::revert)
     {
-        let hint = format!("{:19}takes the rule back: {undo}", "");
-        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+        say_way(ui, "takes the rule back:", &undo);
+    }
+}
+
+/// Prints a command below the rule that it changes, unbroken if it fits on a row.
+fn say_way(ui: &Ui, label: &str, command: &str) {
+    let columns = match ui.streams().output {
+        true => ui.window().columns.saturating_sub(RULE_COLUMN + 1),
+        false => usize::MAX,
+    };
+    for row in wrap::command(label, command, columns) {
+        let row = ui.styles().paint(Label::Quiet, &row);
+        ui.data(&format!("{:RULE_COLUMN$}{row}", ""));
     }
 }
 
@@ -299,15 +313,15 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     match &explained.compound {
         None => {
             let covers = command.describe();
-            ui.data(&format!(
+            ui.data_rows(&format!(
                 "one simple command; always would allow {}",
                 escape(&covers)
-            ));
+            ), 2);
         }
-        Some(why) => ui.data(&format!(
+        Some(why) => ui.data_rows(&format!(
             "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
             escape(&kind(why))
-        )),
+        ), 2),
     }
     if explained.compound.is_none() {
         let key = command.key.to_string();
@@ -324,10 +338,13 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     }
     for path in &explained.guarded {
         let path = path.to_string_lossy();
-        ui.data(&format!(
-            "names {}, so it is asked each time, or refused if that is Dunlin's own",
-            escape(&path)
-        ));
+        ui.data_rows(
+            &format!(
+                "names {}, so it is asked each time, or refused if that is Dunlin's own",
+                escape(&path)
+            ),
+            2,
+        );
     }
 }
 
@@ -395,7 +412,10 @@ mod tests {
         };
         let run = |words| of(Operation::Execute, words).unwrap();
         assert_eq!(run(&["cargo test"]), "cargo test");
-        assert_eq!(run(&["cargo", "test", "--lib", "-q"]), "cargo test --lib -q");
+        assert_eq!(
+            run(&["cargo", "test", "--lib", "-q"]),
+            "cargo test --lib -q"
+        );
         assert_eq!(run(&["echo", "a b", "$HOME"]), "echo 'a b' '$HOME'");
         let problem = |operation, words: &[&str]| of(operation, words).unwrap_err().unwrap();
         assert_eq!(
@@ -407,7 +427,9 @@ mod tests {
             problem(Operation::Execute, &["$", "/usr/bin/cargo", "test"])
                 .ends_with("hint: dunlin permissions allow run '$ /usr/bin/cargo test'")
         );
-        assert!(problem(Operation::Read, &["a", "--project", "b"]).contains("--project is an option"));
+        assert!(
+            problem(Operation::Read, &["a", "--project", "b"]).contains("--project is an option")
+        );
         assert!(problem(Operation::Execute, &["--quiet"]).contains("a target is missing"));
     }
 }

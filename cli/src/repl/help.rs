@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::slash::COMMANDS;
 use crate::ui::Ui;
 use crate::ui::style::Label;
-use crate::ui::wrap::wrapped;
+use crate::ui::wrap;
 
 /// What is to be left beside the column of what is typed; else what it does stands below.
 const LEAST_BESIDE: usize = 30;
@@ -50,7 +50,7 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
     let beside = columns.saturating_sub(widest + 4);
     if beside >= LEAST_BESIDE {
         let mut first = Some(typed);
-        let rows = wrapped(about, beside).into_iter();
+        let rows = wrap::rows(about, beside).into_iter();
         return rows
             .map(|row| {
                 (
@@ -60,7 +60,7 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
             })
             .collect();
     }
-    let below = wrapped(about, columns.saturating_sub(BELOW + 1)).into_iter();
+    let below = wrap::rows(about, columns.saturating_sub(BELOW + 1)).into_iter();
     let indent = " ".repeat(BELOW - 3);
     let below = below.map(|row| (indent.clone(), row));
     std::iter::once((typed.to_owned(), String::new()))

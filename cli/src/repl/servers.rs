@@ -188,7 +188,7 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
             (false, false) => "not connected".to_owned(),
         };
         let place = ui.styles().paint(Label::Quiet, &escape(&server.place));
-        ui.data(&format!("{name} {state} · {place}"));
+        ui.data_rows(&format!("{name} {state} · {place}"), NAME_COLUMNS + 1);
         if server.is_disabled || !server.is_used {
             continue;
         }

@@ -78,6 +78,10 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
                 return answer;
             }
             Reply::Say(rows) => Reply::Say(rows),
+            Reply::View(mut rows, _) => {
+                rows.push(desk.key(window));
+                Reply::Say(rows)
+            }
             Reply::Keep(rows) => {
                 ui.keep_for_later(&line);
                 Reply::Say(rows)

@@ -117,11 +117,16 @@ fn command_lines_are_explained() {
     let again = environment.run(["permissions", "deny", "run", "git", "push"]);
     assert_eq!(again.stdout, denied.stdout, "{again}");
     let option = environment.run(["permissions", "allow", "run", "git", "commit", "-q"]);
-    assert!(option.stdout.trim_end().ends_with("git commit -q"), "{option}");
+    assert!(
+        option.stdout.trim_end().ends_with("git commit -q"),
+        "{option}"
+    );
     let several = environment.run(["permissions", "allow", "read", "a", "b"]);
     assert_eq!(several.status, Some(2), "{several}");
     assert!(
-        several.stderr.contains("hint: dunlin permissions allow read 'a b'"),
+        several
+            .stderr
+            .contains("hint: dunlin permissions allow read 'a b'"),
         "{several}"
     );
     let denied = explain("git push && ls");
