@@ -204,6 +204,16 @@ pub struct Allow {
     pub is_command: bool,
 }
 
+impl Allow {
+    /// How it is typed.
+    pub fn typed(&self) -> String {
+        match self.is_command {
+            true => self.target.clone(),
+            false => format!("{}={}", self.target, self.bits.replace('?', "")),
+        }
+    }
+}
+
 /// Why `--allow` cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowError {

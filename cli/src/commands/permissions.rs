@@ -5,7 +5,7 @@ use std::path::Path;
 use dunlin_host::command::kind;
 use dunlin_host::display::escape;
 use dunlin_host::permission::key::Decided;
-use dunlin_host::permission::{ExplainedCommand, ToolMode, Verdict};
+use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
 use dunlin_host::{Explained, Permissions};
 
@@ -234,7 +234,8 @@ pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), C
                     ))
                 })?;
         }
-        let key = permissions.allow_for_session(&allow.target, &allow.bits)?;
+        let option = format!("--allow {}", shell_word(&allow.typed()));
+        let key = permissions.allow_by_option(&allow.target, &allow.bits, &option)?;
         say_taken(workshop, &allow.target, &key);
     }
     Ok(())
@@ -246,7 +247,7 @@ pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError
     let permissions = workshop.host()?.permissions();
     for line in &args.allow_line {
         permissions
-            .allow_line_for_session(line)
+            .allow_line_by_option(line, &format!("--allow-line {}", shell_word(line)))
             .map_err(CliError::usage)?;
     }
     if !args.allow_tool.is_empty() {
@@ -255,7 +256,7 @@ pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError
             if !tools.iter().any(|tool| tool.name == *name) {
                 return Err(unknown_tool(&tools, name));
             }
-            permissions.set_tool_mode(name, ToolMode::Always);
+            permissions.allow_tool_by_option(name, &format!("--allow-tool {name}"));
         }
     }
     Ok(())
