@@ -330,7 +330,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
         Origin::Declared => " asks",
-        Origin::Undeclared => " wants what it did not ask for",
+        Origin::Undeclared => " asks for something that it did not announce",
         Origin::Server => " asks in the middle of its call",
     };
     format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
@@ -522,7 +522,7 @@ impl Page {
 }
 
 fn target_text(target: &Target) -> String {
-    display::escape(&target.to_string()).into_owned()
+    display::escape(&target.shown()).into_owned()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
                 exactly if exactly == EXACTLY => command.key.to_string(),
                 covers => covers,
             },
-            None => format!("{} {}", need.operation.verb(), need.target),
+            None => format!("{} {}", need.operation.verb(), need.target.shown()),
         };
         let undo = match answer.scope {
             Scope::Always => undo(need),

@@ -195,8 +195,11 @@ impl Host {
         let mut needs: Vec<Need> = Vec::with_capacity(wanted);
         for need in plan.needs {
             let need = self.resolve(&call.tool, need)?;
-            if !needs.contains(&need) {
-                needs.push(need);
+            match needs.iter_mut().find(|other| **other == need) {
+                // Of one address with both schemes the question shows the one without encryption.
+                Some(other) if need.target.is_plain() => *other = need,
+                Some(_) => {}
+                None => needs.push(need),
             }
         }
         let looked = actions::look(&self.0.shared, call, &plugin, plan.actions).await?;

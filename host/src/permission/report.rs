@@ -250,7 +250,7 @@ impl Permissions {
             Target::Command(command) if !command.is_storable => None,
             // Who names a folder, or a host, means what lies below it.
             Target::Url(url) if url.ends_with('/') => Some(WayOut {
-                target: url.clone(),
+                target: url.to_string(),
                 operation: need.operation,
                 decided: other,
             }),

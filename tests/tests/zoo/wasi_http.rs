@@ -55,8 +55,8 @@ async fn an_address_is_asked_about_and_what_comes_is_counted() {
     assert_eq!(
         question.wording,
         format!(
-            "wasi_http now wants to read '{}', which it did not say before. Allow?",
-            site.target("/a")
+            "Allow wasi_http to read '{}'? It did not announce this.",
+            site.url("/a")
         )
     );
     assert_eq!(
