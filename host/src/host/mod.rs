@@ -28,7 +28,7 @@ use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{AuditRoom, JsonLines};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, Phase, Shared, chain};
+use crate::capability::{self, Phase, Shared, chain, tree};
 use crate::edit::prepare::hash_of;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
@@ -201,6 +201,16 @@ impl Host {
                 Some(_) => {}
                 None => needs.push(need),
             }
+        }
+        // Before anybody is asked about a search that cannot be made.
+        let root = self.permissions().project();
+        let imports = &described.tools[index].tool.imports;
+        let lists_files = imports.iter().any(|import| import == tree::IMPORT)
+            && needs.iter().any(|need| need.target.path() == Some(root));
+        if lists_files && !self.permissions().is_project() {
+            return Err(Failure::Action {
+                message: tree::not_searched(root),
+            });
         }
         let looked = actions::look(&self.0.shared, call, &plugin, plan.actions).await?;
         for need in looked.needs {
