@@ -199,9 +199,9 @@ fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
     }
     if found == 0 {
         ui.status(if all {
-            "Nobody said that."
+            "No matches."
         } else {
-            "Nobody said that in this project; --all searches every one."
+            "No matches in this project; --all searches every project."
         });
     }
     if unreadable > 0 {

@@ -251,9 +251,9 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
             let (tokens, share) = (grouped(window.tokens), share(report.total, window.tokens));
             format!("{about}{total} of {tokens} tokens, {share} % of the window")
         }
-        None => format!("{about}{total} tokens; the window is not known"),
+        None => format!("{about}{total} tokens; context window unknown"),
     };
-    rows.push(format!("{MARGIN}{:<14}{next}", "the next"));
+    rows.push(format!("{MARGIN}{:<14}{next}", "next request"));
     rows
 }
 
@@ -412,7 +412,7 @@ mod tests {
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
   session               4     24,690     16,000      1,024
-  the next      5,832 of 8,192 tokens, 71 % of the window";
+  next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all_requests: 1,

@@ -17,11 +17,14 @@ const BELOW: usize = 6;
 const KEYS: [(&str, &str); 4] = [
     (
         "Alt-Enter",
-        "a new line; so does a \\ at the end, and an open ``` goes on",
+        "start a new line, as Shift-Enter does in most terminals, or Enter after a \\ or in an open ```",
     ),
     ("Tab", "complete a command, a name or a path"),
-    ("Ctrl-C", "interrupt a reply, clear the line"),
-    ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
+    ("Ctrl-C", "interrupt a reply, or clear the line"),
+    (
+        "Esc",
+        "interrupt a reply; Dunlin keeps what you typed meanwhile",
+    ),
 ];
 
 /// Shows it.

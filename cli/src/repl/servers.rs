@@ -217,7 +217,7 @@ pub fn prompt(workshop: &Workshop, typed: &str) -> Result<Option<String>, CliErr
         _ => return list_prompts(workshop).map(|()| None),
     };
     let Some(arguments) = arguments(words) else {
-        ui.status("It takes: /prompt SERVER NAME [ARGUMENT=VALUE]...");
+        ui.status("Usage: /prompt SERVER NAME [ARGUMENT=VALUE]...");
         return Ok(None);
     };
     let host = workshop.host()?;

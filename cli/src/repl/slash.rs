@@ -122,17 +122,17 @@ const TURN: &str = "a turn is counted when it is over; answer its calls first";
 
 /// Every command. The completion and the help use this table, too.
 pub const COMMANDS: &[Command] = &[
-    command("/help", "", "show this", Slash::Help),
+    command("/help", "", "list the commands and keys", Slash::Help),
     command(
         "/tools",
         "[NAME MODE]",
-        "list the tools; MODE prompt, always or never for the session",
+        "list the tools, or set the mode of one for this session: prompt, always or never",
         Slash::Tools,
     ),
     command(
         "/mcp",
         "[VERB NAME]",
-        "list the MCP servers and their tools; VERB connect, disconnect, disable (for the session) or enable",
+        "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
         Slash::Mcp,
     ),
     command(
@@ -175,82 +175,82 @@ pub const COMMANDS: &[Command] = &[
     command(
         "/steps",
         "[on|off]",
-        "show calls, reasoning and notices, or hide them; Ctrl-V does it, too",
+        "show or hide calls, reasoning and notices, as Ctrl-V does",
         Slash::Steps,
     ),
-    command("/context", "", "show what fills the model's window", Slash::Context).waits(TURN),
-    command("/cost", "", "show the tokens that were spent", Slash::Cost).waits(TURN),
+    command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
+    command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
     command(
         "/condense",
         "",
-        "have the model sum up earlier turns and send that instead",
+        "have the model summarise earlier turns, and send the summary instead",
         Slash::Condense,
     )
     .waits(TURN),
-    command("/copy", "", "put the last reply on the clipboard", Slash::Copy),
+    command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
     command(
         "/undo",
         "",
-        "take back the last turn's edits of files; again for the turn before",
+        "undo the file edits of the last turn; repeat it for the turn before",
         Slash::Undo,
     )
     .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
     command(
         "/edit",
         "[TEXT]",
-        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E takes the line there",
+        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E opens the current line there",
         Slash::Edit,
     )
     .waits(NEXT),
     command(
         "/retry",
         "",
-        "send the last message again, in place of its answer",
+        "send the last message again and replace its answer",
         Slash::Retry,
     )
     .waits(NEXT),
-    command("/tags", "", "list the files that are attached by @", Slash::Tags).waits(NEXT),
+    command("/tags", "", "list the files that you attached with @", Slash::Tags).waits(NEXT),
     command(
         "/untag",
         "N|PATH|all",
-        "take files away that were to go with the next message",
+        "remove files from the next message",
         Slash::Untag,
     )
     .waits(NEXT),
     command(
         "/model",
         "[NAME]",
-        "list the models, or go on with another one",
+        "list the models, or switch to another one",
         Slash::Model,
     )
     .waits(NEXT),
     command(
         "/agent",
         "[NAME]",
-        "list the agents, or go on with another one",
+        "list the agents, or switch to another one",
         Slash::Agent,
     )
     .waits(NEXT),
-    command("/new", "", "begin a fresh session; this one stays", Slash::New).waits(LEAVING),
+    command("/new", "", "start a new session; this one is saved", Slash::New).waits(LEAVING),
     command(
         "/sessions",
         "[N]",
-        "list the other sessions of the project, or go on with one",
+        "list the other sessions of the project, or resume one",
         Slash::Sessions,
     )
     .waits(LEAVING),
     command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
-    command("/fork", "[ID]", "go on with a copy of this session, or of another", Slash::Fork)
+    command("/fork", "[ID]", "continue in a copy of this session, or of another", Slash::Fork)
         .waits(LEAVING),
     command(
         "/export",
         "[md|json] [FILE]",
-        "write the conversation into a file; - prints it",
+        "write the conversation to a file; - prints it",
         Slash::Export,
     )
     .waits(LEAVING),
-    command("/clear", "", "forget the conversation", Slash::Clear).waits(LEAVING),
-    command("/exit", "", "leave, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
+    command("/clear", "", "clear the conversation", Slash::Clear).waits(LEAVING),
+    command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
     command("/quit", "", "", Slash::Exit).waits(LEAVING),
 ];
 
@@ -334,8 +334,8 @@ fn surplus(slash: Slash, rest: &str) -> Option<String> {
         };
     match (fits, command.arguments) {
         (true, _) => None,
-        (false, "") => Some(format!("{} takes nothing.", command.name)),
-        (false, arguments) => Some(format!("It takes: {} {arguments}", command.name)),
+        (false, "") => Some(format!("{} takes no arguments.", command.name)),
+        (false, arguments) => Some(format!("Usage: {} {arguments}", command.name)),
     }
 }
 
@@ -618,10 +618,10 @@ mod tests {
             );
         };
         check(Slash::Retry, "", None);
-        check(Slash::Retry, "x", Some("/retry takes nothing."));
-        check(Slash::Exit, "now", Some("/exit takes nothing."));
+        check(Slash::Retry, "x", Some("/retry takes no arguments."));
+        check(Slash::Exit, "now", Some("/exit takes no arguments."));
         check(Slash::History, "all", None);
-        check(Slash::History, "foo", Some("It takes: /history [all]"));
+        check(Slash::History, "foo", Some("Usage: /history [all]"));
         check(Slash::Tools, "read_file sometimes", None);
     }
 

@@ -550,7 +550,7 @@ fn the_command_line_knows_sessions() {
     run(
         &["sessions", "search", "xyzzy"],
         0,
-        "Nobody said that in this project",
+        "No matches in this project",
     );
     run(
         &["sessions", "rename", &id, "Nests", "of terns"],
