@@ -21,7 +21,7 @@ pub fn visible(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
-fn options<'a>(columns: usize, indent: &'a str) -> Options<'a> {
+fn options(columns: usize, indent: &str) -> Options<'_> {
     Options::new(columns.max(MIN_COLUMNS + indent.len()))
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)

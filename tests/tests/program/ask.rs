@@ -320,7 +320,7 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
         let environment = environment(&provider);
         environment.project_file("a.txt", "text of a");
         let output = environment
-            .command(&["ask", flags[0], flags[1], "do it"])
+            .command(["ask", flags[0], flags[1], "do it"])
             .run();
         assert_eq!(output.status, Some(0), "{flags:?}: {output}");
         // The log names the option.
