@@ -26,7 +26,7 @@ pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArg
     disable_help_subcommand = true
 )]
 #[command(
-    after_help = "Without a command, `dunlin` opens the chat. `dunlin doctor` says what works and what is missing."
+    after_help = "Without a command, `dunlin` opens the chat. `dunlin doctor` checks the installation."
 )]
 pub struct Cli {
     /// What every command understands.
@@ -60,10 +60,10 @@ impl Cli {
 /// Options that every command understands, before it or after it.
 #[derive(Debug, Default, Args)]
 pub struct Global {
-    /// Talk to this agent of the configuration
+    /// Use this agent of the configuration
     #[arg(long, global = true, help_heading = "Everywhere", value_name = "NAME")]
     pub agent: Option<String>,
-    /// Talk to this model instead of the agent's
+    /// Use this model instead of the agent's
     #[arg(long, global = true, help_heading = "Everywhere", value_name = "MODEL")]
     pub model: Option<String>,
     /// Work in this project [default: the nearest folder above with .git or .dunlin]
@@ -110,7 +110,7 @@ pub enum ColorChoice {
 pub enum Command {
     /// Open the chat
     Chat(ChatArgs),
-    /// Ask one question, print the answer and end
+    /// Ask one question, print the answer and exit
     Ask(AskArgs),
     /// List, show and call the tools
     #[command(subcommand, arg_required_else_help = true)]
@@ -121,36 +121,36 @@ pub enum Command {
     /// List, show, search, rename, copy, export and delete conversations
     #[command(subcommand, arg_required_else_help = true)]
     Sessions(SessionsCommand),
-    /// MCP servers: list, add, remove and test them, log in to them, and be one
+    /// Manage MCP servers, or run Dunlin as one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
     /// Write, build, check, install and remove tools of your own
     #[command(subcommand, arg_required_else_help = true)]
     Plugin(PluginCommand),
-    /// Find the code of this project that a question is about
+    /// Search the code of this project by meaning
     Search(SearchArgs),
-    /// Show what tools were allowed, what they did, what was refused
+    /// Show what tools were allowed to do, what they did and what Dunlin refused
     Audit(AuditArgs),
-    /// Fetch, list and remove the models that run in Dunlin itself
+    /// Download, list and remove the models that run in Dunlin itself
     #[cfg(feature = "local-model")]
     #[command(subcommand, arg_required_else_help = true)]
     Model(ModelCommand),
     /// Show and check the configuration
     #[command(subcommand, arg_required_else_help = true)]
     Config(ConfigCommand),
-    /// Say what works and what is missing
+    /// Check the installation
     Doctor,
-    /// Print the completions for a shell
+    /// Print the completion script for a shell
     Completions(CompletionsArgs),
 }
 
 /// Options of the chat.
 #[derive(Debug, Default, Args)]
 pub struct ChatArgs {
-    /// Go on with the last session of the project, or with the one whose id begins so or that has this title
+    /// Resume the latest session of the project, or the one with this id prefix or title
     #[arg(long, value_name = "SESSION", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
-    /// Start with an empty conversation, without a word about earlier ones
+    /// Start a new session without offering earlier ones
     #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
 }
@@ -165,13 +165,13 @@ pub struct AskArgs {
     /// ('cargo test')
     #[arg(long, value_name = "TARGET=rwx|COMMAND")]
     pub allow: Vec<Allow>,
-    /// Allow what a tool declares for this run, as its mode `always` does in the chat
+    /// Allow everything that this tool declares, for this run, as its mode `always` does in the chat
     #[arg(long, value_name = "NAME")]
     pub allow_tool: Vec<String>,
     /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
     #[arg(long, value_name = "LINE")]
     pub allow_line: Vec<String>,
-    /// The question; what is piped in is appended
+    /// The question; Dunlin appends what you pipe in
     #[arg(value_name = "PROMPT", trailing_var_arg = true)]
     pub prompt: Vec<String>,
 }
@@ -179,16 +179,16 @@ pub struct AskArgs {
 /// Arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Print a list of `{path, start_line, end_line, symbol, score}`
+    /// Print a JSON list of `{path, start_line, end_line, symbol, score}`
     #[arg(long)]
     pub json: bool,
-    /// How many results, 1 to 50 [default: 10]
+    /// Print at most this many results, 1 to 50 [default: 10]
     #[arg(short = 'n', long = "count", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50))]
     pub count: Option<u8>,
-    /// Only below this folder or glob, relative to the project; may be given several times
+    /// Search only below this folder or glob, relative to the project; repeat it for several
     #[arg(long, value_name = "GLOB")]
     pub within: Vec<String>,
-    /// A complete question: How does file reading work?
+    /// A complete question, such as: How does file reading work?
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
 }
@@ -202,6 +202,16 @@ pub struct Allow {
     pub bits: String,
     /// Whether it was typed without letters: a command, to be run.
     pub is_command: bool,
+}
+
+impl Allow {
+    /// How it is typed.
+    pub fn typed(&self) -> String {
+        match self.is_command {
+            true => self.target.clone(),
+            false => format!("{}={}", self.target, self.bits.replace('?', "")),
+        }
+    }
 }
 
 /// Why `--allow` cannot be understood.
@@ -261,14 +271,14 @@ pub enum ToolsCommand {
     List,
     /// Show one tool: its description, its parameters, its abilities
     Show {
-        /// The tool
+        /// The name of the tool
         name: String,
     },
     /// Call a tool yourself, under the same permissions as a model
     Call {
-        /// The tool
+        /// The name of the tool
         name: String,
-        /// The arguments: a JSON object
+        /// The arguments, as a JSON object
         #[arg(long, value_name = "JSON", default_value = "{}")]
         args: String,
     },
@@ -277,28 +287,28 @@ pub enum ToolsCommand {
 /// What can be done with permissions.
 #[derive(Debug, Subcommand)]
 pub enum PermissionsCommand {
-    /// List what is stored
+    /// List the stored permissions
     List,
     /// Allow one operation on a target, in all projects and for every tool
     Allow(PermissionArgs),
     /// Deny one operation on a target, in all projects and for every tool
     Deny(PermissionArgs),
-    /// Decide nothing any more about one operation on a target: take back an allow or a deny
+    /// Take back an allow or a deny: Dunlin asks about this operation on the target again
     Ask(PermissionArgs),
-    /// Store three characters for a target, in one go; they hold for every tool
+    /// Store the three characters of a target (r, w, x) at once, for every tool
     Set {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`
         target: String,
-        /// Three characters: r, w, x allow, - denies, ? leaves it open
+        /// Three characters: r, w and x allow, - denies, ? leaves the operation undecided
         #[arg(allow_hyphen_values = true)]
         bits: String,
     },
-    /// Remove what is stored for a target
+    /// Remove the stored permissions of a target
     Unset {
-        /// The target as listed
+        /// The target, as `permissions list` prints it
         target: String,
     },
-    /// Say what holds for a target and why
+    /// Explain what is allowed for a target, and which rule decides
     Explain {
         /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line in quotes
         target: String,
@@ -308,11 +318,12 @@ pub enum PermissionsCommand {
 /// An operation and what it is done with.
 #[derive(Debug, Args)]
 pub struct PermissionArgs {
-    /// What is done
+    /// The operation
     #[arg(value_enum)]
     pub operation: OperationName,
-    /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a key as listed
-    pub target: String,
+    /// A file, `folder/`, a program, `https://host/`, a key as listed, or the words of a command (cargo test)
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub target: Vec<String>,
 }
 
 /// An operation as it is typed.
@@ -340,12 +351,12 @@ impl From<OperationName> for Operation {
 /// What can be done with sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List the sessions of the project, the newest first
+    /// List the sessions of the project, newest first
     List {
-        /// Those of every project
+        /// List the sessions of every project
         #[arg(long)]
         all: bool,
-        /// At most so many; 0 lists all
+        /// Maximum number to list; 0 for all
         #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 50)]
         lines: usize,
         /// Print JSON
@@ -354,20 +365,20 @@ pub enum SessionsCommand {
     },
     /// Print a conversation
     Show {
-        /// The beginning of its id, or its title
+        /// The session: the beginning of its id, or its title
         session: String,
     },
-    /// Find what was said
+    /// Search the sessions for a text
     Search {
-        /// Large and small letters are the same
+        /// The text; upper and lower case count as the same
         text: String,
-        /// In the sessions of every project
+        /// Search the sessions of every project
         #[arg(long)]
         all: bool,
     },
     /// Give a session a title
     Rename {
-        /// The beginning of its id, or its title
+        /// The session: the beginning of its id, or its title
         session: String,
         /// The title
         #[arg(required = true)]
@@ -375,29 +386,29 @@ pub enum SessionsCommand {
     },
     /// Copy a session into this project and print the id of the copy
     Fork {
-        /// The beginning of its id, or its title
+        /// The session: the beginning of its id, or its title
         session: String,
     },
     /// Write a conversation into a file, or print it
     Export {
-        /// The beginning of its id, or its title
+        /// The session: the beginning of its id, or its title
         session: String,
-        /// As what
+        /// The output format
         #[arg(long, value_name = "FORMAT", default_value = "md")]
         format: ExportFormat,
-        /// The file; without it, standard output
+        /// Write to this file [default: standard output]
         #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
-        /// Replace a file that is there
+        /// Replace an existing file
         #[arg(long, requires = "output")]
         force: bool,
     },
-    /// Delete sessions for good
+    /// Delete sessions permanently
     Delete {
-        /// The beginnings of their ids, or their titles
+        /// The sessions: the beginnings of their ids, or their titles
         #[arg(required = true)]
         sessions: Vec<String>,
-        /// Without asking
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -406,37 +417,37 @@ pub enum SessionsCommand {
 /// As what a conversation is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// For reading
+    /// Markdown, for reading
     Md,
-    /// For programs: everything that is known
+    /// JSON with everything that Dunlin stored, for programs
     Json,
 }
 
 /// Arguments of `audit`: which lines of the audit log.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AuditArgs {
-    /// Only this tool
+    /// Print only the entries of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Only targets and command lines that contain this
+    /// Print only entries whose target or command line contains this text
     #[arg(long, value_name = "TEXT")]
     pub target: Option<String>,
-    /// Only sessions whose id starts with this
+    /// Print only entries of sessions whose id starts with this
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Only from this time on: 1h, 2d, today, yesterday, 2026-01-31, 2026-01-31T12:00 (with Z: UTC)
+    /// Print only entries since this time: 1h, 2d, today, yesterday, 2026-01-31, 2026-01-31T12:00 (with Z: UTC)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
-    /// Only what was refused
+    /// Print only what Dunlin refused
     #[arg(long)]
     pub denied: bool,
-    /// Print at most so many of the newest lines; 0 prints all
+    /// Print at most this many of the newest lines; 0 prints all
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 50)]
     pub lines: usize,
-    /// Go on and print what comes
+    /// Keep printing new entries
     #[arg(short, long)]
     pub follow: bool,
-    /// Print the lines as they are stored: JSON
+    /// Print the lines as the log stores them (JSON)
     #[arg(long)]
     pub json: bool,
 }
@@ -445,19 +456,19 @@ pub struct AuditArgs {
 #[cfg(feature = "local-model")]
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// List the models that can be fetched, and those that are here
+    /// List the models that you can download, and those that you have
     List,
-    /// Fetch a model; without a name, the smallest
+    /// Download a model; without a name, the smallest
     Pull {
-        /// The model as listed
+        /// The model, as `model list` prints it
         name: Option<String>,
     },
     /// Remove a model
     Remove {
-        /// The model as listed
+        /// The model, as `model list` prints it
         name: String,
     },
-    /// Print the folder in which models are kept
+    /// Print the folder of the models
     Path,
 }
 
@@ -466,19 +477,19 @@ pub enum ModelCommand {
 pub enum ConfigCommand {
     /// Print the path of the configuration file
     Path,
-    /// Print what is set and where it comes from
+    /// Print every setting and where it comes from
     Show,
     /// Check the configuration files
     Check,
-    /// Show what the project's configuration would set, and trust this version of it
+    /// Show what the project's configuration sets, and trust this version of it
     Trust {
         /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Trust the project's configuration no longer
+    /// Stop trusting the project's configuration
     Untrust,
-    /// Put a key into the system's keyring, or take it out
+    /// Store a key in the system's keyring, or delete it
     #[command(subcommand, arg_required_else_help = true)]
     Key(KeyCommand),
 }
@@ -486,7 +497,7 @@ pub enum ConfigCommand {
 /// What can be done with keys.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KeyCommand {
-    /// Store a key, typed unseen or piped in
+    /// Store a key; type it hidden, or pipe it in
     Set {
         /// Its name in the configuration
         name: String,

@@ -28,7 +28,7 @@ use crate::ui::output::Tail;
 use crate::ui::style::Label;
 use crate::ui::suspicion::Suspicion;
 use crate::ui::terminal::TurnMode;
-use crate::ui::wrap::wrapped;
+use crate::ui::wrap;
 use crate::workshop::Workshop;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -774,7 +774,7 @@ impl Frontend for Presenter {
         }
         // The last column stays free.
         let room = self.ui.status_columns().saturating_sub(1);
-        for row in wrapped(&escape(text), room) {
+        for row in wrap::rows(&escape(text), room) {
             let row = self.ui.status_styles().paint(Label::Quiet, &row);
             self.ui.status(&row);
         }

@@ -1,11 +1,14 @@
 //! Names what can be granted: operations, targets and the three characters that stand for a decision.
 
+mod address;
 mod command;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::address::Address;
 pub use self::command::{CommandKey, CommandKeyError, CommandTarget, ProgramFile};
 
 /// What is done with a target. Write does not imply read.
@@ -47,8 +50,8 @@ impl Operation {
 pub enum Target {
     /// An absolute path without symbolic links and `..`.
     Path(PathBuf),
-    /// An `https` URL without query and fragment.
-    Url(String),
+    /// A URL without query and fragment.
+    Url(Address),
     /// The real path of a program that a tool names without a command line. Running anything takes a command.
     Program(PathBuf),
     /// A command line, or the start of an MCP server.
@@ -62,6 +65,21 @@ impl Target {
             Target::Path(path) | Target::Program(path) => Some(path),
             Target::Url(_) | Target::Command(_) => None,
         }
+    }
+
+    /// The target as a person has to see it: an address with the scheme that is used. Not escaped.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Target::Url(address) => Cow::Borrowed(address.shown()),
+            Target::Path(_) | Target::Program(_) | Target::Command(_) => {
+                Cow::Owned(self.to_string())
+            }
+        }
+    }
+
+    /// Whether it is an address that is reached over `http`.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Target::Url(address) if address.is_plain())
     }
 
     /// The command, if it is one.

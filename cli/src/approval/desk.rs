@@ -10,6 +10,7 @@ use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
 use crate::ui::style::Label;
+use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CallState, Choice, Resolution};
 
 /// Characters of a line that is no answer that are repeated.
@@ -23,6 +24,9 @@ const MIN_SHARE: usize = 10;
 pub enum Reply {
     /// Show these rows and ask again.
     Say(Vec<String>),
+    /// Show everything about some calls, in the pager where that is longer than the window, then this sentence, and ask
+    /// again.
+    View(Vec<String>, Option<String>),
     /// The waiting is over; show these rows first.
     Resolve(Vec<String>, Resolution),
     /// Open the arguments of the call with this number of the turn in an editor.
@@ -147,12 +151,15 @@ impl Desk {
 
     /// What waits in short, for after something else was shown.
     pub fn again(&self, window: Window) -> Vec<String> {
-        let mut rows = Vec::new();
-        if self.several {
-            rows.extend(self.entries.iter().map(|entry| look::row(entry, window)));
-        }
+        let mut rows = self.list(window);
         rows.push(self.key(window));
         rows
+    }
+
+    /// A row for each of several calls.
+    pub fn list(&self, window: Window) -> Vec<String> {
+        let rows = self.entries.iter().filter(|_| self.several);
+        rows.map(|entry| look::row(entry, window)).collect()
     }
 
     /// The call with this number of the turn.
@@ -195,7 +202,8 @@ impl Desk {
         };
         match word {
             Word::Help => {
-                let mut rows = look::help(self.several);
+                let asking: Vec<&Entry> = self.asking().collect();
+                let mut rows = look::help(&asking, self.several, self.offers_always(), window);
                 rows.extend(self.again(window));
                 Ok(Reply::Say(rows))
             }
@@ -212,16 +220,9 @@ impl Desk {
             }
             Word::View => {
                 let chosen = self.choose(&which, "v")?;
-                let mut rows = Vec::new();
-                let mut forms = Vec::new();
-                for entry in chosen {
-                    rows.push(String::new());
-                    rows.extend(look::view(entry, self.several, window));
-                    forms.push(form(entry));
-                }
+                let (rows, forms) = self.views(&chosen, window);
                 self.seen.extend(forms);
-                rows.push(self.key(window));
-                Ok(Reply::Say(rows))
+                Ok(Reply::View(rows, None))
             }
             Word::Edit => {
                 self.not_while_running()?;
@@ -243,8 +244,18 @@ impl Desk {
         }
     }
 
+    /// Everything about these calls, and the forms of them that are seen then.
+    fn views(&self, chosen: &[&Entry], window: Window) -> (Vec<String>, Vec<Form>) {
+        let mut rows = Vec::new();
+        for entry in chosen {
+            rows.push(String::new());
+            rows.extend(look::view(entry, self.several, window));
+        }
+        (rows, chosen.iter().map(|entry| form(entry)).collect())
+    }
+
     fn decide(
-        &self,
+        &mut self,
         answer: Answer,
         which: &Which,
         comment: Option<&str>,
@@ -256,6 +267,24 @@ impl Desk {
         let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
         for entry in &chosen {
             self.check(entry, answer)?;
+        }
+        let unseen: Vec<&Entry> = chosen
+            .iter()
+            .copied()
+            .filter(|entry| answer.allow && self.is_unseen(entry))
+            .collect();
+        if chosen.len() > 1 && !unseen.is_empty() {
+            let (rows, forms) = self.views(&unseen, window);
+            let sentence = format!(
+                "Nothing was approved: {} not shown in full before. Type the answer again once you have read {}.",
+                counted(unseen.len(), "call was", "calls were"),
+                if unseen.len() == 1 { "it" } else { "them" },
+            );
+            self.seen.extend(forms);
+            return Ok(Reply::View(rows, Some(sentence)));
+        }
+        if let Some(entry) = unseen.first() {
+            return Err(self.view_first(entry));
         }
         // What an answer to all comes to is said of each. A no is said of each call when it is settled.
         let rows = match which {
@@ -279,7 +308,10 @@ impl Desk {
     /// Whether this answer can be given to a call as it was shown.
     fn check(&self, entry: &Entry, answer: Answer) -> Result<(), String> {
         if let Some(why) = entry.refuses(answer) {
-            return Err(format!("call {} {why}", entry.index));
+            return Err(match entry.index {
+                0 => format!("this call {why}"),
+                index => format!("call {index} {why}"),
+            });
         }
         if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry)) {
             return Err(
@@ -287,17 +319,21 @@ impl Desk {
                     .to_owned(),
             );
         }
-        if answer.allow && entry.is_asking() && !self.seen.contains(&form(entry)) {
-            let view = if self.several {
-                format!("v {}", entry.index)
-            } else {
-                "v".to_owned()
-            };
-            return Err(format!(
-                "there is more than the screen shows: {view} shows all of it first"
-            ));
-        }
         Ok(())
+    }
+
+    /// Whether a yes to it does not count yet, because not all of it was shown.
+    fn is_unseen(&self, entry: &Entry) -> bool {
+        entry.is_asking() && !self.seen.contains(&form(entry))
+    }
+
+    fn view_first(&self, entry: &Entry) -> String {
+        let view = if self.several {
+            format!("v {}", entry.index)
+        } else {
+            "v".to_owned()
+        };
+        format!("there is more than the screen shows: {view} shows all of it first")
     }
 
     /// Runs what is approved and skips the rest, or runs the named calls and keeps the rest.
@@ -312,6 +348,9 @@ impl Desk {
             };
             for entry in &chosen {
                 self.check(entry, yes)?;
+                if self.is_unseen(entry) {
+                    return Err(self.view_first(entry));
+                }
             }
             let decisions = chosen
                 .into_iter()
@@ -378,12 +417,19 @@ impl Desk {
         self.entries.iter().filter(|entry| entry.is_asking())
     }
 
-    fn key(&self, window: Window) -> String {
+    /// What can be answered.
+    pub fn key(&self, window: Window) -> String {
         let asking: Vec<&Entry> = self.asking().collect();
-        let always =
-            |entry: &&Entry| entry.longest == Scope::Always && self.targets.contains(&form(entry));
-        let always = asking.iter().any(always);
-        look::key(&asking, self.several, always, window)
+        look::key(&asking, self.several, self.offers_always(), window)
+    }
+
+    /// Whether any call can be allowed permanently.
+    fn offers_always(&self) -> bool {
+        self.asking().any(|entry| {
+            entry.longest == Scope::Always
+                && entry.problem.is_none()
+                && self.targets.contains(&form(entry))
+        })
     }
 
     /// One calm sentence in the look of everything beside the point.

@@ -51,6 +51,10 @@ fn says(reply: Reply, text: &str) {
             assert!(rows.iter().any(|row| row.contains(text)), "{rows:?}");
             assert!(rows.last().is_some_and(|row| row.contains('?')), "{rows:?}");
         }
+        Reply::View(rows, sentence) => {
+            let mut rows = rows.iter().chain(&sentence);
+            assert!(rows.any(|row| row.contains(text)), "{text:?}: {rows:?}");
+        }
         reply => panic!("{reply:?} instead of {text:?}"),
     }
 }
@@ -190,11 +194,34 @@ fn a_yes_needs_to_have_seen_all_of_it() {
     };
     desk.open(11, vec![other], small);
     says(desk.answer("y", small), "v shows all of it first");
-    // Among others, too, and all of them are refused then.
+    // Among others, too: what was not shown in full is shown, and nothing is approved yet.
     let mut desk = Desk::default();
-    desk.open(11, vec![large, entry(2)], small);
-    says(desk.answer("y all", small), "v 1 shows all of it first");
+    desk.open(11, vec![large.clone(), entry(2)], small);
+    says(desk.answer("y 1", small), "v 1 shows all of it first");
     assert_eq!(decisions(desk.answer("y 2", small)), ["12.1 true Once"]);
+    says(
+        desk.answer("y all", small),
+        "Nothing was approved: 1 call was not shown in full before.",
+    );
+    assert_eq!(decisions(desk.answer("y all", small)).len(), 2);
+    // All of several in one go.
+    let other = Entry {
+        index: 2,
+        number: 12,
+        ..large.clone()
+    };
+    let mut desk = Desk::default();
+    desk.open(11, vec![large, other, entry(3)], small);
+    let Reply::View(rows, sentence) = desk.answer("y all", small) else {
+        panic!("nothing was shown")
+    };
+    let headings = rows.iter().filter(|row| row.starts_with("  ? "));
+    assert_eq!(
+        headings.collect::<Vec<_>>(),
+        ["  ? 1 read_file", "  ? 2 read_file"]
+    );
+    assert!(sentence.is_some_and(|text| text.contains("2 calls were not shown")));
+    assert_eq!(decisions(desk.answer("y all", small)).len(), 3);
 }
 
 #[test]
@@ -204,8 +231,7 @@ fn more_calls_than_the_screen_has_rows_are_shown_as_they_fit() {
     let entries: Vec<Entry> = (1..=12).map(entry).collect();
     let rows = desk.open(11, entries, small);
     assert!(rows.len() < 12 * 3, "{rows:?}");
-    says(desk.answer("y all", small), "shows all of it first");
-    says(desk.answer("v all", small), "/outside/12");
+    says(desk.answer("y all", small), "/outside/12");
     assert_eq!(decisions(desk.answer("y all", small)).len(), 12);
 }
 
@@ -250,4 +276,55 @@ fn some_answers_cannot_be_given() {
         decisions(answer(&mut desk(vec![running]), "n")),
         ["0.0 false Once"]
     );
+}
+
+#[test]
+fn the_help_says_what_works_and_no_more() {
+    let help = |desk: &mut Desk| match desk.answer("?", window(100, 60)) {
+        Reply::Say(rows) => rows.join("\n"),
+        reply => panic!("{reply:?}"),
+    };
+    let of_one = help(&mut desk(vec![entry(7)]));
+    for row in [
+        "  y            yes, this once",
+        "  always       yes, and store it",
+        "  tool always  run calls of this tool without a question",
+        "  y 7 TEXT     yes, and the model hears TEXT",
+        "  n TEXT       no, and the model hears TEXT and continues",
+        "  v            show everything about it",
+    ] {
+        assert!(of_one.contains(row), "{row}\n{of_one}");
+    }
+    assert!(!of_one.contains("y all"), "{of_one}");
+    let of_several = help(&mut desk(vec![entry(1), entry(2)]));
+    for row in [
+        "  tool 1 always  ",
+        "  y all          ",
+        "  n 1 TEXT       ",
+        "  run            ",
+    ] {
+        assert!(of_several.contains(row), "{row}\n{of_several}");
+    }
+    let once = Entry {
+        longest: Scope::Once,
+        ..entry(1)
+    };
+    let of_once = help(&mut desk(vec![once]));
+    assert!(!of_once.contains("  always "), "{of_once}");
+    assert!(!of_once.contains("\n  s "), "{of_once}");
+    // A call that runs already can have a yes or a no.
+    let mut running = entry(1);
+    running.question.origin = Origin::Undeclared;
+    let of_running = help(&mut desk(vec![running]));
+    for word in ["tool", "TEXT", "skip", "editor", "e edit", "/help"] {
+        assert!(!of_running.contains(word), "{word}\n{of_running}");
+    }
+    // What does not fit on a row is broken between words.
+    let mut narrow = Desk::default();
+    narrow.open(11, vec![entry(1)], window(40, 60));
+    let Reply::Say(rows) = narrow.answer("?", window(40, 60)) else {
+        panic!("no help")
+    };
+    let mut lines = rows.iter().flat_map(|row| row.lines());
+    assert!(lines.all(|line| line.chars().count() < 40), "{rows:?}");
 }

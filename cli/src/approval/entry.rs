@@ -8,7 +8,8 @@ use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall};
 /// One call that waits, or waited, in the form that is decided about.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The number by which the user knows it, from 1: unique within the session.
+    /// The number by which the user knows it, from 1: unique within the session. 0: the user made the call, and it
+    /// has no number.
     pub index: usize,
     /// Its number within the turn.
     pub number: usize,
@@ -76,7 +77,7 @@ impl Entry {
         entry
     }
 
-    /// A question that comes up while the call with this number runs.
+    /// A question that comes up while the call with this number runs; 0 for a call that has none.
     pub fn asked(index: usize, question: Question) -> Entry {
         Entry {
             index,

@@ -1,16 +1,17 @@
 //! How calls that wait look: rows of text, made of an entry, the size of the window and nothing else.
 
-use dunlin_host::ask::{Origin, Scope};
+use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::display;
 use dunlin_host::target::Target;
 use unicode_width::UnicodeWidthStr;
 
 use super::entry::Entry;
-use super::line::WORDS;
+use super::line::{WORDS, Word};
 use super::storing;
-use super::text::{BAR, room, wrap, wrap_words};
+use super::text::{BAR, room, wrap};
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
+use crate::ui::wrap::{self as words, visible};
 use crate::ui::{command, diff, prompt_of_server};
 use dunlin_chat::turn::CallState;
 use dunlin_host::display::one_line;
@@ -20,6 +21,9 @@ pub const MARGIN: &str = "  ";
 
 /// What stands between the words of the key.
 const SEPARATOR: &str = " · ";
+
+/// The label of a command that takes back what would be stored.
+const UNDO: &str = "undo";
 
 /// How many columns the key takes with its meanings and the margin.
 const KEY_COLUMNS: usize = 80;
@@ -182,7 +186,11 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
     if several {
         parts.extend([("skip", ""), ("y all", ""), ("run", "")]);
     }
-    parts.extend([("v", "view"), ("e", "edit"), ("?", "help")]);
+    parts.push(("v", "view"));
+    if entries.iter().any(|entry| is_waiting(entry)) {
+        parts.push(("e", "edit"));
+    }
+    parts.push(("?", "help"));
     let narrow = window.columns < KEY_COLUMNS;
     let mut key = String::new();
     let mut used = window.columns;
@@ -208,31 +216,82 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
     key
 }
 
-/// What the words mean.
-pub fn help(several: bool) -> Vec<String> {
-    let mut rows: Vec<String> = WORDS
-        .iter()
-        .map(|(word, _, meaning)| format!("{MARGIN}{word:<7} {meaning}"))
+/// What can be typed at a question about these calls, and what it means: no more than what works there.
+pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> Vec<String> {
+    let waits = entries.iter().any(|entry| is_waiting(entry));
+    let session = entries.iter().any(|entry| entry.longest != Scope::Once);
+    let works = |word: Word| match word {
+        Word::Answer(Answer { allow: true, scope }) => match scope {
+            Scope::Once => true,
+            Scope::Session => session,
+            Scope::Always => always,
+        },
+        Word::Skip | Word::Edit | Word::Tool(_) => waits,
+        Word::Run => several,
+        Word::Answer(_) | Word::View | Word::Help => true,
+    };
+    let words = WORDS.iter().filter(|(_, word, _)| works(*word));
+    let mut entries_of_help: Vec<(String, String)> = words
+        .map(|(word, _, meaning)| ((*word).to_owned(), (*meaning).to_owned()))
         .collect();
-    if several {
-        rows.extend(
-            [
-                "y 2, n 1 3, y all   a word and the numbers of the calls",
-                "n 2 TEXT            the model hears TEXT, and the other calls go on waiting",
-                "n 2                 without a text it ends the turn, unless on_denial = \"continue\";",
-                "                    what you have said yes to is still run",
-            ]
-            .map(|row| format!("{MARGIN}{row}")),
+    let mut add = |typed: &str, meaning: &str| {
+        entries_of_help.push((typed.to_owned(), meaning.to_owned()));
+    };
+    let first = entries.first().map_or(1, |entry| entry.index);
+    if waits {
+        let number = if several {
+            format!(" {first}")
+        } else {
+            String::new()
+        };
+        add(
+            &format!("tool{number} always"),
+            "run calls of this tool without a question until the session ends; tool never refuses them, tool prompt asks",
         );
-    } else {
-        rows.push(format!(
-            "{MARGIN}n TEXT  no, and the model hears why and goes on"
-        ));
+        add(
+            &format!("y {first} TEXT"),
+            "yes, and the model hears TEXT; the number is needed",
+        );
+        add(
+            &format!("n{number} TEXT"),
+            "no, and the model hears TEXT and continues",
+        );
     }
-    rows.push(format!(
-        "{MARGIN}Ctrl-C  no to everything, and the turn ends (so does Ctrl-D); /help has the commands"
-    ));
-    rows
+    if several {
+        add(
+            "y 1 3",
+            "the numbers of the calls stand behind any of these words",
+        );
+        add(
+            "y all",
+            "all undecided calls; n all, s all and v all work, too",
+        );
+        add(
+            &format!("n {first}"),
+            "without a text a no ends the turn, unless on_denial = \"continue\"; Dunlin still runs what you approved",
+        );
+    }
+    add("yes, no", "mean y and n");
+    add(
+        "Ctrl-C",
+        "no to everything, and the turn ends; so does Ctrl-D",
+    );
+    if waits {
+        add("/help", "lists the commands; most of them work here");
+    }
+    let widest = entries_of_help.iter().map(|(typed, _)| typed.width()).max();
+    let margin = MARGIN.width() + widest.unwrap_or_default() + 2;
+    let columns = window.columns.saturating_sub(1);
+    let row = |(typed, meaning): (String, String)| {
+        let first = format!("{:<margin$}", format!("{MARGIN}{typed}"));
+        words::hanging(&first, margin, &meaning, columns)
+    };
+    entries_of_help.into_iter().flat_map(row).collect()
+}
+
+/// Whether a call is only proposed: one that runs, and one that the user made, can have a yes or a no and nothing else.
+fn is_waiting(entry: &Entry) -> bool {
+    entry.question.origin == Origin::Declared && entry.index > 0
 }
 
 /// A tool's name; one that is none stands in quotes, so that it cannot begin a row as if it were more.
@@ -264,11 +323,15 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         None => String::new(),
     };
     let (mark, label, _) = look(entry.state);
-    let number = styles.paint(label, &format!("{mark} {}", entry.index));
+    let number = match entry.index {
+        0 => mark.to_owned(),
+        index => format!("{mark} {index}"),
+    };
+    let number = styles.paint(label, &number);
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
         Origin::Declared => " asks",
-        Origin::Undeclared => " wants what it did not ask for",
+        Origin::Undeclared => " asks for something that it did not announce",
         Origin::Server => " asks in the middle of its call",
     };
     format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
@@ -352,18 +415,35 @@ impl Page {
         }
     }
 
-    /// A row of what would be stored, broken between words.
+    /// A row of what would be stored, broken between words, and the command that takes it back, unbroken.
     fn stored(&mut self, label: &str, text: &str) {
         let styles = self.window.styles;
-        let indent = self.indent + 2;
+        let columns = self.window.columns.saturating_sub(self.indent + 3);
         let first = format!("{:<7} ", format!("{label}:"));
-        let room = self.window.columns.saturating_sub(indent + first.len() + 1);
-        let bar = styles.paint(Label::Quiet, BAR.trim_end());
+        let room = columns.saturating_sub(first.len());
+        let (text, undo) = match text.split_once('\n') {
+            Some((text, undo)) if visible(text) + undo.len() + 2 > room => {
+                (text.to_owned(), Some(undo))
+            }
+            Some((text, undo)) => (format!("{text}; {undo}"), None),
+            None => (text.to_owned(), None),
+        };
+        // Below its label there is more room for a command.
+        let is_command = label == UNDO && visible(&text) > room && visible(&text) + 2 <= columns;
+        let quiet = |row: &str| styles.paint(Label::Quiet, row);
+        if is_command {
+            self.own(&format!("  {}", quiet(first.trim_end())));
+            self.own(&format!("    {}", quiet(&text)));
+            return;
+        }
+        let bar = quiet(BAR.trim_end());
         let below = format!("{}{bar} ", " ".repeat(first.len().saturating_sub(2)));
-        for (number, row) in wrap_words(text, room).into_iter().enumerate() {
+        for (number, row) in words::rows(&text, room).into_iter().enumerate() {
             let before = if number == 0 { &first } else { &below };
-            let row = styles.paint(Label::Quiet, &row);
-            self.own(&format!("  {before}{row}"));
+            self.own(&format!("  {before}{}", quiet(&row)));
+        }
+        if let Some(command) = undo.and_then(|undo| undo.split_once(' ')) {
+            self.stored(UNDO, command.1);
         }
     }
 
@@ -409,7 +489,7 @@ impl Page {
             .map(|problem| format!("It cannot be run like this: {problem}"));
         for notice in entry.question.notices.iter().chain(&problem) {
             // Notices quote keys and names.
-            for (number, row) in wrap_words(&one_line(notice), room).into_iter().enumerate() {
+            for (number, row) in words::rows(&one_line(notice), room).into_iter().enumerate() {
                 let mark = if number == 0 { "!" } else { "│" };
                 let row = styles.paint(Label::Warning, &format!("{mark} {row}"));
                 rows.push(format!("{}{row}", self.margin()));
@@ -443,7 +523,7 @@ impl Page {
 }
 
 fn target_text(target: &Target) -> String {
-    display::escape(&target.to_string()).into_owned()
+    display::escape(&target.shown()).into_owned()
 }
 
 #[cfg(test)]

@@ -219,6 +219,8 @@ fn foreign_text_begins_no_row() {
                         "  execute ",
                         "  never: ",
                         "  always, never: ",
+                        "  undo:",
+                        "    dunlin permissions ",
                         "\"",
                         "aaaa",
                         "… more: v",
@@ -237,4 +239,37 @@ fn foreign_text_begins_no_row() {
             }
         }
     }
+}
+
+/// A command that is to be copied has a row of its own where it fits on one.
+#[test]
+fn the_command_that_takes_an_answer_back_is_not_broken() {
+    let entry = asked("Read?", &["/home/ada/docs/birds.txt"]);
+    let command = "dunlin permissions ask read /home/ada/docs/birds.txt";
+    let stored = |columns| {
+        let rows = question(&entry, false, window(columns, 40), 40).rows;
+        let begin = rows.iter().position(|row| row.contains("always, never:"));
+        rows[begin.unwrap()..rows.len() - 1].to_vec()
+    };
+    assert_eq!(
+        stored(120),
+        [format!(
+            "    always, never: stored for all projects; undo: {command}"
+        )]
+    );
+    assert_eq!(
+        stored(80),
+        [
+            "    always, never: stored for all projects".to_owned(),
+            format!("    undo:   {command}"),
+        ]
+    );
+    assert_eq!(
+        stored(62),
+        [
+            "    always, never: stored for all projects".to_owned(),
+            "    undo:".to_owned(),
+            format!("      {command}"),
+        ]
+    );
 }

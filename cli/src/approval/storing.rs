@@ -14,14 +14,14 @@ const MAX_NAMED: usize = 3;
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
 
-/// What the lasting answers to a question store, a label and an escaped text for each row. `always`: whether a yes can
-/// be stored.
+/// What the lasting answers to a question store, a label and an escaped text for each row; behind a line end the command that
+/// takes it back. `always`: whether a yes can be stored.
 pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> {
     match question.needs.as_slice() {
         [] if question.origin == Origin::Declared => vec![(
             "never",
             format!(
-                "denies all calls of this tool until the session ends; undo: /tools {} prompt",
+                "denies all calls of this tool until the session ends\nundo: /tools {} prompt",
                 escape(&question.tool)
             ),
         )],
@@ -30,7 +30,7 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
             Some(command) => of_command(need, command, always),
             None => vec![(
                 label(always),
-                format!("stored for all projects; undo: {}", undo(need)),
+                format!("stored for all projects\nundo: {}", undo(need)),
             )],
         },
         needs => vec![(
@@ -62,7 +62,8 @@ fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'stat
     rows
 }
 
-/// What an answer has stored, as one escaped sentence for each target. Empty: nothing.
+/// What an answer has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
+/// nothing.
 pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     let verb = if answer.allow { "allow" } else { "deny" };
     let scope = match answer.scope {
@@ -77,7 +78,7 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
                 exactly if exactly == EXACTLY => command.key.to_string(),
                 covers => covers,
             },
-            None => format!("{} {}", need.operation.verb(), need.target),
+            None => format!("{} {}", need.operation.verb(), need.target.shown()),
         };
         let undo = match answer.scope {
             Scope::Always => undo(need),
@@ -86,7 +87,7 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
                 None => FORGET.to_owned(),
             },
         };
-        format!("{scope}: {verb} {}. Undo: {undo}", escape(&about))
+        format!("{scope}: {verb} {}.\nUndo: {undo}", escape(&about))
     };
     let mut rows: Vec<String> = needs.iter().take(MAX_NAMED).map(row).collect();
     if needs.len() > MAX_NAMED {
@@ -117,12 +118,20 @@ pub fn command(way: &WayOut) -> String {
     if escape(&target) != target {
         return "dunlin permissions list shows the key".to_owned();
     }
-    let verb = match way.decided {
+    format!(
+        "dunlin permissions {} {} {target}",
+        verb(way.decided),
+        word(way.operation)
+    )
+}
+
+/// The command that decides, as it is typed.
+pub fn verb(decided: Decided) -> &'static str {
+    match decided {
         Decided::Allow => "allow",
         Decided::Deny => "deny",
         Decided::Open => "ask",
-    };
-    format!("dunlin permissions {verb} {} {target}", word(way.operation))
+    }
 }
 
 /// What takes a rule back, escaped.
@@ -136,7 +145,7 @@ pub fn revert(revert: &Revert) -> Option<String> {
 }
 
 /// An operation as it is typed.
-fn word(operation: Operation) -> &'static str {
+pub fn word(operation: Operation) -> &'static str {
     match operation {
         Operation::Read => "read",
         Operation::Write => "write",
@@ -200,12 +209,12 @@ mod tests {
         assert_eq!(
             said(true, Scope::Always),
             [
-                "Stored for all projects: allow read /etc/hosts. Undo: dunlin permissions ask read /etc/hosts"
+                "Stored for all projects: allow read /etc/hosts.\nUndo: dunlin permissions ask read /etc/hosts"
             ]
         );
         assert_eq!(
             said(false, Scope::Session),
-            ["Until the session ends: deny read /etc/hosts. Undo: /permissions forget /etc/hosts"]
+            ["Until the session ends: deny read /etc/hosts.\nUndo: /permissions forget /etc/hosts"]
         );
         let many: Vec<Need> = (0..5).map(|_| needs[0].clone()).collect();
         let said = after(

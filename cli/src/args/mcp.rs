@@ -14,29 +14,29 @@ pub enum McpCommand {
     Add(McpAddArgs),
     /// Remove servers from the configuration
     Remove {
-        /// The servers
+        /// The names of the servers
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
-        /// Without asking
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Connect to a server of the configuration and say what it offers
+    /// Connect to a configured server and print what it offers
     Test {
-        /// The server
+        /// The name of the server
         name: String,
     },
-    /// Log in to a server at an address, with a browser (OAuth)
+    /// Log in to a server with a URL in your browser (OAuth)
     Login {
-        /// The server
+        /// The name of the server
         name: String,
-        /// What for, where the server wants more than it proposes
+        /// Request this scope instead of those that the server proposes
         #[arg(long)]
         scope: Option<String>,
     },
-    /// Forget a login
+    /// Delete the stored login of a server
     Logout {
-        /// The server
+        /// The name of the server
         name: String,
     },
     /// Offer Dunlin's own tools to an MCP client, over standard input and output
@@ -50,21 +50,21 @@ pub enum McpCommand {
                       dunlin mcp add [OPTIONS] NAME --url URL"
 )]
 pub struct McpAddArgs {
-    /// What it is called, and its tools after it: 1 to 24 of a-z A-Z 0-9 - _
+    /// The name of the server, with which the names of its tools begin: 1 to 24 of a-z A-Z 0-9 - _
     pub name: String,
-    /// Where it answers over streamable HTTP
+    /// The URL of a server that speaks streamable HTTP
     #[arg(long, conflicts_with_all = ["command", "env"])]
     pub url: Option<Url>,
-    /// The key of the configuration that is its bearer token
+    /// Send this key of the configuration as the bearer token
     #[arg(long, value_name = "KEY", requires = "url")]
     pub api_key: Option<String>,
-    /// What it is for, for the model
+    /// Tell the model what the server is for
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Set a variable for the command
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
-    /// The program that is the server, and its arguments
+    /// The program of the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub struct McpAddArgs {
 /// Arguments of `mcp serve`.
 #[derive(Debug, Args)]
 pub struct McpServeArgs {
-    /// Allow a target while it serves: a file, `folder/`, a program, `https://host/`; bits of rwx
+    /// Allow a target while the server runs: a file, `folder/`, a program or `https://host/` with letters of rwx
     #[arg(long, value_name = "TARGET=rwx")]
     pub allow: Vec<Allow>,
 }

@@ -9,28 +9,28 @@ use crate::plugin::manifest::Language;
 /// What can be done with plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
-    /// Write a small plugin into a new folder
+    /// Create a small plugin in a new folder
     New {
-        /// What it is called, and the folder
+        /// The name of the plugin and of its folder
         name: String,
-        /// What it is written in
+        /// The programming language
         #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
         lang: Language,
     },
-    /// Make a component of the folder of a plugin
+    /// Build a plugin into a component
     Build(PluginFolder),
-    /// Build a plugin, and make the calls of its plugin.toml in a temporary project
+    /// Build a plugin and run the calls of its plugin.toml in a temporary project
     Test(PluginFolder),
-    /// Build and install a plugin at each change of its folder, until Ctrl-C
+    /// Build and install a plugin whenever its folder changes, until Ctrl-C
     Dev {
         /// The folder.
         #[command(flatten)]
         plugin: PluginFolder,
-        /// Without asking
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Say what a plugin holds, what it may ask for, and whether anything is wrong with it
+    /// Print what a plugin contains, what it may ask for and what is wrong with it
     Check(PluginArgs),
     /// Install a plugin from a file, a folder or a registry
     Install(PluginInstallArgs),
@@ -39,15 +39,15 @@ pub enum PluginCommand {
         /// The plugins
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
-        /// Without asking
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
     /// List the installed plugins
     List,
-    /// Let hostile plugins loose in a temporary project, and say what stopped each
+    /// Run hostile plugins in a temporary project and print what stopped each of them
     Zoo {
-        /// These only [default: all]
+        /// Run only these plugins [default: all]
         #[arg(value_name = "GUEST")]
         guests: Vec<String>,
     },
@@ -64,7 +64,7 @@ pub struct PluginFolder {
 /// Which plugin.
 #[derive(Debug, Args)]
 pub struct PluginArgs {
-    /// A component (.wasm), the folder of a plugin, or what is in a registry (ghcr.io/who/tool:1.0)
+    /// A component (.wasm), the folder of a plugin, or a reference in a registry (ghcr.io/who/tool:1.0)
     #[arg(default_value = ".", value_name = "FILE|FOLDER|REFERENCE", value_hint = ValueHint::AnyPath)]
     pub from: PathBuf,
 }
@@ -75,10 +75,10 @@ pub struct PluginInstallArgs {
     /// Which plugin.
     #[command(flatten)]
     pub plugin: PluginArgs,
-    /// What it is to be called [default: the name of the file, the folder or the repository]
+    /// The name of the plugin [default: the name of the file, the folder or the repository]
     #[arg(long)]
     pub name: Option<String>,
-    /// Without asking
+    /// Don't ask for confirmation
     #[arg(long)]
     pub yes: bool,
 }

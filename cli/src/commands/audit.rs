@@ -27,6 +27,9 @@ const MAX_LINE_BYTES: u64 = 256 * 1024;
 /// How often a followed log is looked at. A person notices no less.
 const FOLLOW_PERIOD: Duration = Duration::from_millis(250);
 
+/// How far in the further rows of an entry stand, in columns.
+const INDENT: usize = 4;
+
 /// The log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
@@ -118,12 +121,20 @@ pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
         ui.status("No matching entries.");
     }
     for text in newest {
-        ui.data(&text);
+        print(ui, &text, args);
     }
     if args.follow {
         follow(ui, &path, log, args).map_err(failed)?;
     }
     Ok(Exit::Done)
+}
+
+/// Prints one entry. JSON stays on its line.
+fn print(ui: &Ui, text: &str, args: &AuditArgs) {
+    match args.json {
+        true => ui.data(text),
+        false => ui.data_rows(text, INDENT),
+    }
 }
 
 /// Prints what comes until nobody reads it any more; Ctrl-C ends the program.
@@ -134,7 +145,7 @@ fn follow(ui: &Ui, path: &Path, mut log: Option<Log>, args: &AuditArgs) -> io::R
             Some(log) => {
                 while let Some(line) = log.next()? {
                     if let Some(text) = shown(&line, args, ui.styles(), &zone) {
-                        ui.data(&text);
+                        print(ui, &text, args);
                     }
                 }
             }

@@ -26,7 +26,7 @@ use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::terminal;
-use crate::ui::wrap::{hanging, wrapped};
+use crate::ui::wrap::{hanging, rows};
 use crate::workshop::{self, Workshop};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
@@ -73,7 +73,7 @@ impl Report<'_> {
 
     fn way_out(&mut self, text: &str) {
         let room = self.columns().saturating_sub(TEXT_COLUMN);
-        for row in wrapped(&escape(text), room) {
+        for row in rows(&escape(text), room) {
             let row = self.ui.styles().paint(Label::Hint, &row);
             self.ui.data(&format!("{:TEXT_COLUMN$}{row}", ""));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 use dunlin_host::permission::key::Decided;
-use dunlin_host::permission::{ExplainedCommand, ToolMode, Verdict};
+use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
 use dunlin_host::{Explained, Permissions};
 
@@ -15,7 +15,11 @@ use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
 use crate::ui::Ui;
 use crate::ui::style::Label;
+use crate::ui::wrap;
 use crate::workshop::Workshop;
+
+/// Where the rule stands in a row of what holds, in columns.
+const RULE_COLUMN: usize = 19;
 
 /// Nothing is stored under this key.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +27,16 @@ use crate::workshop::Workshop;
 struct NotStored {
     target: String,
 }
+
+/// Several words where one target is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("these are several targets; a target with spaces needs quotes")]
+struct SeveralTargets;
+
+/// An option where a target is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("a target is missing; {0:?} is an option, and options stand before the operation")]
+struct NoOption(String);
 
 /// Runs one of the commands.
 pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, CliError> {
@@ -99,14 +113,15 @@ fn decide(
 ) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let operation = Operation::from(args.operation);
-    let key = permissions.set_one(&args.target, operation, decided)?;
-    let word = match decided {
-        Decided::Allow => "allow",
-        Decided::Deny => "deny",
-        Decided::Open => "ask",
-    };
-    ui.data(&format!("{word} {}  {}", operation.verb(), escape(&key)));
-    say_taken(workshop, &args.target, &key);
+    let target = target_of(operation, decided, &args.target)?;
+    let key = permissions.set_one(&target, operation, decided)?;
+    ui.data(&format!(
+        "{} {}  {}",
+        storing::verb(decided),
+        operation.verb(),
+        escape(&key)
+    ));
+    say_taken(workshop, &target, &key);
     if decided == Decided::Open {
         return Ok(());
     }
@@ -115,6 +130,42 @@ fn decide(
     }
     say_folder(ui, &key);
     Ok(())
+}
+
+/// The target that was typed. Several words are the words of a command, as the shell passed them on.
+fn target_of(operation: Operation, decided: Decided, words: &[String]) -> Result<String, CliError> {
+    let [first, others @ ..] = words else {
+        return Err(CliError::usage(NoOption(String::new())));
+    };
+    if others.is_empty() {
+        // Everything behind the operation is taken as it is, so that a command keeps its options.
+        return match first.starts_with("--") {
+            true => Err(CliError::usage(NoOption(first.clone()))),
+            false => Ok(first.clone()),
+        };
+    }
+    let command = format!(
+        "dunlin permissions {} {}",
+        storing::verb(decided),
+        storing::word(operation)
+    );
+    // A key as it is listed, without its quotes.
+    if matches!(first.as_str(), "$" | "=" | "mcp") {
+        let key = shell_word(&words.join(" "));
+        return Err(CliError::usage(SeveralTargets).with_hint(Some(format!("{command} {key}"))));
+    }
+    if operation == Operation::Execute {
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        return Ok(words.join(" "));
+    }
+    let hint = match others.iter().find(|word| word.starts_with('-')) {
+        Some(option) => format!(
+            "{option} is an option: it stands before {:?}",
+            storing::word(operation)
+        ),
+        None => format!("{command} {}", shell_word(&words.join(" "))),
+    };
+    Err(CliError::usage(SeveralTargets).with_hint(Some(hint)))
 }
 
 fn say_folder(ui: &Ui, key: &str) {
@@ -182,7 +233,8 @@ pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), C
                     ))
                 })?;
         }
-        let key = permissions.allow_for_session(&allow.target, &allow.bits)?;
+        let option = format!("--allow {}", shell_word(&allow.typed()));
+        let key = permissions.allow_by_option(&allow.target, &allow.bits, &option)?;
         say_taken(workshop, &allow.target, &key);
     }
     Ok(())
@@ -194,7 +246,7 @@ pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError
     let permissions = workshop.host()?.permissions();
     for line in &args.allow_line {
         permissions
-            .allow_line_for_session(line)
+            .allow_line_by_option(line, &format!("--allow-line {}", shell_word(line)))
             .map_err(CliError::usage)?;
     }
     if !args.allow_tool.is_empty() {
@@ -203,7 +255,7 @@ pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError
             if !tools.iter().any(|tool| tool.name == *name) {
                 return Err(unknown_tool(&tools, name));
             }
-            permissions.set_tool_mode(name, ToolMode::Always);
+            permissions.allow_tool_by_option(name, &format!("--allow-tool {name}"));
         }
     }
     Ok(())
@@ -218,19 +270,19 @@ fn explain(ui: &Ui, line: &Explained) {
     };
     let verdict = ui.styles().paint(label, &format!("{verdict:<5}"));
     let rule = line.rule.to_string();
-    ui.data(&format!(
+    let text = format!(
         "  {:<7}  {verdict}  {}",
         line.operation.verb(),
         escape(&rule)
-    ));
+    );
+    ui.data_rows(&text, RULE_COLUMN);
     if let Some(way_out) = &line.way_out {
         let other = if line.verdict == Verdict::Allow {
             "denies"
         } else {
             "allows"
         };
-        let hint = format!("{:19}{other} it: {}", "", storing::command(way_out));
-        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+        say_way(ui, &format!("{other} it:"), &storing::command(way_out));
     }
     if line.verdict == Verdict::Deny
         && let Some(undo) = line
@@ -239,8 +291,19 @@ fn explain(ui: &Ui, line: &Explained) {
             .as_ref()
             .and_then(storing::revert)
     {
-        let hint = format!("{:19}takes the rule back: {undo}", "");
-        ui.data(&ui.styles().paint(Label::Quiet, &hint));
+        say_way(ui, "takes the rule back:", &undo);
+    }
+}
+
+/// Prints a command below the rule that it changes, unbroken if it fits on a row.
+fn say_way(ui: &Ui, label: &str, command: &str) {
+    let columns = match ui.streams().output {
+        true => ui.window().columns.saturating_sub(RULE_COLUMN + 1),
+        false => usize::MAX,
+    };
+    for row in wrap::command(label, command, columns) {
+        let row = ui.styles().paint(Label::Quiet, &row);
+        ui.data(&format!("{:RULE_COLUMN$}{row}", ""));
     }
 }
 
@@ -250,15 +313,15 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     match &explained.compound {
         None => {
             let covers = command.describe();
-            ui.data(&format!(
+            ui.data_rows(&format!(
                 "one simple command; always would allow {}",
                 escape(&covers)
-            ));
+            ), 2);
         }
-        Some(why) => ui.data(&format!(
+        Some(why) => ui.data_rows(&format!(
             "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
             escape(&why.label())
-        )),
+        ), 2),
     }
     if explained.compound.is_none() {
         let key = command.key.to_string();
@@ -275,10 +338,13 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     }
     for path in &explained.guarded {
         let path = path.to_string_lossy();
-        ui.data(&format!(
-            "names {}, so it is asked each time, or refused if that is Dunlin's own",
-            escape(&path)
-        ));
+        ui.data_rows(
+            &format!(
+                "names {}, so it is asked each time, or refused if that is Dunlin's own",
+                escape(&path)
+            ),
+            2,
+        );
     }
 }
 
@@ -335,5 +401,35 @@ mod tests {
         ] {
             assert_eq!(shell_word(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn several_words_are_a_command() {
+        let of = |operation, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            target_of(operation, Decided::Allow, &words)
+                .map_err(|error| error.render(crate::ui::style::Styles::plain()))
+        };
+        let run = |words| of(Operation::Execute, words).unwrap();
+        assert_eq!(run(&["cargo test"]), "cargo test");
+        assert_eq!(
+            run(&["cargo", "test", "--lib", "-q"]),
+            "cargo test --lib -q"
+        );
+        assert_eq!(run(&["echo", "a b", "$HOME"]), "echo 'a b' '$HOME'");
+        let problem = |operation, words: &[&str]| of(operation, words).unwrap_err().unwrap();
+        assert_eq!(
+            problem(Operation::Read, &["my", "file"]),
+            "error: these are several targets; a target with spaces needs quotes\n\
+             hint: dunlin permissions allow read 'my file'"
+        );
+        assert!(
+            problem(Operation::Execute, &["$", "/usr/bin/cargo", "test"])
+                .ends_with("hint: dunlin permissions allow run '$ /usr/bin/cargo test'")
+        );
+        assert!(
+            problem(Operation::Read, &["a", "--project", "b"]).contains("--project is an option")
+        );
+        assert!(problem(Operation::Execute, &["--quiet"]).contains("a target is missing"));
     }
 }

@@ -113,7 +113,10 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
 fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), CliError> {
     let ui = &workshop.ui;
     let most = if lines == 0 { usize::MAX } else { lines };
-    let sessions = workshop.store().list(all, most);
+    // One more tells whether there are more.
+    let mut sessions = workshop.store().list(all, most.saturating_add(1));
+    let more = sessions.len() > most;
+    sessions.truncate(most);
     if json {
         ui.data(&json::to_string_pretty(&sessions).map_err(CliError::failed)?);
         return Ok(());
@@ -135,11 +138,9 @@ fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), 
     for summary in &sessions {
         ui.data(&row(workshop, summary, all, now, columns));
     }
-    if sessions.len() == most {
-        ui.status(
-            &ui.status_styles()
-                .paint(Label::Quiet, &format!("the newest {most}; -n 0 lists all")),
-        );
+    if more {
+        let note = format!("These are the newest {most}; -n 0 lists all.");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
     }
     Ok(())
 }
@@ -198,9 +199,9 @@ fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
     }
     if found == 0 {
         ui.status(if all {
-            "Nobody said that."
+            "No matches."
         } else {
-            "Nobody said that in this project; --all searches every one."
+            "No matches in this project; --all searches every project."
         });
     }
     if unreadable > 0 {

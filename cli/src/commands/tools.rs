@@ -93,7 +93,7 @@ pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Chan
     let ui = &workshop.ui;
     let mut words = typed.split_whitespace();
     let (Some(name), Some(mode), None) = (words.next(), words.next(), words.next()) else {
-        ui.status("It takes a tool and a mode: /tools NAME prompt|always|never");
+        ui.status("Usage: /tools NAME prompt|always|never");
         return Ok(Changed::Nothing);
     };
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {

@@ -48,6 +48,8 @@ pub const HF_ENDPOINT: &str = "HF_ENDPOINT";
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
+    /// Whether the terminal is one of those that are known to open links.
+    shows_links: bool,
 }
 
 impl Environment {
@@ -55,7 +57,14 @@ impl Environment {
     pub fn of_process() -> Environment {
         Environment {
             variables: std::env::vars_os().collect(),
+            // The crate keeps the list of terminals and looks at their variables itself.
+            shows_links: supports_hyperlinks::supports_hyperlinks(),
         }
+    }
+
+    /// Whether the terminal is one of those that are known to open links.
+    pub fn shows_links(&self) -> bool {
+        self.shows_links
     }
 
     /// The value of a variable; `None` also for an empty one.
@@ -105,6 +114,9 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        Environment { variables }
+        Environment {
+            variables,
+            shows_links: false,
+        }
     }
 }

@@ -20,13 +20,9 @@ use crate::approval::look::MARGIN;
 use crate::editor;
 use crate::ui::Typed;
 use crate::ui::pager::Pager;
+use crate::ui::wrap;
 use crate::workshop::Workshop;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
-
-/// Whether a line asks to see all of a question.
-fn is_view(line: &str) -> bool {
-    matches!(line.split_whitespace().next(), Some("v" | "view"))
-}
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {
@@ -68,10 +64,18 @@ impl<'a> TerminalApprover<'a> {
         let window = ui.window();
         let reply = self.desk.borrow_mut().answer(line, window);
         match reply {
-            Reply::Say(rows) if is_view(line) && rows.len() > window.rows => {
-                ControlFlow::Continue(self.page(rows).await)
-            }
             Reply::Say(rows) => ControlFlow::Continue(rows),
+            Reply::View(rows, sentence) => {
+                let mut rows = match rows.len() > window.rows {
+                    true => self.page(rows).await,
+                    false => rows,
+                };
+                let room = window.columns.saturating_sub(MARGIN.len() + 1);
+                let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));
+                rows.extend(sentence.into_iter().map(|row| format!("{MARGIN}{row}")));
+                rows.push(self.desk.borrow().key(window));
+                ControlFlow::Continue(rows)
+            }
             Reply::Resolve(rows, resolution) => {
                 for row in rows {
                     ui.status(&row);
@@ -94,11 +98,12 @@ impl<'a> TerminalApprover<'a> {
                     host.permissions().set_tool_mode(&tool, mode);
                     let undo = match mode {
                         ToolMode::Prompt => String::new(),
-                        _ => format!(" Undo: /tools {tool} prompt"),
+                        _ => format!("\nUndo: /tools {} prompt", escape(&tool)),
                     };
-                    ui.say_stored(&escape(&format!(
+                    let tool = escape(&tool);
+                    ui.say_stored(&format!(
                         "Until the session ends: {tool} is set to {mode}.{undo}"
-                    )));
+                    ));
                 }
                 ControlFlow::Break(Resolution::Reconsider)
             }
@@ -107,14 +112,14 @@ impl<'a> TerminalApprover<'a> {
         }
     }
 
-    /// Shows rows in the user's pager; the rows that follow. Where there is none, they are printed.
+    /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
         let ui = Arc::clone(&self.workshop.ui);
         let pager = Pager::of(&self.workshop.settings.environment);
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.desk.borrow().again(self.workshop.ui.window()),
+            Ok(Ok(())) => self.desk.borrow().list(self.workshop.ui.window()),
             _ => rows,
         }
     }

@@ -16,6 +16,9 @@ use super::messages;
 /// What stands before every row.
 const MARGIN: &str = "  ";
 
+/// How far in the further rows of a line stand that is too long for the window, in columns.
+const INDENT: usize = 12;
+
 /// Columns of the longest bar.
 const BAR_COLUMNS: u64 = 24;
 
@@ -33,7 +36,7 @@ pub fn context(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
     };
     let report = dialogue.report(workshop);
     for row in context_rows(&report, dialogue.messages(), ui.window()) {
-        ui.data(&row);
+        ui.data_rows(&row, INDENT);
     }
 }
 
@@ -45,7 +48,7 @@ pub fn cost(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
     };
     let report = dialogue.report(workshop);
     for row in cost_rows(&dialogue.spent(), &report, ui.styles()) {
-        ui.data(&row);
+        ui.data_rows(&row, INDENT);
     }
 }
 
@@ -54,7 +57,7 @@ pub fn not_sent_of(workshop: &Workshop, dialogue: Option<&Dialogue>) {
     let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(workshop)));
     if let Some(not_sent) = not_sent.filter(|text| !text.is_empty()) {
         let (ui, text) = (&workshop.ui, format!("{MARGIN}not sent: {not_sent}"));
-        ui.data(&ui.styles().paint(Label::Quiet, &text));
+        ui.data_rows(&ui.styles().paint(Label::Quiet, &text), INDENT);
     }
 }
 
@@ -250,9 +253,9 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
             let (tokens, share) = (grouped(window.tokens), share(report.total, window.tokens));
             format!("{about}{total} of {tokens} tokens, {share} % of the window")
         }
-        None => format!("{about}{total} tokens; the window is not known"),
+        None => format!("{about}{total} tokens; context window unknown"),
     };
-    rows.push(format!("{MARGIN}{:<14}{next}", "the next"));
+    rows.push(format!("{MARGIN}{:<14}{next}", "next request"));
     rows
 }
 
@@ -411,7 +414,7 @@ mod tests {
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
   session               4     24,690     16,000      1,024
-  the next      5,832 of 8,192 tokens, 71 % of the window";
+  next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all_requests: 1,

@@ -5,6 +5,7 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
+use super::servers::VERBS;
 use super::slash::COMMANDS;
 use crate::mentions;
 
@@ -18,6 +19,8 @@ pub struct Names {
     pub agents: Vec<String>,
     /// Those of the models, as far as they were listed.
     pub models: Vec<String>,
+    /// Those of the MCP servers that can be used.
+    pub servers: Vec<String>,
 }
 
 /// What the text before the cursor can become, and where its last word begins.
@@ -33,6 +36,21 @@ pub fn candidates(
             let fits = |name: &&String| name.starts_with(typed) && escape(name) == name.as_str();
             return (command.len(), names.iter().filter(fits).cloned().collect());
         }
+    }
+    if let Some(typed) = before.strip_prefix("/mcp ") {
+        return match typed.split_once(' ') {
+            Some((verb, name)) if VERBS.contains(&verb) => {
+                let fits = |server: &&String| server.starts_with(name);
+                let fitting = names.servers.iter().filter(fits).cloned().collect();
+                (before.len() - name.len(), fitting)
+            }
+            Some(_) => (before.len(), Vec::new()),
+            None => {
+                let fitting = VERBS.iter().filter(|verb| verb.starts_with(typed));
+                let fitting = fitting.map(|verb| format!("{verb} ")).collect();
+                (before.len() - typed.len(), fitting)
+            }
+        };
     }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
         let fitting = COMMANDS
@@ -132,6 +150,7 @@ mod tests {
             let names = Names {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
                 models: vec!["qwen2.5:7b".to_owned(), "bad\x1bname".to_owned()],
+                servers: vec!["git".to_owned(), "good".to_owned()],
             };
             let found = candidates(before, project.path(), Some(project.path()), &names, &files);
             assert_eq!(
@@ -163,5 +182,9 @@ mod tests {
         check("/agent ", 7, &["assistant", "reviewer"]);
         check("/model ", 7, &["qwen2.5:7b"]);
         check("/model RE", 7, &[]);
+        check("/mcp dis", 5, &["disconnect ", "disable "]);
+        check("/mcp connect go", 13, &["good"]);
+        check("/mcp disable ", 13, &["git", "good"]);
+        check("/mcp forget g", 13, &[]);
     }
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::messages::foreign;
 use crate::approval::look::Window;
 use crate::approval::storing;
-use crate::approval::text::wrap_words;
 use crate::ui::calls::{elapsed, fit, look};
 use crate::ui::diff;
 use crate::ui::style::Label;
+use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
@@ -104,13 +104,11 @@ fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     )];
     if let Some(by) = &record.denied_by {
         let undo = by.revert.as_ref().and_then(storing::revert);
-        let undo = undo.map(|undo| format!("undo: {undo}"));
-        let rule = format!("denied by: {}", escape(&by.rule));
-        for text in std::iter::once(rule).chain(undo) {
-            let room = window.columns.saturating_sub(5);
-            let text = wrap_words(&text, room).into_iter();
-            rows.extend(text.map(|row| format!("    {row}")));
-        }
+        let room = window.columns.saturating_sub(5);
+        let rule = wrap::rows(&format!("denied by: {}", escape(&by.rule)), room);
+        let undo = undo.map_or_else(Vec::new, |undo| wrap::command("undo:", &undo, room));
+        let text = rule.into_iter().chain(undo);
+        rows.extend(text.map(|row| format!("    {row}")));
     }
     let mut part = |name: &str, text: &str| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::slash::COMMANDS;
 use crate::ui::Ui;
 use crate::ui::style::Label;
-use crate::ui::wrap::wrapped;
+use crate::ui::wrap;
 
 /// What is to be left beside the column of what is typed; else what it does stands below.
 const LEAST_BESIDE: usize = 30;
@@ -17,11 +17,14 @@ const BELOW: usize = 6;
 const KEYS: [(&str, &str); 4] = [
     (
         "Alt-Enter",
-        "a new line; so does a \\ at the end, and an open ``` goes on",
+        "start a new line, as Shift-Enter does in most terminals, or Enter after a \\ or in an open ```",
     ),
     ("Tab", "complete a command, a name or a path"),
-    ("Ctrl-C", "interrupt a reply, clear the line"),
-    ("Esc", "interrupt a reply; what was typed meanwhile is kept"),
+    ("Ctrl-C", "interrupt a reply, or clear the line"),
+    (
+        "Esc",
+        "interrupt a reply; Dunlin keeps what you typed meanwhile",
+    ),
 ];
 
 /// Shows it.
@@ -50,7 +53,7 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
     let beside = columns.saturating_sub(widest + 4);
     if beside >= LEAST_BESIDE {
         let mut first = Some(typed);
-        let rows = wrapped(about, beside).into_iter();
+        let rows = wrap::rows(about, beside).into_iter();
         return rows
             .map(|row| {
                 (
@@ -60,7 +63,7 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
             })
             .collect();
     }
-    let below = wrapped(about, columns.saturating_sub(BELOW + 1)).into_iter();
+    let below = wrap::rows(about, columns.saturating_sub(BELOW + 1)).into_iter();
     let indent = " ".repeat(BELOW - 3);
     let below = below.map(|row| (indent.clone(), row));
     std::iter::once((typed.to_owned(), String::new()))

@@ -85,13 +85,20 @@ impl Hub {
         let columns = ui.window().columns;
         let styles = ui.status_styles();
         let key = |key: &str| styles.paint(Label::Key, key);
+        if summary.open {
+            let about = describe(&summary, Timestamp::now());
+            ui.status(&fit(&format!("  {about}"), columns.saturating_sub(1)));
+            let note = "  /sessions lists the sessions that you can resume.";
+            ui.status(&styles.paint(Label::Quiet, note));
+            return Ok((Hub::Closed, None));
+        }
         let about = fit(
             &describe(&summary, Timestamp::now()),
             columns.saturating_sub(13),
         );
-        ui.status(&format!("  {} go on: {about}", key("1")));
+        ui.status(&format!("  {} Resume: {about}", key("1")));
         ui.status(&format!(
-            "  {} another session · {} a fresh one, as is any message · {} is 1",
+            "  {} Choose another session · {} New session (or just type) · {} resumes",
             key("2"),
             key("3"),
             key("Enter")
@@ -133,12 +140,12 @@ impl Hub {
                 let entries = list(workshop, None);
                 ui.status(&ui.status_styles().paint(
                     Label::Quiet,
-                    "a number goes on with it, Enter starts afresh, as does any message",
+                    "A number resumes that session. Enter, or any message, starts a new one.",
                 ));
                 *self = Hub::Choosing(entries);
             }
             Choice::Fresh => {
-                ui.status(&ui.status_styles().paint(Label::Quiet, "a fresh session"));
+                ui.status(&ui.status_styles().paint(Label::Quiet, "New session"));
                 *self = Hub::Closed;
             }
             Choice::Wrong => {
@@ -233,7 +240,10 @@ pub fn describe(summary: &Summary, now: Timestamp) -> String {
     }
     if let Some(said) = summary.said {
         about.push_str(" · ");
-        about.push_str(&counted(said, "message of yours", "messages of yours"));
+        about.push_str(&counted(said, "message", "messages"));
+    }
+    if summary.open {
+        about.push_str(" · open in another Dunlin");
     }
     about
 }
@@ -384,7 +394,15 @@ mod tests {
         let now = "2026-03-01T12:00:00Z".parse().unwrap();
         assert_eq!(
             describe(&summary, now),
-            "Birds\\u{1b}[2J · 1 h ago · 1 message of yours"
+            "Birds\\u{1b}[2J · 1 h ago · 1 message"
+        );
+        let open = Summary {
+            open: true,
+            ..summary.clone()
+        };
+        assert_eq!(
+            describe(&open, now),
+            "Birds\\u{1b}[2J · 1 h ago · 1 message · open in another Dunlin"
         );
         let broken = Summary {
             problem: Some("empty".to_owned()),

@@ -29,11 +29,15 @@ use crate::ui::keys::SEQUENCE_MILLIS;
 use crate::ui::legible::{COLOR_MODE, legible};
 use crate::ui::newline;
 use crate::ui::style::{Label, Styles};
+use crate::ui::wrap::visible;
 use crate::ui::{Typed, Ui, terminal};
 use dunlin_chat::files::make_private;
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
 const PROMPT_COLUMNS: usize = 3;
+
+/// Stands behind text that was put back into the line.
+const PUT_BACK: &str = "  (put back: Enter sends it)";
 
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
@@ -136,16 +140,21 @@ impl LineEditor {
         self.toggled.swap(false, Ordering::Relaxed)
     }
 
-    /// Reads a message, beginning with `early`.
-    pub fn read(&mut self, ui: &Ui, prompt: &str, early: &str) -> Typed {
-        self.dim(early);
-        let typed = ui.read_message(&mut self.editor, prompt, early);
-        self.dim("");
+    /// Reads a message, beginning with `start`.
+    pub fn read(&mut self, ui: &Ui, prompt: &str, start: &str) -> Typed {
+        ui.read_message(&mut self.editor, prompt, start)
+    }
+
+    /// Reads a message, beginning with text that was put back into the line. As long as the line is just that, it is dimmed
+    /// and says what it is.
+    pub fn read_put_back(&mut self, ui: &Ui, prompt: &str, text: &str) -> Typed {
+        self.mark_put_back(text);
+        let typed = self.read(ui, prompt, text);
+        self.mark_put_back("");
         typed
     }
 
-    /// Dims the line as long as it is just this text, which nobody typed here.
-    fn dim(&mut self, early: &str) {
+    fn mark_put_back(&mut self, early: &str) {
         if let Some(helper) = self.editor.helper_mut() {
             early.clone_into(&mut helper.early);
         }
@@ -278,8 +287,15 @@ struct LineHelper {
     files: FileIndex,
     /// What stands there as long as nothing was typed.
     placeholder: String,
-    /// Text that stood in the line before anybody typed into it.
+    /// Text that was put back into the line.
     early: String,
+}
+
+impl LineHelper {
+    /// Whether the line is what was put back into it, and nobody has changed it.
+    fn is_put_back(&self, line: &str) -> bool {
+        !self.early.is_empty() && line == self.early
+    }
 }
 
 /// What the line can become, behind the cursor.
@@ -324,6 +340,16 @@ impl Hinter for LineHelper {
     type Hint = Rest;
 
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
+        newline::ask_again();
+        if self.is_put_back(line) {
+            let last = line.rsplit('\n').next().unwrap_or_default();
+            let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
+            let is_room = visible(&legible(last)) + PUT_BACK.len() <= room;
+            return is_room.then(|| Rest {
+                shown: PUT_BACK.to_owned(),
+                fits: false,
+            });
+        }
         if pos != line.len() {
             return None;
         }
@@ -359,7 +385,7 @@ impl Hinter for LineHelper {
 
 impl Highlighter for LineHelper {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match !self.early.is_empty() && line == self.early {
+        match self.is_put_back(line) {
             true => self.styles.paint(Label::Quiet, &legible(line)).into(),
             false => legible(line),
         }

@@ -75,17 +75,16 @@ fn converse(
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
-        let early = match unsent.take() {
-            Some(line) => line,
-            None => ui.take_early_typing(),
-        };
         editor.know_names(names(workshop, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(workshop, dialogue.as_ref()));
         let prompt = match workshop.accepts_edits.load(Ordering::Relaxed) {
             true => accepting::PROMPT,
             false => PROMPT,
         };
-        let typed = editor.read(ui, prompt, &early);
+        let typed = match unsent.take() {
+            Some(line) => editor.read(ui, prompt, &line),
+            None => editor.read_put_back(ui, prompt, &ui.take_early_typing()),
+        };
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
@@ -245,6 +244,11 @@ fn names(workshop: &Workshop, dialogue: Option<&Dialogue>) -> Names {
     Names {
         agents: workshop.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
+        servers: {
+            let servers = workshop.settings.mcp_servers.iter();
+            let usable = servers.filter(|(_, server)| server.value.is_enabled());
+            usable.map(|(name, _)| name.clone()).collect()
+        },
     }
 }
 

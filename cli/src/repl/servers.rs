@@ -1,36 +1,197 @@
 //! `/mcp` and `/prompt`: the MCP servers as the chat sees them, and the messages that they prepared.
 
-use dunlin_host::ServerPrompt;
-use dunlin_host::display::escape;
+use std::sync::Arc;
 
+use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::display::escape;
+use dunlin_host::{NoProgress, ServerPrompt};
+use serde_json::json;
+
+use crate::commands::mcp::unknown_server;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
+use crate::settings::Origin;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_chat::tokens::counted;
+use dunlin_host::mcp::LOADER;
 
 /// How many columns a name takes in the list.
 const NAME_COLUMNS: usize = 16;
 
-/// Lists the configured servers. Starts none.
-pub fn list(workshop: &Workshop) -> Result<(), CliError> {
+/// How `/mcp` is used.
+const USAGE: &str = "Usage: /mcp, or /mcp connect|disconnect|enable|disable NAME";
+
+/// What can be done with a server, as it is typed.
+pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
+
+/// Lists the servers, or does something with one: `connect NAME`.
+pub fn run(workshop: &Workshop, typed: &str) -> Result<(), CliError> {
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let (verb, name) = match words.as_slice() {
+        [] => return list(workshop),
+        [verb, name] if VERBS.contains(verb) => (*verb, *name),
+        _ => {
+            workshop.ui.status(USAGE);
+            return Ok(());
+        }
+    };
+    let servers = &workshop.settings.mcp_servers;
+    let Some(server) = servers.get(name) else {
+        return Err(unknown_server(workshop, name));
+    };
+    if !server.value.is_enabled() {
+        workshop.ui.status(&format!(
+            "{name} is disabled by enabled = false below [mcp.servers.{name}] in {}.",
+            escape(&place(workshop, name))
+        ));
+        return Ok(());
+    }
+    match verb {
+        "connect" => connect(workshop, name),
+        "disconnect" => disconnect(workshop, name),
+        "disable" => disable(workshop, name),
+        _ => enable(workshop, name),
+    }
+}
+
+fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
+    let (ui, host) = (&workshop.ui, workshop.host()?);
+    let report = host.servers().into_iter().find(|it| it.name == name);
+    if report.as_ref().is_some_and(|it| it.is_connected) {
+        ui.status(&format!("{name} is already connected."));
+        return Ok(());
+    }
+    if report.is_some_and(|it| it.is_disabled) {
+        ui.status(&format!(
+            "{name} is disabled for this session; /mcp enable {name} enables it."
+        ));
+        return Ok(());
+    }
+    let call = Call {
+        id: "by-hand".to_owned(),
+        tool: LOADER.to_owned(),
+        arguments: json!({ "server": name }),
+    };
+    let ask = workshop.asker();
+    let work = async {
+        let plan = host.prepare(&call).await?;
+        if let Some(question) = plan.question(&call) {
+            let answer = ask.ask(question).await;
+            host.answer(&call, &plan, answer).await?;
+            if !answer.allow {
+                return Ok(false);
+            }
+        }
+        if let Standing::Denied { rule, .. } = &plan.standing {
+            return Err(Failure::Denied {
+                question: format!("{} (denied by: {rule})", plan.question),
+            });
+        }
+        ui.status(&format!("Connecting to {name} …"));
+        let outcome = host.run(&call, &plan, ask, Arc::new(NoProgress)).await;
+        outcome.result.map(|_| true)
+    };
+    let connected = wait(workshop, work)?;
+    if !matches!(connected, Some(Ok(true))) {
+        // An answer holds for the call that it was given to.
+        host.cancelled(&call);
+    }
+    match connected {
+        None => ui.status("(interrupted)"),
+        Some(Ok(false)) => ui.status(&format!("{name} was not connected.")),
+        Some(Err(failure)) => return Err(CliError::failed(failure)),
+        Some(Ok(true)) => {
+            let report = host.servers().into_iter().find(|it| it.name == name);
+            let tools = report.map_or(0, |it| it.tools.len());
+            let tools = counted(tools, "tool", "tools");
+            ui.status(&format!("{name} is connected and offers {tools}."));
+        }
+    }
+    Ok(())
+}
+
+fn disconnect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
     let ui = &workshop.ui;
-    let servers = workshop.host()?.servers();
-    if servers.is_empty() {
+    let was_used = wait(workshop, workshop.host()?.disconnect_server(name))?;
+    ui.status(&match was_used {
+        Some(true) => format!(
+            "Disconnected {name}. The model can ask to connect it again; /mcp disable {name} prevents that."
+        ),
+        Some(false) => format!("{name} is not connected."),
+        None => "(interrupted)".to_owned(),
+    });
+    Ok(())
+}
+
+fn disable(workshop: &Workshop, name: &str) -> Result<(), CliError> {
+    let host = workshop.host()?;
+    host.set_server_disabled(name, true);
+    if wait(workshop, host.disconnect_server(name))?.is_none() {
+        workshop.ui.status("(interrupted)");
+    }
+    workshop.ui.status(&format!(
+        "Disabled {name} until this session ends; /mcp enable {name} takes that back. To disable it permanently, set \
+         enabled = false below [mcp.servers.{name}] in {}.",
+        escape(&place(workshop, name))
+    ));
+    Ok(())
+}
+
+fn enable(workshop: &Workshop, name: &str) -> Result<(), CliError> {
+    let host = workshop.host()?;
+    let mut servers = host.servers().into_iter();
+    let is_disabled = servers.any(|it| it.name == name && it.is_disabled);
+    host.set_server_disabled(name, false);
+    workshop.ui.status(&match is_disabled {
+        true => format!("Enabled {name}; /mcp connect {name} connects it."),
+        false => format!("{name} is not disabled."),
+    });
+    Ok(())
+}
+
+/// The file in which a server is configured.
+fn place(workshop: &Workshop, name: &str) -> String {
+    let settings = &workshop.settings;
+    let origin = settings.mcp_servers.get(name).map(|it| &it.origin);
+    match origin {
+        Some(Origin::File(path, _)) => settings.folders.short(path),
+        _ => settings.folders.short(&settings.folders.config_file()),
+    }
+}
+
+/// Lists the configured servers. Starts none.
+fn list(workshop: &Workshop) -> Result<(), CliError> {
+    let ui = &workshop.ui;
+    let configured = &workshop.settings.mcp_servers;
+    if configured.is_empty() {
         ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
     }
+    for (name, server) in configured {
+        if !server.value.is_enabled() {
+            let name = format!("{name:<NAME_COLUMNS$}");
+            let name = ui.styles().paint(Label::Name, &name);
+            ui.data(&format!("{name} disabled in the configuration"));
+        }
+    }
+    let servers = workshop.host()?.servers();
     for server in servers {
         let name = format!("{:<NAME_COLUMNS$}", server.name);
         let name = ui.styles().paint(Label::Name, &name);
         let state = match (server.is_connected, server.is_used) {
+            _ if server.is_disabled => "disabled for this session".to_owned(),
             (true, _) => {
                 let facts = &server.facts;
                 format!("connected · {} {}", facts.name, facts.version)
             }
-            (false, true) => "connects when a tool of it is called".to_owned(),
+            (false, true) => "not connected; Dunlin connects it for the next call".to_owned(),
             (false, false) => "not connected".to_owned(),
         };
         let place = ui.styles().paint(Label::Quiet, &escape(&server.place));
-        ui.data(&format!("{name} {state} · {place}"));
+        ui.data_rows(&format!("{name} {state} · {place}"), NAME_COLUMNS + 1);
+        if server.is_disabled || !server.is_used {
+            continue;
+        }
         for (tool, is_destructive) in &server.tools {
             let mark = if *is_destructive {
                 "  (may destroy)"
@@ -56,7 +217,7 @@ pub fn prompt(workshop: &Workshop, typed: &str) -> Result<Option<String>, CliErr
         _ => return list_prompts(workshop).map(|()| None),
     };
     let Some(arguments) = arguments(words) else {
-        ui.status("It takes: /prompt SERVER NAME [ARGUMENT=VALUE]...");
+        ui.status("Usage: /prompt SERVER NAME [ARGUMENT=VALUE]...");
         return Ok(None);
     };
     let host = workshop.host()?;

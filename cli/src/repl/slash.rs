@@ -61,7 +61,7 @@ pub enum Slash {
     New,
     /// Lists the other sessions, or goes on with one.
     Sessions,
-    /// Lists the MCP servers.
+    /// Lists the MCP servers, or does something with one.
     Mcp,
     /// Lists the prompts of MCP servers, or sends one.
     Prompt,
@@ -115,19 +115,26 @@ const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all o
 
 /// Why what concerns the next message has to wait for the calls of this one.
 const NEXT: &str = "it is for the next message: answer the calls that wait first";
+/// Why what changes the tools has to wait.
+const SERVERS: &str = "it changes the tools of this turn: answer the calls that wait first";
 /// Why what is counted has to wait.
 const TURN: &str = "a turn is counted when it is over; answer its calls first";
 
 /// Every command. The completion and the help use this table, too.
 pub const COMMANDS: &[Command] = &[
-    command("/help", "", "show this", Slash::Help),
+    command("/help", "", "list the commands and keys", Slash::Help),
     command(
         "/tools",
         "[NAME MODE]",
-        "list the tools; MODE prompt, always or never for the session",
+        "list the tools, or set the mode of one for this session: prompt, always or never",
         Slash::Tools,
     ),
-    command("/mcp", "", "list the MCP servers and what they offer", Slash::Mcp),
+    command(
+        "/mcp",
+        "[VERB NAME]",
+        "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
+        Slash::Mcp,
+    ),
     command(
         "/prompt",
         "[SERVER NAME ...]",
@@ -168,82 +175,82 @@ pub const COMMANDS: &[Command] = &[
     command(
         "/steps",
         "[on|off]",
-        "show calls, reasoning and notices, or hide them; Ctrl-V does it, too",
+        "show or hide calls, reasoning and notices, as Ctrl-V does",
         Slash::Steps,
     ),
-    command("/context", "", "show what fills the model's window", Slash::Context).waits(TURN),
-    command("/cost", "", "show the tokens that were spent", Slash::Cost).waits(TURN),
+    command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
+    command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
     command(
         "/condense",
         "",
-        "have the model sum up earlier turns and send that instead",
+        "have the model summarise earlier turns, and send the summary instead",
         Slash::Condense,
     )
     .waits(TURN),
-    command("/copy", "", "put the last reply on the clipboard", Slash::Copy),
+    command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
     command(
         "/undo",
         "",
-        "take back the last turn's edits of files; again for the turn before",
+        "undo the file edits of the last turn; repeat it for the turn before",
         Slash::Undo,
     )
     .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
     command(
         "/edit",
         "[TEXT]",
-        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E takes the line there",
+        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E opens the current line there",
         Slash::Edit,
     )
     .waits(NEXT),
     command(
         "/retry",
         "",
-        "send the last message again, in place of its answer",
+        "send the last message again and replace its answer",
         Slash::Retry,
     )
     .waits(NEXT),
-    command("/tags", "", "list the files that are attached by @", Slash::Tags).waits(NEXT),
+    command("/tags", "", "list the files that you attached with @", Slash::Tags).waits(NEXT),
     command(
         "/untag",
         "N|PATH|all",
-        "take files away that were to go with the next message",
+        "remove files from the next message",
         Slash::Untag,
     )
     .waits(NEXT),
     command(
         "/model",
         "[NAME]",
-        "list the models, or go on with another one",
+        "list the models, or switch to another one",
         Slash::Model,
     )
     .waits(NEXT),
     command(
         "/agent",
         "[NAME]",
-        "list the agents, or go on with another one",
+        "list the agents, or switch to another one",
         Slash::Agent,
     )
     .waits(NEXT),
-    command("/new", "", "begin a fresh session; this one stays", Slash::New).waits(LEAVING),
+    command("/new", "", "start a new session; this one is saved", Slash::New).waits(LEAVING),
     command(
         "/sessions",
         "[N]",
-        "list the other sessions of the project, or go on with one",
+        "list the other sessions of the project, or resume one",
         Slash::Sessions,
     )
     .waits(LEAVING),
     command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
-    command("/fork", "[ID]", "go on with a copy of this session, or of another", Slash::Fork)
+    command("/fork", "[ID]", "continue in a copy of this session, or of another", Slash::Fork)
         .waits(LEAVING),
     command(
         "/export",
         "[md|json] [FILE]",
-        "write the conversation into a file; - prints it",
+        "write the conversation to a file; - prints it",
         Slash::Export,
     )
     .waits(LEAVING),
-    command("/clear", "", "forget the conversation", Slash::Clear).waits(LEAVING),
-    command("/exit", "", "leave, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
+    command("/clear", "", "clear the conversation", Slash::Clear).waits(LEAVING),
+    command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
     command("/quit", "", "", Slash::Exit).waits(LEAVING),
 ];
 
@@ -327,8 +334,8 @@ fn surplus(slash: Slash, rest: &str) -> Option<String> {
         };
     match (fits, command.arguments) {
         (true, _) => None,
-        (false, "") => Some(format!("{} takes nothing.", command.name)),
-        (false, arguments) => Some(format!("It takes: {} {arguments}", command.name)),
+        (false, "") => Some(format!("{} takes no arguments.", command.name)),
+        (false, arguments) => Some(format!("Usage: {} {arguments}", command.name)),
     }
 }
 
@@ -408,11 +415,15 @@ pub fn while_waiting(
         workshop.ui.status(&format!("  {surplus}"));
         return Ok(Changed::Nothing);
     }
-    let waits = COMMANDS
-        .iter()
-        .find(|command| command.slash == slash && !command.waits.is_empty());
-    if let Some(command) = waits {
-        let text = format!("  {} has to wait: {}", command.name, command.waits);
+    let command = COMMANDS.iter().find(|command| command.slash == slash);
+    let waits = command.and_then(|command| match command.waits {
+        // Looking is possible at any time.
+        "" if slash == Slash::Mcp && !rest.is_empty() => Some((command.name, SERVERS)),
+        "" => None,
+        why => Some((command.name, why)),
+    });
+    if let Some((name, why)) = waits {
+        let text = format!("  {name} has to wait: {why}");
         workshop.ui.status(&text);
         return Ok(Changed::Nothing);
     }
@@ -433,7 +444,7 @@ fn look(
         Slash::Help => help::show(ui),
         Slash::Permissions if rest.is_empty() => show_permissions(workshop)?,
         Slash::Permissions => return forget_answers(workshop, rest),
-        Slash::Mcp => servers::list(workshop)?,
+        Slash::Mcp => servers::run(workshop, rest)?,
         Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
         Slash::History => print(messages::history(
@@ -607,10 +618,10 @@ mod tests {
             );
         };
         check(Slash::Retry, "", None);
-        check(Slash::Retry, "x", Some("/retry takes nothing."));
-        check(Slash::Exit, "now", Some("/exit takes nothing."));
+        check(Slash::Retry, "x", Some("/retry takes no arguments."));
+        check(Slash::Exit, "now", Some("/exit takes no arguments."));
         check(Slash::History, "all", None);
-        check(Slash::History, "foo", Some("It takes: /history [all]"));
+        check(Slash::History, "foo", Some("Usage: /history [all]"));
         check(Slash::Tools, "read_file sometimes", None);
     }
 

@@ -7,9 +7,8 @@ use dunlin_host::display::escape;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::{Label, Styles};
-use super::wrap::wrapped;
+use super::wrap;
 use crate::approval::storing;
-use crate::approval::text::wrap_words;
 use dunlin_chat::turn::{CallState, CallView};
 
 /// How much of a failed call's reason is to be seen on the narrowest screen, in columns, before its name is.
@@ -103,7 +102,7 @@ pub fn ended(call: &CallView, styles: Styles, columns: usize) -> String {
         ..call.clone()
     };
     let room = columns.saturating_sub(REASON_INDENT + 1);
-    let mut rows = wrapped(&note, room);
+    let mut rows = wrap::rows(&note, room);
     if rows.len() > MAX_REASON_ROWS {
         rows.truncate(MAX_REASON_ROWS);
         if let Some(last) = rows.last_mut() {
@@ -129,10 +128,10 @@ fn denied(call: &CallView, styles: Styles, columns: usize) -> String {
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let rule = note.map(|note| format!("denied by: {}", escape(note)));
     let undo = call.revert.as_ref().and_then(storing::revert);
-    let undo = undo.map(|undo| format!("undo: {undo}"));
     let room = columns.saturating_sub(REASON_INDENT + 1);
+    let rule = rule.map_or_else(Vec::new, |rule| wrap::rows(&rule, room));
+    let undo = undo.map_or_else(Vec::new, |undo| wrap::command("undo:", &undo, room));
     let rows = rule.into_iter().chain(undo);
-    let rows = rows.flat_map(|row| wrap_words(&row, room));
     let rows = rows.map(|row| {
         format!(
             "\n{:REASON_INDENT$}{}",

@@ -4,8 +4,8 @@
 //! Nobody reads the keyboard for a line during a reply, so such a row could collect no answer; it could make a person
 //! believe that one was given. Only what begins like a prompt is held back, and only until that is known.
 //!
-//! What counts is the screen: a row begins after a line end, and where text runs over the edge of the window. Colours of
-//! Dunlin's own are looked through.
+//! What counts is the screen: a row begins after a line end, and where text runs over the edge of the window. Colours and
+//! links of Dunlin's own are looked through.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -31,8 +31,35 @@ pub struct Guard {
     begun: Option<(String, String)>,
     /// Columns that the row takes so far.
     column: usize,
-    /// Within a colour.
-    in_colour: bool,
+    /// Within an escape sequence.
+    escape: Escape,
+}
+
+/// Where in an escape sequence of Dunlin's own a piece ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    /// In none.
+    None,
+    /// Behind its first character.
+    Begun,
+    /// In a colour, which ends with `m`.
+    Colour,
+    /// In a link, which ends with Esc and a backslash.
+    Link,
+    /// Between these two.
+    LinkEnds,
+}
+
+impl Escape {
+    fn next(self, c: char) -> Escape {
+        match (self, c) {
+            (Escape::None, ESCAPE) => Escape::Begun,
+            (Escape::Begun, ']') | (Escape::Link, _) if c != ESCAPE => Escape::Link,
+            (Escape::Link, _) => Escape::LinkEnds,
+            (Escape::None | Escape::LinkEnds, _) | (Escape::Colour, 'm') => Escape::None,
+            (Escape::Begun | Escape::Colour, _) => Escape::Colour,
+        }
+    }
 }
 
 impl Default for Guard {
@@ -40,19 +67,20 @@ impl Default for Guard {
         Guard {
             begun: Some(Default::default()),
             column: 0,
-            in_colour: false,
+            escape: Escape::None,
         }
     }
 }
 
 impl Guard {
     /// What can be printed after the next piece, in a window of so many columns. Its only escape sequences must be
-    /// colours of Dunlin's own.
+    /// colours and links of Dunlin's own.
     pub fn piece(&mut self, piece: &str, columns: usize) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
-            if c == ESCAPE || self.in_colour {
-                self.in_colour = c != 'm';
+            let next = self.escape.next(c);
+            if next != Escape::None || self.escape != Escape::None {
+                self.escape = next;
                 match &mut self.begun {
                     Some((printed, _)) => printed.push(c),
                     None => out.push(c),

@@ -45,7 +45,6 @@ use base64::Engine;
 use tokio::sync::Notify;
 
 use crate::approval::look::Window;
-use crate::approval::text::wrap_words;
 use crate::args::Global;
 use crate::config::env::{self, Environment};
 use crate::error::CliError;
@@ -270,6 +269,21 @@ impl Ui {
         self.line(Sink::Out, text);
     }
 
+    /// Prints a line of data that is for people: on a terminal it is broken between words, and what follows stands so many
+    /// columns in. What reads a pipe gets one line.
+    pub fn data_rows(&self, text: &str, indent: usize) {
+        match self.streams.output {
+            // The last column stays free: writing into it wraps on some terminals.
+            true => {
+                let columns = terminal::size().0.saturating_sub(1);
+                for row in wrap::indented(text, indent, columns) {
+                    self.data(&row);
+                }
+            }
+            false => self.data(text),
+        }
+    }
+
     /// Prints a line of status, unless silenced.
     pub fn status(&self, text: &str) {
         if !self.quiet {
@@ -317,10 +331,10 @@ impl Ui {
         }
     }
 
-    /// Says what an answer has stored. The text is escaped.
+    /// Says what an answer has stored, and behind a line end which command takes that back. The text is escaped.
     pub fn say_stored(&self, text: &str) {
         let room = self.status_columns().saturating_sub(3);
-        for row in wrap_words(text, room) {
+        for row in wrap::with_command(text, " ", room) {
             self.status(&format!(
                 "  {}",
                 self.status_styles.paint(Label::Quiet, &row)

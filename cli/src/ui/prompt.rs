@@ -35,8 +35,8 @@ impl Ask for TerminalAsk {
     /// screen then answers nothing any more.
     async fn ask(&self, question: Question) -> Answer {
         let ui = Arc::clone(&self.ui);
-        // A call that was made by hand is the only one.
-        let number = self.calls.number_of(&question.call).unwrap_or(1);
+        // A call that the user made has no number.
+        let number = self.calls.number_of(&question.call).unwrap_or_default();
         let entry = Entry::asked(number, question);
         let answered = tokio::task::spawn_blocking(move || converse(&ui, entry)).await;
         // A panic while asking is a no.
@@ -78,6 +78,10 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
                 return answer;
             }
             Reply::Say(rows) => Reply::Say(rows),
+            Reply::View(mut rows, _) => {
+                rows.push(desk.key(window));
+                Reply::Say(rows)
+            }
             Reply::Keep(rows) => {
                 ui.keep_for_later(&line);
                 Reply::Say(rows)
@@ -86,7 +90,11 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
                 ["commands work again once the call has ended".to_owned()],
                 window,
             ),
-            Reply::Resolve(..) | Reply::Edit(_) => desk.say([], window),
+            Reply::Edit(_) => desk.say(
+                ["the arguments of this call can't be edited".to_owned()],
+                window,
+            ),
+            Reply::Resolve(..) => desk.say([], window),
         };
         if let Reply::Say(next) = reply {
             rows = next;

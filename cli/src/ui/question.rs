@@ -5,11 +5,10 @@
 
 use dunlin_host::ask::TextQuestion;
 use dunlin_host::display::{escape, escape_multiline};
-use unicode_width::UnicodeWidthChar;
 
 use super::answer::Echo;
 use super::style::{Label, Styles};
-use super::{Typed, Ui, terminal};
+use super::{Typed, Ui, terminal, wrap};
 use dunlin_chat::tokens::counted;
 
 /// How a question with options is answered.
@@ -75,7 +74,7 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
     let mut rows: Vec<String> = text
         .trim()
         .lines()
-        .flat_map(|line| wrap(line, room))
+        .flat_map(|line| wrap::rows(line, room))
         .collect();
     if rows.len() > MAX_ROWS {
         let more = rows.len() - MAX_ROWS;
@@ -86,7 +85,7 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
     for (index, option) in question.options.iter().enumerate() {
         let number = styles.paint(Label::Key, &format!("{:>3}", index + 1));
         let indent = styles.paint(Label::Quiet, "    │ ");
-        let rows = wrap(&escape(option), room.saturating_sub(2));
+        let rows = wrap::rows(&escape(option), room.saturating_sub(2));
         for (row, text) in rows.iter().enumerate() {
             lines.push(match row {
                 0 => format!(" {number}  {text}"),
@@ -108,42 +107,13 @@ fn shown(question: &TextQuestion, styles: Styles, columns: usize) -> String {
                 format!("The MCP server '{server}' gets your answer. Ctrl-T hides what you type.")
             }
         };
-        for (row, text) in wrap(&notice, room).iter().enumerate() {
+        for (row, text) in wrap::rows(&notice, room).iter().enumerate() {
             let mark = if row == 0 { "!" } else { "│" };
             let text = styles.paint(Label::Warning, &format!("{mark} {}", text.trim_end()));
             lines.push(format!("  {text}"));
         }
     }
     lines.join("\n")
-}
-
-/// Breaks one line into rows of at most `columns` columns, between words where there are any.
-fn wrap(line: &str, columns: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    let mut used = 0;
-    for word in line.split_inclusive(' ') {
-        let width = |text: &str| -> usize { text.chars().map(|c| c.width().unwrap_or(0)).sum() };
-        if used > 0 && used + width(word.trim_end()) > columns {
-            rows.push(String::new());
-            used = 0;
-        }
-        for c in word.chars() {
-            let wide = c.width().unwrap_or(0);
-            if used + wide > columns {
-                // The space between two rows is the break itself.
-                if c == ' ' {
-                    continue;
-                }
-                rows.push(String::new());
-                used = 0;
-            }
-            if let Some(row) = rows.last_mut() {
-                row.push(c);
-            }
-            used += wide;
-        }
-    }
-    rows
 }
 
 #[cfg(test)]
@@ -220,19 +190,6 @@ mod tests {
         let lines = "\n".repeat(4000) + "x" + &"\ny".repeat(2000);
         let shown = shown(&super::tests::question(&lines, &[]), Styles::plain(), 80);
         assert!(shown.lines().count() <= MAX_ROWS + 3, "{shown}");
-    }
-
-    #[test]
-    fn rows_break_between_words() {
-        for (line, expected) in [
-            ("", &[""][..]),
-            ("one two", &["one two"]),
-            ("one two three", &["one two ", "three"]),
-            ("a verylongword b", &["a ", "verylong", "word b"]),
-            ("12345678 x", &["12345678", "x"]),
-        ] {
-            assert_eq!(wrap(line, 8), expected, "{line:?}");
-        }
     }
 
     #[test]

@@ -55,17 +55,25 @@ const LOOKS: &[(Label, &str)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Styles {
     coloured: bool,
+    /// Whether the terminal opens links.
+    links: bool,
 }
 
 impl Styles {
     /// No colours.
     pub const fn plain() -> Styles {
-        Styles { coloured: false }
+        Styles {
+            coloured: false,
+            links: false,
+        }
     }
 
     /// Colours.
     pub const fn coloured() -> Styles {
-        Styles { coloured: true }
+        Styles {
+            coloured: true,
+            links: false,
+        }
     }
 
     /// Decides for one output. The flag wins over the variables, they win over what the output is.
@@ -82,7 +90,33 @@ impl Styles {
                     && environment.get(env::TERM).is_none_or(|term| term != "dumb")
             }
         };
-        Styles { coloured }
+        Styles {
+            coloured,
+            links: coloured && is_terminal && environment.shows_links(),
+        }
+    }
+
+    /// The same without links.
+    #[must_use]
+    pub const fn without_links(self) -> Styles {
+        Styles {
+            links: false,
+            ..self
+        }
+    }
+
+    /// Colours and links.
+    #[cfg(test)]
+    pub const fn linked() -> Styles {
+        Styles {
+            coloured: true,
+            links: true,
+        }
+    }
+
+    /// Whether the terminal opens links (OSC 8).
+    pub fn shows_links(self) -> bool {
+        self.links
     }
 
     /// Whether there are colours.

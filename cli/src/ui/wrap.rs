@@ -1,86 +1,103 @@
-//! Text on as many rows as it takes, broken between words.
+//! Text on as many rows as it takes, broken between words. All of Dunlin's rows are broken here.
+//!
+//! Words that are longer than a row are cut, so that the terminal never breaks a row by itself: what it puts on the next
+//! row would begin there like a row of Dunlin's own.
 
 use std::borrow::Cow;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// The deepest indentation that is repeated on the rows below, in columns.
 const MAX_INDENT: usize = 8;
 
-/// Lines that may be coloured, each in rows of at most so many columns, but for words that are longer. The rows below the
-/// first are indented as it is. What fits stays as it is.
+/// The narrowest rows, in columns; a window that leaves less is not for reading.
+const MIN_COLUMNS: usize = 8;
+
+/// How far in a command stands that has a row of its own below its label, in columns.
+const COMMAND_INDENT: usize = 2;
+
+/// How many columns a text takes whose only escape sequences are colours and links.
+pub fn visible(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+fn options(columns: usize, indent: &str) -> Options<'_> {
+    Options::new(columns.max(MIN_COLUMNS + indent.len()))
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(true)
+        .subsequent_indent(indent)
+}
+
+/// One line in rows of at most so many columns. Nothing is left out but the spaces between two rows; there is at least
+/// one row.
+pub fn rows(text: &str, columns: usize) -> Vec<String> {
+    indented(text, 0, columns)
+}
+
+/// The same with rows below the first that stand so many columns in.
+pub fn indented(text: &str, indent: usize, columns: usize) -> Vec<String> {
+    let indent = " ".repeat(indent);
+    let rows = textwrap::wrap(text, options(columns, &indent));
+    rows.into_iter().map(Cow::into_owned).collect()
+}
+
+/// Lines that may be coloured, each in rows of at most so many columns. The rows below the first are indented as it is.
+/// What fits stays as it is.
 pub fn lines(text: &str, columns: usize) -> Cow<'_, str> {
     if text.split('\n').all(|line| visible(line) <= columns) {
         return Cow::Borrowed(text);
     }
-    let rows: Vec<String> = text.split('\n').map(|text| line(text, columns)).collect();
+    let rows: Vec<Cow<'_, str>> = text.split('\n').map(|text| line(text, columns)).collect();
     Cow::Owned(rows.join("\n"))
 }
 
-fn line(text: &str, columns: usize) -> String {
+fn line(text: &str, columns: usize) -> Cow<'_, str> {
     // A command that is to be copied must not hold a line end: the terminal breaks the row.
-    let names_command = ["hint:", "Undo:", "undo:"]
-        .iter()
-        .any(|mark| text.contains(mark));
-    if visible(text) <= columns || names_command {
-        return text.to_owned();
+    if visible(text) <= columns || text.contains("hint:") {
+        return Cow::Borrowed(text);
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
     let indent = " ".repeat(spaces.min(MAX_INDENT));
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut used = 0;
-    for word in text.split_inclusive(' ') {
-        let wide = visible(word.trim_end_matches(' '));
-        if used > indent.len() && wide > 0 && used + wide > columns {
-            out.truncate(out.trim_end_matches(' ').len());
-            out.push('\n');
-            out.push_str(&indent);
-            used = indent.len();
-        }
-        out.push_str(word);
-        used += visible(word);
-    }
-    out
+    let rows = textwrap::wrap(text, options(columns, &indent));
+    Cow::Owned(rows.join("\n"))
 }
 
-/// How many columns a text takes whose only escape sequences are colours.
-pub fn visible(text: &str) -> usize {
-    let mut in_colour = false;
-    let seen = text.chars().filter(|c| {
-        let counts = !in_colour && *c != '\x1b';
-        in_colour = match (*c, in_colour) {
-            ('\x1b', _) => true,
-            ('m', true) => false,
-            (_, was) => was,
-        };
-        counts
-    });
-    seen.map(|c| c.width().unwrap_or(0)).sum()
-}
-
-/// The text in rows of at most so many columns, but for words that are longer.
-pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    for word in text.split(' ') {
-        match rows.last_mut() {
-            Some(row) if row.is_empty() => row.push_str(word),
-            Some(row) if row.width() + 1 + word.width() <= columns => {
-                row.push(' ');
-                row.push_str(word);
-            }
-            _ => rows.push(word.to_owned()),
-        }
-    }
-    rows
-}
-
-/// The same behind a margin: what stands there on the first row, and as much room below it.
+/// One line behind a margin: what stands there on the first row, and as much room below it.
 pub fn hanging(first: &str, margin: usize, text: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(margin);
-    let rows = wrapped(text, columns.saturating_sub(margin));
+    let rows = rows(text, columns.saturating_sub(margin));
     let mut before = Some(first);
     let row = |row: String| format!("{}{row}", before.take().unwrap_or(&indent));
     rows.into_iter().map(row).collect()
+}
+
+/// A command behind its label, whole on one row so that it can be copied: beside the label, or where it does not fit there
+/// below it. Only a command that is longer than a row is broken.
+pub fn command(label: &str, command: &str, columns: usize) -> Vec<String> {
+    let beside = format!("{label} {command}");
+    let wide = visible(command) + COMMAND_INDENT;
+    if visible(&beside) <= columns || wide > columns {
+        return rows(&beside, columns);
+    }
+    vec![label.to_owned(), format!("{:COMMAND_INDENT$}{command}", "")]
+}
+
+/// A sentence, and behind a line end perhaps a command with its label (`Undo: dunlin ...`): on one row if both fit, else the
+/// command gets rows of its own.
+pub fn with_command(text: &str, separator: &str, columns: usize) -> Vec<String> {
+    let Some((sentence, undo)) = text.split_once('\n') else {
+        return rows(text, columns);
+    };
+    let one = format!("{sentence}{separator}{undo}");
+    if visible(&one) <= columns {
+        return vec![one];
+    }
+    let (label, what) = undo.split_once(' ').unwrap_or((undo, ""));
+    let mut all = rows(sentence, columns);
+    all.extend(command(label, what, columns));
+    all
 }
 
 #[cfg(test)]
@@ -96,14 +113,39 @@ mod tests {
             "\x1b[1;31merror:\x1b[0m one two",
             "\x1b[1;31merror:\x1b[0m one\ntwo",
         );
+        check(
+            "\x1b]8;;https://example.org/long\x1b\\link\x1b]8;;\x1b\\ one",
+            "\x1b]8;;https://example.org/long\x1b\\link\x1b]8;;\x1b\\ one",
+        );
         check("  one two three\nshort", "  one two\n  three\nshort");
-        check("averyveryverylongword x", "averyveryverylongword\nx");
+        check("averyveryverylongword x", "averyveryver\nylongword x");
         check("日本語 日本語 x", "日本語\n日本語 x");
-        assert_eq!(lines("one two", 0), "one\ntwo");
+        check("hint: one two three", "hint: one two three");
     }
 
     #[test]
-    fn rows_break_between_words() {
+    fn nothing_is_lost_in_wrapping() {
+        assert_eq!(rows("", 20), [""]);
+        assert_eq!(
+            rows("the file has changed since", 12),
+            ["the file has", "changed", "since"]
+        );
+        assert_eq!(
+            rows("see /a/rather/long/path there", 12),
+            ["see", "/a/rather/lo", "ng/path", "there"]
+        );
+        assert_eq!(rows("well-known words", 12), ["well-known", "words"]);
+        for columns in 0..40 {
+            let text = "a rather long line of 日本語日本語日本語日本語 and of others\u{301}";
+            let rows = rows(text, columns);
+            assert_eq!(rows.concat().replace(' ', ""), text.replace(' ', ""));
+            let fits = |row: &String| visible(row) <= columns.max(MIN_COLUMNS);
+            assert!(rows.iter().all(fits), "{columns}: {rows:?}");
+        }
+    }
+
+    #[test]
+    fn rows_hang_behind_their_margin() {
         let check = |columns, expected: &[&str]| {
             assert_eq!(
                 hanging("a: ", 3, "one two three-and-more", columns),
@@ -111,7 +153,34 @@ mod tests {
             );
         };
         check(80, &["a: one two three-and-more"]);
-        check(12, &["a: one two", "   three-and-more"]);
-        check(0, &["a: one", "   two", "   three-and-more"]);
+        check(18, &["a: one two", "   three-and-more"]);
+        check(0, &["a: one two", "   three-an", "   d-more"]);
+    }
+
+    #[test]
+    fn commands_are_not_broken() {
+        let of = |columns| {
+            with_command(
+                "It is stored.\nUndo: dunlin permissions ask read a",
+                " ",
+                columns,
+            )
+        };
+        assert_eq!(
+            of(80),
+            ["It is stored. Undo: dunlin permissions ask read a"]
+        );
+        assert_eq!(
+            of(40),
+            ["It is stored.", "Undo: dunlin permissions ask read a"]
+        );
+        assert_eq!(
+            of(32),
+            ["It is stored.", "Undo:", "  dunlin permissions ask read a"]
+        );
+        assert_eq!(
+            of(20),
+            ["It is stored.", "Undo: dunlin", "permissions ask read", "a"]
+        );
     }
 }

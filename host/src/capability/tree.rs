@@ -31,17 +31,24 @@ const WALKERS: usize = 4;
 
 type Answer<T> = Result<T, Refusal>;
 
+/// How this interface is called among the imports of a plugin.
+pub(crate) const IMPORT: &str = "tree";
+
+/// Why the files of a folder that is not a project are not listed.
+pub(crate) fn not_searched(root: &Path) -> String {
+    format!(
+        "{} is a home folder or lies above one, so Dunlin does not search it; start in the folder of a project, or choose \
+         one with --project DIR",
+        shown(root)
+    )
+}
+
 impl tree::Host for CallContext {
     async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
         self.only_in_run()?;
         let root = self.shared.permissions.project().to_owned();
         if !self.shared.permissions.is_project() {
-            return Err(Error::Unsupported(format!(
-                "{} is a home folder or lies above one, so its files are not searched; the user has to start in the \
-                 folder of a project",
-                shown(&root)
-            ))
-            .into());
+            return Err(Error::Unsupported(not_searched(&root)).into());
         }
         let need = Need {
             target: Target::Path(root.clone()),

@@ -176,7 +176,7 @@ impl Gate for WebGate<'_> {
                 return false;
             }
         };
-        let mut what = format!("{} '{}'", need.operation.verb(), need.target);
+        let mut what = format!("{} '{}'", need.operation.verb(), need.target.shown());
         // Of what a contract's own request cannot be, people should know.
         if !matches!(*hop.method, Method::GET | Method::HEAD | Method::POST) {
             what += &format!(" with {}", hop.method);
@@ -219,8 +219,8 @@ impl Gate for WebGate<'_> {
         let verb = need.operation.verb();
         let host = hop.url.host_str().unwrap_or_default();
         let what = format!(
-            "{verb} '{}': {host} leads to {address}, which {place}",
-            need.target
+            "{verb} '{}', to which {host} leads and which {place}",
+            need.target.shown()
         );
         let written = hop.url.as_str().to_owned();
         self.authorise(need, written, &what).await

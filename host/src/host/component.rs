@@ -12,7 +12,7 @@ use crate::audit::{self, AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, Phase, Shared};
+use crate::capability::{self, Phase, Shared, tree};
 use crate::display::chain;
 use crate::engine::clock::Clock;
 use crate::limits;
@@ -95,9 +95,22 @@ impl Components {
         let mut needs: Vec<Need> = Vec::with_capacity(wanted);
         for need in plan.needs {
             let need = self.resolve(&call.tool, need)?;
-            if !needs.contains(&need) {
-                needs.push(need);
+            match needs.iter_mut().find(|other| **other == need) {
+                // Of one address with both schemes the question shows the one without encryption.
+                Some(other) if need.target.is_plain() => *other = need,
+                Some(_) => {}
+                None => needs.push(need),
             }
+        }
+        // Before anybody is asked about a search that cannot be made.
+        let root = self.shared.permissions.project();
+        let imports = &tool.described.tools[tool.index].tool.imports;
+        let lists_files = imports.iter().any(|import| import == tree::IMPORT)
+            && needs.iter().any(|need| need.target.path() == Some(root));
+        if lists_files && !self.shared.permissions.is_project() {
+            return Err(Failure::Action {
+                message: tree::not_searched(root),
+            });
         }
         let looked = actions::look(&self.shared, call, plugin, plan.actions).await?;
         for need in looked.needs {

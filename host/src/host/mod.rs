@@ -306,6 +306,18 @@ impl Host {
         self.0.servers.reports()
     }
 
+    /// Ends the connection to a server and takes its tools out of the session until it is connected again. `false`: it was
+    /// not in use.
+    pub async fn disconnect_server(&self, name: &str) -> bool {
+        self.0.servers.disconnect(name).await
+    }
+
+    /// Disables a server until the session ends, or enables it again. A disabled server is not connected, whoever asks
+    /// for it; one that is connected has to be disconnected as well.
+    pub fn set_server_disabled(&self, name: &str, is_disabled: bool) {
+        self.0.servers.set_disabled(name, is_disabled);
+    }
+
     /// The session goes on that used these servers. They are connected when one of their tools is called; until then what
     /// they offered the last time is offered.
     pub fn use_servers(&self, names: &[String]) {

@@ -85,6 +85,8 @@ pub struct ServerReport {
     pub is_used: bool,
     /// Whether it is connected at this moment.
     pub is_connected: bool,
+    /// Whether the user disabled it until the session ends.
+    pub is_disabled: bool,
     /// How long connecting took, the last time.
     pub connected_in: Option<Duration>,
     /// What it says of itself, if it was ever connected.

@@ -36,6 +36,8 @@ struct ServerState {
     listed: Option<Arc<Listed>>,
     /// How often it was started in this session.
     starts: u32,
+    /// Whether the user disabled it until the session ends.
+    is_disabled: bool,
 }
 
 impl Server {
@@ -144,6 +146,22 @@ impl Server {
         self.lock().bridge.take()
     }
 
+    /// Takes its tools out of the session and lets go of its connection, if there is one.
+    pub(crate) fn withdraw(&self) -> Option<Arc<Bridge>> {
+        let mut state = self.lock();
+        state.is_used = false;
+        state.bridge.take()
+    }
+
+    /// Whether the user disabled it until the session ends.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.lock().is_disabled
+    }
+
+    pub(crate) fn set_disabled(&self, is_disabled: bool) {
+        self.lock().is_disabled = is_disabled;
+    }
+
     /// Whether it was connected in this session.
     pub(crate) fn was_connected(&self) -> bool {
         self.lock().connected_in.is_some()
@@ -201,6 +219,7 @@ impl Server {
             place: self.place(),
             is_used: state.is_used,
             is_connected,
+            is_disabled: state.is_disabled,
             connected_in: state.connected_in,
             facts: state.facts.clone(),
             tools: offered

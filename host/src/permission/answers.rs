@@ -60,6 +60,7 @@ impl Permissions {
                         allow,
                         plugin,
                         runs,
+                        option: None,
                     });
                 }
             }
@@ -84,6 +85,7 @@ impl Permissions {
                             allow: false,
                             plugin: None,
                             runs: None,
+                            option: None,
                         };
                         state.session.insert(key, vec![deny]);
                     }
@@ -99,6 +101,7 @@ impl Permissions {
         state.session.clear();
         state.once.clear();
         state.modes.clear();
+        state.mode_options.clear();
     }
 
     /// Forgets what was answered until the session ends: all of it, or what is listed under this key. Returns how many

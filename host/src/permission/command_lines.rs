@@ -83,7 +83,7 @@ pub(super) fn in_session(
         let answers = state.session.get(&(key.clone(), Operation::Execute))?;
         let mut stale = None;
         for answer in answers.iter().rev() {
-            let rule = Rule::Session(key.to_string());
+            let rule = answer.rule(&key);
             let (Some(plugin), true) = (&answer.plugin, answer.allow) else {
                 return Some(Found::of(answer.allow, rule));
             };

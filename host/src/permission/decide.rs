@@ -144,7 +144,10 @@ impl Permissions {
                     && git_folder(need).is_none()
                     && !is_near(&need.target) =>
             {
-                Decision::allow(Rule::ToolAlways(caller.tool.to_owned()))
+                Decision::allow(match state.mode_options.get(caller.tool) {
+                    Some(option) => Rule::Option(option.clone()),
+                    None => Rule::ToolAlways(caller.tool.to_owned()),
+                })
             }
             _ => match changed {
                 Some(rule) => Decision::ask(rule),
@@ -296,10 +299,7 @@ fn answered_for_session(
         if answer.allow && !names_git(key, git) {
             return None;
         }
-        Some(Decision::answered(
-            answer.allow,
-            Rule::Session(key.to_string()),
-        ))
+        Some(Decision::answered(answer.allow, answer.rule(key)))
     })
 }
 

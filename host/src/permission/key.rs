@@ -107,7 +107,7 @@ impl Key {
     pub fn exact(target: &Target) -> Key {
         match target {
             Target::Path(path) | Target::Program(path) => Key::Exact(path.clone()),
-            Target::Url(url) => Key::Url(url.clone()),
+            Target::Url(url) => Key::Url(url.to_string()),
             Target::Command(command) => Key::Command(command.key.clone()),
         }
     }
@@ -123,7 +123,7 @@ impl Key {
                 keys
             }
             Target::Url(url) => {
-                let mut keys = vec![Key::Url(url.clone())];
+                let mut keys = vec![Key::Url(url.to_string())];
                 keys.extend(folders_of(url));
                 // What a server may take it for is denied with it.
                 if let Some(loose) = loosely_read(url) {

@@ -32,7 +32,7 @@ pub(super) fn other_names<'a>(
         None => BTreeSet::new(),
     };
     let under = |name: &str| match (target, own) {
-        (Target::Url(url), Some(own)) => Some(Target::Url(url.replacen(own, name, 1))),
+        (Target::Url(url), Some(own)) => Some(Target::Url(url.replacen(own, name, 1).into())),
         _ => None,
     };
     let targets: Vec<Target> = names.into_iter().filter_map(under).collect();

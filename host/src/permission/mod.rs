@@ -86,6 +86,8 @@ struct State {
     once: HashMap<String, HashMap<Need, bool>>,
     /// By the names of tools; those that are not here are asked about.
     modes: HashMap<String, ToolMode>,
+    /// The options of the command line that set such a mode, by the names of tools.
+    mode_options: HashMap<String, String>,
 }
 
 #[derive(Debug, Clone)]
@@ -95,6 +97,18 @@ struct SessionAnswer {
     plugin: Option<PluginId>,
     /// What the command ran when it was allowed.
     runs: Option<Runs>,
+    /// The option of the command line that allowed it, as it was typed. `None`: an answer.
+    option: Option<String>,
+}
+
+impl SessionAnswer {
+    /// The rule that it makes under a key.
+    fn rule(&self, key: &Key) -> Rule {
+        match &self.option {
+            Some(option) => Rule::Option(option.clone()),
+            None => Rule::Session(key.to_string()),
+        }
+    }
 }
 
 impl Permissions {

@@ -60,12 +60,22 @@ impl Permissions {
     /// that are running.
     pub fn set_tool_mode(&self, tool: &str, mode: ToolMode) {
         let mut state = self.lock();
+        state.mode_options.remove(tool);
         match mode {
             ToolMode::Prompt => drop(state.modes.remove(tool)),
             ToolMode::Always | ToolMode::Never => {
                 state.modes.insert(tool.to_owned(), mode);
             }
         }
+    }
+
+    /// Sets a tool to `always` until the session ends, because of this option of the command line, as it was typed.
+    pub fn allow_tool_by_option(&self, tool: &str, option: &str) {
+        let mut state = self.lock();
+        state.modes.insert(tool.to_owned(), ToolMode::Always);
+        state
+            .mode_options
+            .insert(tool.to_owned(), option.to_owned());
     }
 
     /// What was chosen for a tool.

@@ -228,7 +228,7 @@ impl Permissions {
     fn way_out(need: &Need, verdict: Verdict, rule: &Rule) -> Option<WayOut> {
         // What holds for the session is not what is stored: setting something would not change it.
         let is_fixed = matches!(rule, Rule::Protected | Rule::Unreachable(_));
-        if is_fixed || matches!(rule, Rule::Once | Rule::Session(_)) {
+        if is_fixed || matches!(rule, Rule::Once | Rule::Session(_) | Rule::Option(_)) {
             return None;
         }
         let other = match verdict {
@@ -239,7 +239,7 @@ impl Permissions {
             Target::Command(command) if !command.is_storable => None,
             // Who names a folder, or a host, means what lies below it.
             Target::Url(url) if url.ends_with('/') => Some(WayOut {
-                target: url.clone(),
+                target: url.to_string(),
                 operation: need.operation,
                 decided: other,
             }),

@@ -27,6 +27,8 @@ pub enum Rule {
     Once,
     /// An answer for this session, given for this key.
     Session(String),
+    /// An option of the command line, as it was typed: it holds for one run.
+    Option(String),
     /// The permission file, under this key; the plugins it was given to, if not all.
     Stored {
         /// The deciding key.
@@ -183,6 +185,7 @@ impl fmt::Display for Rule {
             Rule::Protected => f.write_str("Dunlin's own files are never granted"),
             Rule::Once => f.write_str("answered for this call"),
             Rule::Session(key) => write!(f, "answered for this session, for {key}"),
+            Rule::Option(option) => write!(f, "allowed for this run by the option {option}"),
             Rule::Stored { key, plugins } if plugins.is_empty() => write!(f, "stored under {key}"),
             Rule::Stored { key, plugins } => {
                 write!(f, "stored under {key}, for {}", plugins.join(", "))

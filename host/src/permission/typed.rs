@@ -11,8 +11,27 @@ use crate::resolve;
 use crate::target::{CommandKey, Operation, Target};
 
 impl Permissions {
-    /// Allows a target to every tool until the session ends, as a person asked for on the command line. Returns the key.
+    /// Allows a target to every tool until the session ends. Returns the key.
     pub fn allow_for_session(&self, target: &str, bits: &str) -> Result<String, PermissionError> {
+        self.allow_typed(target, bits, None)
+    }
+
+    /// The same because of this option of the command line, as it was typed: rules name it.
+    pub fn allow_by_option(
+        &self,
+        target: &str,
+        bits: &str,
+        option: &str,
+    ) -> Result<String, PermissionError> {
+        self.allow_typed(target, bits, Some(option))
+    }
+
+    fn allow_typed(
+        &self,
+        target: &str,
+        bits: &str,
+        option: Option<&str>,
+    ) -> Result<String, PermissionError> {
         let bits: Bits = bits.parse()?;
         let typed = self.typed(target, bits)?;
         let mut state = self.lock();
@@ -36,14 +55,16 @@ impl Permissions {
                     allow,
                     plugin: None,
                     runs: None,
+                    option: option.map(str::to_owned),
                 });
             }
         }
         Ok(said(&typed))
     }
 
-    /// Allows exactly this command line to every tool until the session ends, also a compound one. Returns the key.
-    pub fn allow_line_for_session(&self, line: &str) -> Result<String, CommandError> {
+    /// Allows exactly this command line to every tool until the session ends, also a compound one, because of this option
+    /// of the command line, as it was typed. Returns the key.
+    pub fn allow_line_by_option(&self, line: &str, option: &str) -> Result<String, CommandError> {
         let target = self.command_line(line)?.target;
         let key = match &target.key {
             key @ CommandKey::Text(_) => key.clone(),
@@ -56,6 +77,7 @@ impl Permissions {
             allow: true,
             plugin: None,
             runs: None,
+            option: Some(option.to_owned()),
         });
         Ok(said)
     }

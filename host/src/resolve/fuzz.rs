@@ -198,13 +198,14 @@ fn links() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 fn check_address(written: &str) -> Result<(), TestCaseError> {
-    let Ok(Target::Url(found)) = url(written) else {
+    let Ok(Target::Url(address)) = url(written) else {
         return Ok(());
     };
+    let found = address.to_string();
     // One spelling: it comes to itself.
     prop_assert_eq!(
         url(&found).ok(),
-        Some(Target::Url(found.clone())),
+        Some(Target::Url(address.clone())),
         "{}",
         written
     );
@@ -219,6 +220,14 @@ fn check_address(written: &str) -> Result<(), TestCaseError> {
             .map(|host| host.trim_end_matches('.').to_owned())
     };
     prop_assert_eq!(host(&before), host(&after), "{}", written);
+    // A person sees the scheme that is used.
+    let shown = Url::parse(address.shown());
+    prop_assert_eq!(
+        shown.as_ref().map(|url| (url.scheme(), url.port())).ok(),
+        Some((before.scheme(), before.port())),
+        "{}",
+        written
+    );
     prop_assert_eq!(before.port().or(Some(443)), after.port_or_known_default());
     prop_assert!(!after.host_str().unwrap_or("*").contains('*'));
     prop_assert_eq!(after.scheme(), "https");
@@ -243,10 +252,10 @@ fn check_address(written: &str) -> Result<(), TestCaseError> {
     // Query and fragment change nothing.
     if !written.contains(['?', '#']) && !written.ends_with(char::is_whitespace) {
         let more = url(&format!("{written}?q=/../x#/y"));
-        prop_assert_eq!(more.ok(), Some(Target::Url(found.clone())), "{}", written);
+        prop_assert_eq!(more.ok(), Some(Target::Url(address.clone())), "{}", written);
     }
     // Every rule about it is read from the file as what it is, and is at least the host's.
-    let keys = Key::candidates(&Target::Url(found.clone()));
+    let keys = Key::candidates(&Target::Url(address.clone()));
     for key in &keys {
         let read = url_key(&key.to_string()).map(Key::from);
         prop_assert_eq!(read.ok(), Some(key.clone()), "{}", found);

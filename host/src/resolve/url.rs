@@ -8,7 +8,7 @@
 
 use super::error::{MAX_SHOWN_CHARS, ResolveError};
 use crate::display::shorten;
-use crate::target::Target;
+use crate::target::{Address, Target};
 
 /// Longest URL that is looked at, in bytes; what browsers and servers agree to handle.
 const MAX_URL_BYTES: usize = 8192;
@@ -22,10 +22,11 @@ pub(crate) struct UrlKey {
     pub(crate) below: bool,
 }
 
-/// Resolves an address: `http` becomes `https`, query and fragment go, credentials are refused, the port stays,
+/// Resolves an address: rules know `http` as `https`, query and fragment go, credentials are refused, the port stays,
 /// an empty path becomes `/`.
 pub(crate) fn url(written: &str) -> Result<Target, ResolveError> {
-    normalise(written).map(|parsed| Target::Url(parsed.to_string()))
+    let (parsed, plain) = normalise(written)?;
+    Ok(Target::Url(Address::new(parsed.to_string(), plain)))
 }
 
 /// Understands an address in a rule: with a `/` at its end, or without any path, it means all that lies below.
@@ -41,7 +42,7 @@ pub(crate) fn url_key(written: &str) -> Result<UrlKey, ResolveError> {
     let behind_scheme = written.split_once(':').map_or("", |(_, rest)| rest);
     let behind_slashes = behind_scheme.trim_start_matches(['/', '\\']);
     let below = written.ends_with('/') || !behind_slashes.contains(['/', '\\']);
-    let mut url = normalise(written)?.to_string();
+    let mut url = normalise(written)?.0.to_string();
     if below && !url.ends_with('/') {
         url.push('/');
     }
@@ -65,7 +66,8 @@ pub(crate) fn loosely_read(url: &str) -> Option<String> {
     (loose != path).then(|| format!("{scheme}://{host}{loose}"))
 }
 
-fn normalise(written: &str) -> Result<url::Url, ResolveError> {
+/// The address in its one spelling, and where it was written with `http`, the same with that scheme.
+fn normalise(written: &str) -> Result<(url::Url, Option<String>), ResolveError> {
     let fail = |problem: &str| failure(written, problem);
     if written.len() > MAX_URL_BYTES {
         return Err(fail("it is too long"));
@@ -95,6 +97,7 @@ fn normalise(written: &str) -> Result<url::Url, ResolveError> {
     }
     // Known while the scheme still says which port is its own.
     let port = parsed.port();
+    let is_plain = parsed.scheme() == "http";
     parsed.set_query(None);
     parsed.set_fragment(None);
     // `set_scheme` cannot fail between http and https; if it ever does, the target is refused.
@@ -110,7 +113,14 @@ fn normalise(written: &str) -> Result<url::Url, ResolveError> {
     }
     // Decoding may have uncovered a dot segment (`%252e` does not: it is decoded once).
     parsed.set_path(&path);
-    Ok(parsed)
+    let plain = is_plain.then(|| {
+        let mut plain = parsed.clone();
+        // As above, these cannot fail.
+        let _ = plain.set_scheme("http");
+        let _ = plain.set_port(port);
+        plain.to_string()
+    });
+    Ok((parsed, plain))
 }
 
 /// Percent-encoding in its plainest form: nothing is encoded that needs not be, and digits are capitals.

@@ -289,7 +289,7 @@ fn what_was_not_declared_is_asked_in_the_hosts_words() {
     chat.say("do it");
     let screen = chat.question();
     assert!(
-        screen.contains("undeclared wants what it did not ask for"),
+        screen.contains("undeclared asks for something that it did not announce"),
         "{:?}",
         chat.terminal
     );

@@ -316,8 +316,21 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
         "touch made.txt' allows it for one run, dunlin permissions allow run '= ",
     );
     let allowed = |script: Vec<Response>, flags: [&str; 2]| {
-        let (output, _) = ask("", script, &["ask", flags[0], flags[1], "do it"]);
+        let provider = Provider::play(script);
+        let environment = environment(&provider);
+        environment.project_file("a.txt", "text of a");
+        let output = environment
+            .command(["ask", flags[0], flags[1], "do it"])
+            .run();
         assert_eq!(output.status, Some(0), "{flags:?}: {output}");
+        // The log names the option.
+        let word = match flags[1].contains(' ') {
+            true => format!("'{}'", flags[1]),
+            false => flags[1].to_owned(),
+        };
+        let said = format!("(allowed for this run by the option {} {word}", flags[0]);
+        let audit = environment.run(["audit"]);
+        assert!(audit.stdout.contains(&said), "{said}: {audit}");
     };
     allowed(compound(), ["--allow-line", "cat a.txt | sort"]);
     allowed(compound(), ["--allow-tool", "run_terminal_command"]);

@@ -280,7 +280,10 @@ fn one_can_look_around_while_calls_wait() {
             "v 2",
             "    │ arguments {\"file_path\":\"../outside/b.txt\"}",
         ),
-        ("?", "  ns      no, also from now on until the session ends"),
+        (
+            "?",
+            "  ns             no, also from now on until the session ends",
+        ),
     ] {
         let screen = chat.decide(line);
         assert_shows(&screen, &[expected]);

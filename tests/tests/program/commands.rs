@@ -113,6 +113,22 @@ fn command_lines_are_explained() {
     );
     let denied = environment.run(["permissions", "deny", "run", "git push"]);
     assert_eq!(denied.status, Some(0), "{denied}");
+    // Without quotes the words are the same command, and its options are not Dunlin's.
+    let again = environment.run(["permissions", "deny", "run", "git", "push"]);
+    assert_eq!(again.stdout, denied.stdout, "{again}");
+    let option = environment.run(["permissions", "allow", "run", "git", "commit", "-q"]);
+    assert!(
+        option.stdout.trim_end().ends_with("git commit -q"),
+        "{option}"
+    );
+    let several = environment.run(["permissions", "allow", "read", "a", "b"]);
+    assert_eq!(several.status, Some(2), "{several}");
+    assert!(
+        several
+            .stderr
+            .contains("hint: dunlin permissions allow read 'a b'"),
+        "{several}"
+    );
     let denied = explain("git push && ls");
     let undo = "takes the rule back: dunlin permissions ask run '$ ";
     assert!(denied.contains(undo), "{denied}");

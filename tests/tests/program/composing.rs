@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use dunlin_tests::{API_KEY, Environment, Key, Provider, Response};
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Terminal, program};
 use serde_json::json;
 
 use crate::stage::{Chat, environment};
@@ -216,4 +216,41 @@ fn another_agent_goes_on_with_the_conversation() {
         id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
         "{id}"
     );
+}
+
+/// A shell that has the terminal meanwhile gets the keys as it knows them.
+#[test]
+fn a_shell_gets_its_keys_back_when_the_program_stops() {
+    const ASKED: &[u8] = b"\x1b[>4;1m";
+    const GIVEN_UP: &[u8] = b"\x1b[>4m";
+    let provider = Provider::play([]);
+    let environment = Environment::with_provider("/bin/sh", &provider);
+    let script = "set -m; \"$0\"; echo the shell is back; read line; fg";
+    let mut terminal = environment.terminal(["-c", script, program!()]);
+    let is_asked = |terminal: &Terminal| {
+        let bytes = terminal.bytes();
+        let last = |form: &[u8]| bytes.windows(form.len()).rposition(|found| found == form);
+        last(ASKED) > last(GIVEN_UP)
+    };
+    terminal.wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    terminal.type_text("half a message");
+    terminal.wait_until("the text", |screen| {
+        screen.cursor_line.contains("half a message")
+    });
+    assert!(is_asked(&terminal), "{terminal:?}");
+    terminal.type_text("\x1a");
+    terminal.wait_for("the shell is back");
+    assert!(!is_asked(&terminal), "{terminal:?}");
+    terminal.press(Key::Enter);
+    terminal.wait_until("the line again", |screen| {
+        screen.cursor_line.starts_with("› half a message")
+    });
+    assert!(is_asked(&terminal), "{terminal:?}");
+    terminal.press(Key::CtrlC);
+    terminal.wait_until("an empty line", |screen| {
+        !screen.cursor_line.contains("half")
+    });
+    terminal.press(Key::CtrlD);
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    assert!(!is_asked(&terminal), "{terminal:?}");
 }

@@ -367,7 +367,7 @@ fn what_fills_the_window_and_what_it_cost_can_be_seen() {
         "{:?}",
         chat.terminal
     );
-    assert!(screen.contains("  the next      "), "{:?}", chat.terminal);
+    assert!(screen.contains("  next request  "), "{:?}", chat.terminal);
     chat.leave();
 }
 

@@ -96,6 +96,97 @@ fn a_chat_gains_tools_while_it_runs() {
 }
 
 #[test]
+fn the_user_connects_and_disables_servers() {
+    let provider = Provider::play([
+        load(json!({"server": "good"})),
+        Response::reply("It is disabled."),
+        Response::reply("Hello."),
+    ]);
+    let environment = environment(&provider);
+    configure(&environment, &["good"]);
+    environment.configure_more(
+        "",
+        "[mcp.servers.off]\nurl = \"https://off.example/mcp\"\nenabled = false\n",
+    );
+    let mut chat = Chat::open(&environment);
+    let after = |chat: &mut Chat, line: &str, said: &str| {
+        chat.say(line);
+        let screen = chat.prompt();
+        let text = screen.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(said), "{line}: {:?}", chat.terminal);
+    };
+    after(&mut chat, "/mcp", "off disabled in the configuration");
+    after(&mut chat, "/mcp", "good not connected");
+    after(
+        &mut chat,
+        "/mcp connect goood",
+        "there is no MCP server \"goood\" in the configuration hint: the nearest is \"good\"; configured: good, off",
+    );
+    after(&mut chat, "/mcp connect", "Usage: /mcp, or /mcp connect|");
+    after(
+        &mut chat,
+        "/mcp enable off",
+        "off is disabled by enabled = false below [mcp.servers.off] in ",
+    );
+    // The name is completed, and the question is the one of the model's calls, without the number of a call.
+    chat.terminal.type_text("/mcp conn\tgo\t\r");
+    let screen = chat.question();
+    for row in ["  ? mcp_loader asks", "  │ Start the MCP server 'good'?"] {
+        assert!(screen.contains(row), "{row}: {:?}", chat.terminal);
+    }
+    chat.answer("n");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("good was not connected."),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/mcp connect good");
+    chat.question();
+    chat.answer("s");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("good is connected and offers "),
+        "{:?}",
+        chat.terminal
+    );
+    after(&mut chat, "/mcp connect good", "good is already connected.");
+    after(&mut chat, "/mcp", "good connected · served 1.0");
+    after(&mut chat, "/mcp disconnect good", "Disconnected good.");
+    after(&mut chat, "/mcp disconnect good", "good is not connected.");
+    after(
+        &mut chat,
+        "/mcp disable good",
+        "Disabled good until this session ends; /mcp enable good takes that back. To disable it permanently, set",
+    );
+    after(
+        &mut chat,
+        "/mcp connect good",
+        "good is disabled for this session;",
+    );
+    after(&mut chat, "/mcp", "good disabled for this session");
+    // Nobody connects it meanwhile.
+    chat.turn("sing");
+    let requests = provider.requests();
+    let results = requests[1].results();
+    assert_eq!(
+        results.last(),
+        Some(&"ERROR: the user disabled the MCP server good for this session")
+    );
+    after(&mut chat, "/mcp enable good", "Enabled good;");
+    // The answer was given until the session ends.
+    after(
+        &mut chat,
+        "/mcp connect good",
+        "good is connected and offers ",
+    );
+    chat.turn("hello");
+    let requests = provider.requests();
+    assert!(requests[2].tools().contains(&"good__echo"));
+    chat.leave();
+}
+
+#[test]
 fn without_servers_there_is_no_loader() {
     let provider = Provider::play([Response::reply("Hello.")]);
     let environment = environment(&provider);

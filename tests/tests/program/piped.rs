@@ -27,7 +27,10 @@ fn one_message_per_line_and_only_replies_on_stdout() {
         output.stderr.contains("✓ read_file a.txt · [TIME]"),
         "{output}"
     );
-    assert!(output.stderr.contains("/help takes nothing."), "{output}");
+    assert!(
+        output.stderr.contains("/help takes no arguments."),
+        "{output}"
+    );
     assert!(!output.to_string().contains('\u{1b}'), "{output}");
     assert_eq!(provider.requests()[1].messages().len(), 3);
 }

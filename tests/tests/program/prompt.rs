@@ -192,7 +192,7 @@ fn slash_commands() {
     check("/tools", "\nread_file            prompt ");
     check("/history", "Nothing was said yet.");
     check("/copy", "There is no reply to copy.");
-    check("/retry now", "/retry takes nothing.");
+    check("/retry now", "/retry takes no arguments.");
     check(
         "/permissions",
         "Nothing is stored or answered for this session.",

@@ -25,6 +25,26 @@ fn in_pieces(text: &str) -> Response {
         .finish("stop")
 }
 
+/// Only a terminal that is known to open links gets them; the text is the same.
+#[test]
+fn links_can_be_opened_where_the_terminal_does_that() {
+    const LINK: &[u8] = b"\x1b]8;id=dunlin1;https://birds.example/dunlin\x1b\\";
+    for (terminal, expected) in [("WezTerm", true), ("Apple_Terminal", false)] {
+        let provider = Provider::play([in_pieces(REPLY)]);
+        let environment = environment(&provider);
+        let started = environment
+            .command::<&str>([])
+            .variable("TERM_PROGRAM", terminal);
+        let mut chat = Chat::of(started.terminal());
+        let screen = chat.turn("hello");
+        assert!(screen.contains(SHOWN), "{:?}", chat.terminal);
+        let bytes = chat.terminal.bytes();
+        let found = bytes.windows(LINK.len()).any(|bytes| bytes == LINK);
+        assert_eq!(found, expected, "{terminal}: {:?}", chat.terminal);
+        chat.leave();
+    }
+}
+
 #[test]
 fn markdown_becomes_a_page() {
     let provider = Provider::play([in_pieces(REPLY)]);

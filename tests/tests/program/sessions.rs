@@ -229,7 +229,7 @@ fn the_hub_is_in_nobodys_way() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
-    chat.terminal.assert_absent("go on:");
+    chat.terminal.assert_absent("Resume:");
     chat.turn("about sandpipers");
     chat.leave();
     // A message is a message.
@@ -237,7 +237,7 @@ fn the_hub_is_in_nobodys_way() {
     assert!(
         chat.terminal
             .screen()
-            .contains("1 go on: about sandpipers · just now · 1 message")
+            .contains("1 Resume: about sandpipers · just now · 1 message")
     );
     chat.turn("about terns");
     assert_eq!(told(&provider.requests()[1]).len(), 1);
@@ -265,7 +265,7 @@ fn the_hub_is_in_nobodys_way() {
     assert!(screen.contains("› more of them"), "{:?}", chat.terminal);
     chat.leave();
     let mut chat = Chat::open(&environment);
-    assert!(chat.turn("3").contains("a fresh session"));
+    assert!(chat.turn("3").contains("New session"));
     chat.turn("1");
     assert_eq!(
         told(&provider.requests()[3]),
@@ -273,7 +273,7 @@ fn the_hub_is_in_nobodys_way() {
     );
     chat.leave();
     let chat = Chat::of(environment.terminal(["--fresh"]));
-    chat.terminal.assert_absent("go on:");
+    chat.terminal.assert_absent("Resume:");
     chat.leave();
     assert_eq!(files(&environment).len(), 3);
 }
@@ -293,8 +293,23 @@ fn two_never_write_one_session() {
     );
     // Times and numbers are normalised in outputs, so only what is around them counts.
     assert!(output.stderr.starts_with(&expected[..40]), "{output}");
+    let listed = environment.run(["sessions", "list"]);
+    let open = "mine · just now · 1 message · open in another Dunlin";
+    assert!(listed.stdout.contains(open), "{listed}");
+    // What cannot be resumed is not offered.
     let mut other = Chat::open(&environment);
-    assert!(other.turn("").contains("is open in another Dunlin"));
+    assert!(
+        other.terminal.screen().contains(open),
+        "{:?}",
+        other.terminal
+    );
+    other.terminal.assert_absent("Resume:");
+    let resumed = other.turn(&format!("/sessions {id}"));
+    assert!(
+        resumed.contains("is open in another Dunlin"),
+        "{:?}",
+        other.terminal
+    );
     assert!(other.turn(&format!("/fork {id}")).contains("Forked "));
     other.turn("yours");
     assert_eq!(told(&provider.requests()[1])[0].1, "mine");
@@ -535,7 +550,7 @@ fn the_command_line_knows_sessions() {
     run(
         &["sessions", "search", "xyzzy"],
         0,
-        "Nobody said that in this project",
+        "No matches in this project",
     );
     run(
         &["sessions", "rename", &id, "Nests", "of terns"],
@@ -650,7 +665,7 @@ fn a_session_belongs_to_its_project() {
     let other = environment.root().join("outside");
     let elsewhere = environment.command::<&str>([]).in_folder(&other).terminal();
     let mut chat = Chat::of(elsewhere);
-    chat.terminal.assert_absent("go on:");
+    chat.terminal.assert_absent("Resume:");
     let screen = chat.turn(&format!("/sessions {id}"));
     assert!(
         screen.contains("belongs to another project"),

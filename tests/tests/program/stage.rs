@@ -12,6 +12,9 @@ const PROMPT: &str = "›";
 /// What stands behind it as long as nothing was typed.
 pub const PLACEHOLDER: &str = "Type a message, @ to attach a file";
 
+/// What stands behind text that was put back into the line.
+pub const PUT_BACK: &str = "(put back: Enter sends it)";
+
 /// What stands where an approval is answered.
 const QUESTION: &str = "  allow?";
 
@@ -178,6 +181,7 @@ const MAX_INTERRUPTION: std::time::Duration = std::time::Duration::from_secs(1);
 fn typed(screen: &Screen) -> String {
     let line = screen.cursor_line.trim_end();
     line.strip_suffix(PLACEHOLDER)
+        .or_else(|| line.strip_suffix(PUT_BACK))
         .unwrap_or(line)
         .trim_end()
         .to_owned()

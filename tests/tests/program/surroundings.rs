@@ -204,14 +204,21 @@ fn a_home_folder_is_no_project() {
         Some("")
     );
     assert!(!home.join(".git-hook").exists());
-    // Not even with a yes.
-    run(&mut chat);
+    // Not even with a yes, so nobody is asked for one.
+    chat.turn("work");
     assert!(
-        last_result(&provider).contains("so its files are not searched"),
+        last_result(&provider).contains("so Dunlin does not search it"),
         "{}",
         last_result(&provider)
     );
     chat.leave();
+    let search = environment
+        .command(["search", "birds"])
+        .in_folder(&home)
+        .terminal();
+    assert_eq!(search.wait_end(), Some(1), "{search:?}");
+    search.assert_absent("allow?");
+    assert!(search.screen().contains("does not search it"), "{search:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use dunlin_tests::{Environment, Gate, Key, Provider, Response, program};
 use serde_json::json;
 
-use crate::stage::{Chat, environment};
+use crate::stage::{Chat, PUT_BACK, environment};
 
 /// A call of a file outside that comes when the gate opens.
 fn late_call(gate: &Gate) -> Response {
@@ -34,7 +34,13 @@ fn check(typed: &str, kept: &str) {
     chat.answer("n");
     let screen = chat.prompt_with(kept);
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
-    chat.say(" indeed");
+    // It does not look like the placeholder, and says so no longer once somebody typed.
+    let line = format!("› {kept}  {PUT_BACK}");
+    assert_eq!(screen.cursor_line.trim_end(), line);
+    chat.terminal.type_text(" ");
+    chat.terminal
+        .wait_until("a line of one's own", |screen| !screen.contains(PUT_BACK));
+    chat.say("indeed");
     assert!(chat.prompt().contains("Understood."));
     chat.leave();
     let requests = provider.requests();

@@ -35,7 +35,7 @@ fn a_page_is_asked_about_and_becomes_markdown() {
     let screen = chat.question();
     for expected in [
         format!("Fetch webpage '{}' (GET)?", site.url("/birds?all#top")),
-        format!("read    {}", site.target("/birds")),
+        format!("read    {}", site.url("/birds")),
         "! This is a server on this machine, not on the internet.".to_owned(),
     ] {
         assert!(
@@ -88,7 +88,7 @@ fn posting_needs_writing() {
     chat.say("send it");
     let screen = chat.question();
     assert!(
-        screen.contains(&format!("write   {}", site.target("/"))),
+        screen.contains(&format!("write   {}", site.url("/"))),
         "{:?}",
         chat.terminal
     );

@@ -85,7 +85,7 @@ async fn undeclared_files_are_asked_about() {
         assert_eq!(question.tool, guest);
         assert_eq!(question.notices, ["Outside the project."]);
         let wording = format!(
-            "{guest} now wants to read '{}', which it did not say before. Allow?",
+            "Allow {guest} to read '{}'? It did not announce this.",
             target.display()
         );
         assert_eq!(question.wording, wording);

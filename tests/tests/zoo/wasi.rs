@@ -178,7 +178,7 @@ async fn what_is_opened_is_asked_about_with_its_real_path() {
         let [question] = questions.as_slice() else {
             panic!("{path}: {questions:?}");
         };
-        let wording = format!("wasi now wants to read '{absolute}'");
+        let wording = format!("Allow wasi to read '{absolute}'?");
         assert!(
             question.wording.starts_with(&wording),
             "{}",
@@ -284,7 +284,7 @@ async fn everything_can_be_done_that_is_allowed() {
     // One question for one thing, with both names in it.
     let questions = asker.questions();
     let renaming = format!(
-        "wasi now wants to rename '{0}/new/a.txt' to '{0}/b.txt', which it did not say before. Allow?",
+        "Allow wasi to rename '{0}/new/a.txt' to '{0}/b.txt'? It did not announce this.",
         project.display()
     );
     let asked = questions.iter().filter(|q| q.wording == renaming).count();

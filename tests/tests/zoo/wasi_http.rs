@@ -55,8 +55,8 @@ async fn an_address_is_asked_about_and_what_comes_is_counted() {
     assert_eq!(
         question.wording,
         format!(
-            "wasi_http now wants to read '{}', which it did not say before. Allow?",
-            site.target("/a")
+            "Allow wasi_http to read '{}'? It did not announce this.",
+            site.url("/a")
         )
     );
     assert_eq!(
@@ -104,7 +104,7 @@ async fn what_is_no_reading_is_writing() {
     sent(&host, arguments, asker.clone()).await.unwrap_err();
     let wording = asker.questions()[0].wording.clone();
     assert!(
-        wording.contains("/a' with PUT, which it did not"),
+        wording.contains("/a' with PUT? It did not announce this."),
         "{wording}"
     );
     host.permissions().set(&site.target("/"), "r-?").unwrap();
@@ -291,7 +291,7 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
     assert!(
         asker.questions()[0]
             .wording
-            .contains("home.example leads to 127.0.0.1"),
+            .contains("/', to which home.example leads and which is on this machine?"),
         "{:?}",
         asker.questions()
     );

@@ -94,11 +94,15 @@ async fn an_undeclared_address_is_asked_about() {
     assert_eq!(
         question.wording,
         format!(
-            "fetch_otherwise now wants to read '{}', which it did not say before. Allow?",
-            site.target("/a")
+            "Allow fetch_otherwise to read '{}'? It did not announce this.",
+            site.url("/a")
         )
     );
-    assert_eq!(question.needs[0].target, Target::Url(site.target("/a")));
+    assert_eq!(
+        question.needs[0].target,
+        Target::Url(site.target("/a").into())
+    );
+    assert_eq!(question.needs[0].target.shown(), site.url("/a"));
     assert_eq!(question.needs[0].operation, Operation::Read);
     assert_eq!(
         question.notices,
@@ -170,8 +174,8 @@ async fn each_address_and_operation_is_its_own() {
     assert_eq!(
         asker.questions()[0].wording,
         format!(
-            "fetch_otherwise now wants to follow a redirect from 127.0.0.1 and read '{}', which it did not say before. Allow?",
-            there.target("/b")
+            "Allow fetch_otherwise to follow a redirect from 127.0.0.1 and read '{}'? It did not announce this.",
+            there.url("/b")
         )
     );
     assert_eq!((here.requests().len(), there.requests().len()), (1, 0));
@@ -221,8 +225,8 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
     assert_eq!(
         asker.questions()[0].wording,
         format!(
-            "fetch_otherwise now wants to read 'https://127.0.0.1:{port}/': home.example leads to 127.0.0.1, \
-             which is on this machine, which it did not say before. Allow?"
+            "Allow fetch_otherwise to read 'http://127.0.0.1:{port}/', to which home.example leads and \
+             which is on this machine? It did not announce this."
         )
     );
     assert_eq!(site.requests(), [""; 0]);
@@ -256,8 +260,8 @@ async fn an_own_address_of_the_internet_is_asked_about_twice() {
         assert_eq!(
             asker.questions()[0].wording,
             format!(
-                "fetch_otherwise now wants to read 'https://93.184.216.35/': {name} leads to 93.184.216.35, \
-                 which is on this machine, which it did not say before. Allow?"
+                "Allow fetch_otherwise to read 'http://93.184.216.35/', to which {name} leads and which \
+                 is on this machine? It did not announce this."
             )
         );
     }

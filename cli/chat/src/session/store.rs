@@ -172,6 +172,8 @@ impl Entry {
             }
             let mut summary = Summary::read(&mut file, metadata.len())?;
             summary.changed = Timestamp::try_from(metadata.modified()?).ok();
+            // Whoever has it open has locked it. This lock ends with the file, at once.
+            summary.open = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
             Ok(summary)
         };
         let mut summary = read().unwrap_or_else(|error| Summary {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::record::{FORMAT, Numbered, Record};
+use crate::message::Role;
 
 /// How much of the start is read, in bytes. The first line has a path of at most 4 KiB and a few words.
 const HEAD_BYTES: u64 = 8 * 1024;
@@ -33,6 +34,8 @@ pub struct Summary {
     pub changed: Option<Timestamp>,
     /// How many messages the user has said, where the end of the file tells.
     pub said: Option<usize>,
+    /// Whether a Dunlin has it open.
+    pub open: bool,
     /// Why it cannot be resumed, as far as its first line says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -74,36 +77,39 @@ impl Summary {
                 tail
             }
         };
-        summary.apply_tail(&tail);
+        summary.apply_tail(&tail, length <= tail.len() as u64);
         Ok(summary)
     }
 
-    /// Takes over what the last lines say. The first of them may be half a line.
-    fn apply_tail(&mut self, tail: &[u8]) {
+    /// Takes over what the last lines say. The first of them may be half a line, unless they are `all`.
+    fn apply_tail(&mut self, tail: &[u8], all: bool) {
         let (mut title, mut said) = (None, None);
+        // What the user said behind the last turn that has ended: the process may have been killed in the next one.
+        let mut behind = 0;
         for line in tail.split(|byte| *byte == b'\n').rev() {
             if title.is_some() && said.is_some() {
                 break;
             }
-            // Messages are the long ones, and say nothing here.
-            if line.starts_with(br#"{"type":"message""#) {
-                continue;
-            }
             match Record::read(line).map(|numbered| numbered.record) {
                 Ok(Record::Turn(turn)) => {
                     title.get_or_insert(turn.title);
-                    said.get_or_insert(turn.said);
+                    said.get_or_insert(Some(turn.said + behind));
                 }
                 Ok(Record::Renamed(renamed)) => {
                     title.get_or_insert(renamed);
                 }
                 Ok(Record::Cleared) => {
-                    said.get_or_insert(0);
+                    said.get_or_insert(Some(behind));
                 }
+                // How many of the messages that it leaves are the user's is not known here.
+                Ok(Record::Cut(_)) => {
+                    said.get_or_insert(None);
+                }
+                Ok(Record::Message(message)) if message.role == Role::User => behind += 1,
                 _ => {}
             }
         }
-        self.said = said;
+        self.said = said.unwrap_or(Some(behind).filter(|behind| all && *behind > 0));
         if let Some(title) = title {
             self.title = title;
         }
@@ -115,7 +121,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::message::{Message, Role};
+    use crate::message::Message;
     use crate::provider::Usage;
     use crate::session::record::{Head, TurnEntry};
 
@@ -194,7 +200,7 @@ mod tests {
         };
         let renamed = || Record::Renamed("Birds".to_owned());
         check(&[head(1)], "first words", None);
-        check(&[head(1), message(3)], "first words", None);
+        check(&[head(1), message(3)], "first words", Some(1));
         check(
             &[head(1), message(3), turn(1, "first words")],
             "first words",
@@ -208,9 +214,21 @@ mod tests {
         check(
             &[head(1), turn(1, "a"), renamed(), message(9)],
             "Birds",
-            Some(1),
+            Some(2),
         );
         check(&[head(1), turn(1, "a"), Record::Cleared], "a", Some(0));
+        check(&[head(1), turn(2, "a"), Record::Cut(3)], "a", None);
+        check(
+            &[
+                head(1),
+                turn(2, "a"),
+                Record::Cut(3),
+                turn(2, "b"),
+                message(9),
+            ],
+            "b",
+            Some(3),
+        );
         check(&[head(1), message(100_000), turn(9, "z")], "z", Some(9));
         check(
             &[head(1), turn(1, "a"), message(100_000)],

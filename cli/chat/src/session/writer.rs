@@ -10,6 +10,7 @@ use std::io::{self, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::reader::{self, Loaded};
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker, TurnEntry, write_message};
@@ -547,9 +548,22 @@ fn open_to_append(entry: &Entry) -> io::Result<File> {
         .open(&entry.path)
 }
 
+/// How often a session that is locked is tried again, and how long after.
+const LOCK_RETRIES: u32 = 3;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 /// Takes the lock, which ends with the process, however that ends. A file system that has no locks is no obstacle.
 fn lock(file: &File, entry: &Entry) -> Result<(), StoreError> {
-    match file.try_lock() {
+    let mut locked = file.try_lock();
+    // Whoever lists the sessions at this moment looks whether it is locked, which takes no time.
+    for _ in 0..LOCK_RETRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+        locked = file.try_lock();
+    }
+    match locked {
         Err(TryLockError::WouldBlock) => {
             let pid = entry.load().ok().and_then(|loaded| loaded.pid);
             Err(StoreError::Locked {

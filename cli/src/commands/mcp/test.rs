@@ -32,23 +32,27 @@ enum NoServer {
 pub fn configured<'a>(workshop: &'a Workshop, name: &str) -> Result<&'a ServerEntry, CliError> {
     let servers = &workshop.settings.mcp_servers;
     match servers.get(name) {
-        None => {
-            let near = nearest(name, servers.keys().map(String::as_str));
-            let hint = match near {
-                Some(near) => format!("the nearest is {near:?}"),
-                None if servers.is_empty() => "none is configured: see dunlin mcp add".to_owned(),
-                None => {
-                    let names: Vec<&str> = servers.keys().map(String::as_str).collect();
-                    format!("configured: {}", names.join(", "))
-                }
-            };
-            Err(CliError::usage(NoServer::Unknown(name.to_owned())).with_hint(Some(hint)))
-        }
+        None => Err(unknown_server(workshop, name)),
         Some(server) if !server.value.is_enabled() => {
             Err(CliError::usage(NoServer::Off(name.to_owned())))
         }
         Some(server) => Ok(&server.value),
     }
+}
+
+/// Says that no server has this name, and which names there are.
+pub fn unknown_server(workshop: &Workshop, name: &str) -> CliError {
+    let servers = &workshop.settings.mcp_servers;
+    let names: Vec<&str> = servers.keys().map(String::as_str).collect();
+    let hint = match nearest(name, names.iter().copied()) {
+        _ if names.is_empty() => "none is configured; dunlin mcp add adds one".to_owned(),
+        Some(near) if names.len() > 1 => {
+            format!("the nearest is {near:?}; configured: {}", names.join(", "))
+        }
+        Some(near) => format!("the nearest is {near:?}"),
+        None => format!("configured: {}", names.join(", ")),
+    };
+    CliError::usage(NoServer::Unknown(name.to_owned())).with_hint(Some(hint))
 }
 
 /// Connects, lists, ends. What has to be allowed is asked about.

@@ -8,6 +8,7 @@ use dunlin_host::display::escape;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthChar;
 
+use super::links::Links;
 use super::look::Look;
 use super::rows::{Bit, Rows};
 
@@ -46,11 +47,13 @@ pub struct Inline {
     shows_marks: bool,
     /// The look of the line.
     base: Look,
+    /// Where the addresses of links are kept.
+    links: Links,
 }
 
 impl Inline {
     /// At the beginning of a line. `shows_marks`: there are no looks, so the marks stay.
-    pub fn new(shows_marks: bool) -> Inline {
+    pub fn new(shows_marks: bool, links: Links) -> Inline {
         Inline {
             held: String::new(),
             before: ' ',
@@ -58,6 +61,7 @@ impl Inline {
             read_at: 0,
             shows_marks,
             base: Look::TEXT,
+            links,
         }
     }
 
@@ -100,7 +104,14 @@ impl Inline {
         let text = self.held.trim_end_matches([' ', '\t']);
         let spaces = self.held.len() - text.len();
         let next = (spaces > 0).then_some(' ');
-        match bits(text, self.before, next, is_whole, self.shows_marks) {
+        match bits(
+            text,
+            self.before,
+            next,
+            is_whole,
+            self.shows_marks,
+            &self.links,
+        ) {
             Some(bits) => {
                 for (text, look) in bits {
                     put(rows, &text, self.base.with(look));
@@ -142,8 +153,8 @@ fn is_special(c: char) -> bool {
 }
 
 /// A text as a whole, such as the cell of a table.
-pub fn whole(text: &str, shows_marks: bool) -> Vec<Bit> {
-    bits(text.trim(), ' ', None, true, shows_marks).unwrap_or_default()
+pub fn whole(text: &str, shows_marks: bool, links: &Links) -> Vec<Bit> {
+    bits(text.trim(), ' ', None, true, shows_marks, links).unwrap_or_default()
 }
 
 /// Reads text that stands between two characters. `None`: something in it is open, and the line goes on.
@@ -153,6 +164,7 @@ fn bits(
     next: Option<char>,
     is_whole: bool,
     shows_marks: bool,
+    targets: &Links,
 ) -> Option<Vec<Bit>> {
     let lead = String::from_iter([LEAD, before]);
     let source = format!("{lead}{text}");
@@ -161,6 +173,7 @@ fn bits(
         bits: Vec::new(),
         looks: vec![Look::TEXT],
         links: Vec::new(),
+        targets,
         marks: shows_marks,
     };
     for (event, range) in Parser::new_ext(&source, options).into_offset_iter() {
@@ -279,15 +292,17 @@ fn is_open_link(rest: &str, after: Option<char>) -> bool {
 }
 
 /// What was read so far.
-struct Reading {
+struct Reading<'a> {
     bits: Vec<Bit>,
     looks: Vec<Look>,
     /// The addresses of open links, and where their text begins.
     links: Vec<(String, usize)>,
+    /// Where they are kept.
+    targets: &'a Links,
     marks: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn take(&mut self, event: Event<'_>, slice: &str, is_escaped: bool) {
         match event {
             Event::Text(text) => {
@@ -321,13 +336,11 @@ impl Reading {
                 self.add("~");
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
-                self.links.push((dest_url.into_string(), self.bits.len()));
-                self.open(Look::UNDERLINED, "");
+                self.open_link(dest_url.into_string());
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 self.styled("image: ", Look::QUIET);
-                self.links.push((dest_url.into_string(), self.bits.len()));
-                self.open(Look::UNDERLINED, "");
+                self.open_link(dest_url.into_string());
             }
             Event::End(TagEnd::Link | TagEnd::Image) => self.close_link(),
             Event::InlineHtml(tag) | Event::Html(tag) if is_break(&tag) => self.add("\n"),
@@ -339,6 +352,12 @@ impl Reading {
             }
             _ => {}
         }
+    }
+
+    fn open_link(&mut self, address: String) {
+        let look = Look::UNDERLINED.leading_to(self.targets.add(&address));
+        self.links.push((address, self.bits.len()));
+        self.open(look, "");
     }
 
     /// Where the text of a link is not its address, that is shown as well: nobody shall believe a wrong one.

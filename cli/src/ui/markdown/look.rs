@@ -12,6 +12,8 @@ pub struct Look {
     italic: bool,
     /// The SGR parameter of a colour, 0 for none.
     colour: u8,
+    /// The number of the address that it leads to, 0 for none.
+    link: u16,
 }
 
 const RED: u8 = 31;
@@ -25,6 +27,7 @@ const NONE: Look = Look {
     underline: false,
     italic: false,
     colour: 0,
+    link: 0,
 };
 
 const fn colour(colour: u8) -> Look {
@@ -67,6 +70,17 @@ impl Look {
     /// Lines that go in a difference.
     pub const REMOVED: Look = colour(RED);
 
+    /// This look as that of a link to the address with this number; 0: to none.
+    #[must_use]
+    pub fn leading_to(self, link: u16) -> Look {
+        Look { link, ..self }
+    }
+
+    /// The number of the address that it leads to, 0 for none.
+    pub fn link(self) -> u16 {
+        self.link
+    }
+
     /// This look with another over it. The upper colour wins.
     pub fn with(self, over: Look) -> Look {
         Look {
@@ -79,6 +93,7 @@ impl Look {
             } else {
                 over.colour
             },
+            link: if over.link == 0 { self.link } else { over.link },
         }
     }
 

@@ -17,6 +17,7 @@
 mod code;
 mod inline;
 mod line;
+mod links;
 mod look;
 mod rows;
 mod table;
@@ -24,6 +25,7 @@ mod table;
 use self::code::Palette;
 use self::inline::Inline;
 use self::line::{CodeLine, Container, Kind, MAX_HEAD_BYTES};
+use self::links::Links;
 use self::look::Look;
 use self::rows::{BAR, Bit, Rows};
 use self::table::{Layout, is_delimiter};
@@ -56,6 +58,7 @@ pub struct Markdown {
     within: Vec<Container>,
     block: Block,
     inline: Inline,
+    links: Links,
     palette: Palette,
 }
 
@@ -102,15 +105,17 @@ impl Markdown {
     /// Before the first character.
     pub fn new(styles: Styles) -> Markdown {
         let shows_marks = !styles.is_coloured();
+        let links = Links::new(styles.shows_links());
         Markdown {
-            rows: Rows::new(styles),
+            rows: Rows::new(styles, links.clone()),
             shows_marks,
             line: Line::Unknown,
             is_empty_line: true,
             head: String::new(),
             within: Vec::new(),
             block: Block::None,
-            inline: Inline::new(shows_marks),
+            inline: Inline::new(shows_marks, links.clone()),
+            links,
             palette: Palette::default(),
         }
     }
@@ -384,7 +389,7 @@ impl Markdown {
         if self.shows_marks {
             self.rows.text(&format!("{} ", "#".repeat(level)), look);
         }
-        for (text, over) in inline::whole(text, self.shows_marks) {
+        for (text, over) in inline::whole(text, self.shows_marks, &self.links) {
             inline::put(&mut self.rows, &text, look.with(over));
         }
         self.rows.end_row();
@@ -396,7 +401,7 @@ impl Markdown {
         if mark == '`' && info.contains('`') {
             // Code within text that begins with three marks.
             self.block = Block::Text;
-            for (text, look) in inline::whole(&(marks + info), self.shows_marks) {
+            for (text, look) in inline::whole(&(marks + info), self.shows_marks, &self.links) {
                 inline::put(&mut self.rows, &text, look);
             }
             return self.rows.end_row();
@@ -457,7 +462,7 @@ impl Markdown {
     }
 
     fn table(&mut self, lines: &[String]) -> Layout {
-        let (layout, rows) = Layout::of(lines, self.rows.room(), self.shows_marks);
+        let (layout, rows) = Layout::of(lines, self.rows.room(), self.shows_marks, &self.links);
         self.rows.end_mark();
         self.rows.blank_row();
         self.table_rows(&layout, rows);
@@ -482,7 +487,7 @@ impl Markdown {
     /// What looked like a table and is none.
     fn text_lines(&mut self, lines: &[String]) {
         for line in lines {
-            for (text, look) in inline::whole(line, self.shows_marks) {
+            for (text, look) in inline::whole(line, self.shows_marks, &self.links) {
                 inline::put(&mut self.rows, &text, look);
             }
             self.rows.end_row();
@@ -493,7 +498,8 @@ impl Markdown {
 
 /// A whole text in rows, as a reply of it would be shown. Nothing in it acts on the terminal or draws a prompt.
 pub fn rows(text: &str, styles: Styles, columns: usize) -> Vec<String> {
-    let mut markdown = Markdown::new(styles);
+    // What is printed as lines passes a filter that knows colours only.
+    let mut markdown = Markdown::new(styles.without_links());
     let mut guard = Guard::default();
     let text = markdown.piece(&Filter::default().piece(text), columns) + &markdown.end(columns);
     let text = guard.piece(&text, columns) + &guard.rest();

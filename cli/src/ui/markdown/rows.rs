@@ -5,6 +5,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::links::{self, Links};
 use super::look::Look;
 use crate::ui::style::Styles;
 
@@ -37,6 +38,7 @@ enum Cursor {
 #[derive(Debug)]
 pub struct Rows {
     styles: Styles,
+    links: Links,
     columns: usize,
     out: String,
     cursor: Cursor,
@@ -65,10 +67,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet.
-    pub fn new(styles: Styles) -> Rows {
+    /// No rows yet. `links` has the addresses of the links in them.
+    pub fn new(styles: Styles, links: Links) -> Rows {
         Rows {
             styles,
+            links,
             columns: 80,
             out: String::new(),
             cursor: Cursor::Fresh,
@@ -189,7 +192,7 @@ impl Rows {
     /// More of that row.
     pub fn more_verbatim(&mut self, bits: &[Bit]) {
         for (text, look) in bits {
-            look.paint(self.styles, text, &mut self.out);
+            self.paint(text, *look);
         }
         self.cursor = Cursor::Ended;
     }
@@ -232,6 +235,18 @@ impl Rows {
         self.spaces = 0;
     }
 
+    /// Writes text in its look, as a link where it is one.
+    fn paint(&mut self, text: &str, look: Look) {
+        let open = self.links.open(look.link());
+        if let Some(open) = &open {
+            self.out.push_str(open);
+        }
+        look.leading_to(0).paint(self.styles, text, &mut self.out);
+        if open.is_some() {
+            self.out.push_str(links::CLOSE);
+        }
+    }
+
     /// Writes the first bits of the margin.
     fn margin(&mut self, bits: usize, is_alone: bool) {
         for index in 0..bits {
@@ -272,7 +287,7 @@ impl Rows {
             }
         }
         for (text, look) in std::mem::take(&mut self.word) {
-            look.paint(self.styles, &text, &mut self.out);
+            self.paint(&text, look);
         }
         self.column += columns;
         if self.column >= self.columns {
@@ -315,7 +330,7 @@ mod tests {
     #[track_caller]
     fn check(columns: usize, text: &str, expected: &[&str]) {
         for cut in (0..=text.len()).filter(|cut| text.is_char_boundary(*cut)) {
-            let mut rows = Rows::new(Styles::plain());
+            let mut rows = Rows::new(Styles::plain(), Links::default());
             rows.resize(columns);
             rows.set_margin(
                 vec![("* ".to_owned(), Look::TEXT)],

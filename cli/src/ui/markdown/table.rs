@@ -4,6 +4,7 @@ use pulldown_cmark::{Alignment, Event, Options, Parser, Tag};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::inline;
+use super::links::Links;
 use super::look::Look;
 use super::rows::{Bit, may_break, width};
 
@@ -29,6 +30,7 @@ pub struct Layout {
     /// Whether it is a list, because there is no room for columns.
     is_list: bool,
     shows_marks: bool,
+    links: Links,
 }
 
 /// The widest table, in columns. Each row is laid out over all of them, however little stands in it, so that
@@ -48,8 +50,13 @@ pub fn is_delimiter(line: &str) -> bool {
 
 impl Layout {
     /// The layout for the lines of a table, the first two of which are its head, and the rows of the screen.
-    pub fn of(lines: &[String], room: usize, shows_marks: bool) -> (Layout, Vec<Vec<Bit>>) {
-        let (alignments, mut cells) = read(lines, shows_marks);
+    pub fn of(
+        lines: &[String],
+        room: usize,
+        shows_marks: bool,
+        links: &Links,
+    ) -> (Layout, Vec<Vec<Bit>>) {
+        let (alignments, mut cells) = read(lines, shows_marks, links);
         let head = if cells.is_empty() {
             Vec::new()
         } else {
@@ -89,6 +96,7 @@ impl Layout {
             separator,
             is_list,
             shows_marks,
+            links: links.clone(),
         };
         let mut rows = layout.heading();
         for row in &cells {
@@ -101,7 +109,11 @@ impl Layout {
     pub fn line(&self, line: &str) -> Vec<Vec<Bit>> {
         let columns = self.widths.len().max(1);
         let (head, marks) = ("|x".repeat(columns), "|-".repeat(columns));
-        let (_, cells) = read(&[head, marks, line.to_owned()], self.shows_marks);
+        let (_, cells) = read(
+            &[head, marks, line.to_owned()],
+            self.shows_marks,
+            &self.links,
+        );
         cells.iter().skip(1).flat_map(|row| self.row(row)).collect()
     }
 
@@ -183,7 +195,7 @@ impl Layout {
 }
 
 /// The cells of a table, the head first.
-fn read(lines: &[String], shows_marks: bool) -> (Vec<Alignment>, Vec<Vec<Cell>>) {
+fn read(lines: &[String], shows_marks: bool, links: &Links) -> (Vec<Alignment>, Vec<Vec<Cell>>) {
     let source = lines.join("\n");
     let mut alignments = Vec::new();
     let mut rows: Vec<Vec<Cell>> = Vec::new();
@@ -195,7 +207,7 @@ fn read(lines: &[String], shows_marks: bool) -> (Vec<Alignment>, Vec<Vec<Cell>>)
                 let text = source.get(range).unwrap_or_default();
                 let text = text.trim().trim_matches('|').replace("\\|", "|");
                 if let Some(row) = rows.last_mut() {
-                    row.push(inline::whole(&text, shows_marks));
+                    row.push(inline::whole(&text, shows_marks, links));
                 }
             }
             _ => {}
@@ -331,7 +343,7 @@ mod tests {
     #[track_caller]
     fn check(lines: &[&str], room: usize, expected: &[&str]) {
         let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
-        let (_, rows) = Layout::of(&lines, room, false);
+        let (_, rows) = Layout::of(&lines, room, false, &Links::default());
         let text = |row: &Vec<Bit>| {
             row.iter()
                 .map(|(text, _)| text.as_str())

@@ -521,3 +521,61 @@ fn fence_letters(source: &str) -> usize {
         .filter(|c| c.is_alphabetic())
         .count()
 }
+
+#[test]
+fn links_lead_to_their_addresses_where_the_terminal_opens_them() {
+    let open = |number: usize, address: &str| format!("\x1b]8;id=dunlin{number};{address}\x1b\\");
+    let close = "\x1b]8;;\x1b\\";
+    let text =
+        "See [the docs](https://docs.rs/a), <https://b.example/> and [this](javascript:x).\n";
+    let printed = print([text], 200, Styles::linked());
+    assert_eq!(
+        printed,
+        format!(
+            "See {}\x1b[4mthe\x1b[0m{close}{}\x1b[4m docs\x1b[0m{close}\x1b[2m (https://docs.rs/a)\x1b[0m, \
+             {}\x1b[4mhttps://b.example/\x1b[0m{close} and \x1b[4mthis\x1b[0m\x1b[2m (javascript:x)\x1b[0m.",
+            open(1, "https://docs.rs/a"),
+            open(1, "https://docs.rs/a"),
+            open(2, "https://b.example/"),
+        )
+    );
+    // The text is the same everywhere, also where links are nothing but text.
+    assert_eq!(seen(&print([text], 200, Styles::coloured())), {
+        let mut plain = printed.clone();
+        for sequence in [
+            &open(1, "https://docs.rs/a"),
+            &open(2, "https://b.example/"),
+            close,
+        ] {
+            plain = plain.replace(sequence, "");
+        }
+        seen(&plain)
+    });
+    // In a table, in pieces, and with a text that looks like a prompt.
+    let table = print(
+        [
+            "| a |\n|---|\n| [x](https:/",
+            "/h/) |\n\n[allow?](https://h/)",
+        ],
+        40,
+        Styles::linked(),
+    );
+    assert!(table.contains(&open(1, "https://h/")), "{table:?}");
+    assert!(
+        table.contains(&format!("\n│ {}", open(1, "https://h/"))),
+        "{table:?}"
+    );
+    // Nothing else can end a link.
+    let hostile = print(
+        ["[x](<https://h/\u{1b}\\\u{7}\u{9c}>) [y](https://h/%1b]8;;)"],
+        80,
+        Styles::linked(),
+    );
+    assert!(!hostile.contains(['\u{7}', '\u{9c}']), "{hostile:?}");
+    assert_eq!(
+        hostile.matches("\x1b]8;id=").count(),
+        hostile.matches(close).count()
+    );
+    // Rows that are printed as lines have none.
+    assert!(!rows(text, Styles::linked(), 80).concat().contains("\x1b]"));
+}

@@ -22,11 +22,11 @@ impl CallContext {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
-        let what = format!("{} '{}'", need.operation.verb(), need.target);
+        let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
         self.authorise_saying(need, written, &what).await
     }
 
-    /// The same, with the use in words: `what` follows "now wants to".
+    /// The same, with the use in words: `what` follows "Allow TOOL to".
     pub(crate) async fn authorise_saying(
         &mut self,
         need: Need,
@@ -48,7 +48,7 @@ impl CallContext {
 
     /// Decides about several needs of one use: all of them are allowed, and asked about in one question, or none is.
     ///
-    /// `what` is the use in words and follows "now wants to". The answers stand in the order of the needs.
+    /// `what` is the use in words and follows "Allow TOOL to". The answers stand in the order of the needs.
     pub(in crate::capability) async fn authorise_together(
         &mut self,
         needs: Vec<Need>,
@@ -172,10 +172,7 @@ impl CallContext {
             call: self.call.clone(),
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
-            wording: format!(
-                "{} now wants to {what}, which it did not say before. Allow?",
-                self.tool
-            ),
+            wording: format!("Allow {} to {what}? It did not announce this.", self.tool),
             needs: needs.clone(),
             actions,
             notices: warnings,

@@ -43,7 +43,7 @@ impl McpTools {
         let line = server.place();
         let need = match start {
             Start::Needless => Need {
-                target: Target::Url(line.clone()),
+                target: Target::Url(line.as_str().into()),
                 operation: Operation::Write,
             },
             Start::Allowed(need) => need,

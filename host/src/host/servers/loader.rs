@@ -11,6 +11,7 @@ use crate::call::{Call, Failure, Plan, Standing, Success};
 use crate::capability::{self};
 use crate::display;
 use crate::host::wording::checked_arguments;
+use crate::limits::CLOSE_TIME;
 use crate::mcp::bridge::BridgeError;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::some_of;
@@ -33,10 +34,48 @@ impl McpTools {
             checked_arguments(loader, &call.arguments)?;
         }
         let name = call.arguments.get("server").and_then(|name| name.as_str());
+        let named = servers
+            .all
+            .iter()
+            .find(|server| name == Some(server.name()));
+        if let Some(server) = named.filter(|server| server.is_disabled()) {
+            return Err(Failure::Action {
+                message: format!(
+                    "the user disabled the MCP server {} for this session",
+                    server.name()
+                ),
+            });
+        }
         let meant = servers.all.iter().filter(|server| {
-            name.is_none_or(|name| name == server.name()) && server.bridge().is_none()
+            name.is_none_or(|name| name == server.name())
+                && server.bridge().is_none()
+                && !server.is_disabled()
         });
         Ok(meant.cloned().collect())
+    }
+
+    /// Ends the connection to a server, within [`CLOSE_TIME`], and takes its tools out of the session until it is
+    /// connected again. `false`: it was not in use.
+    pub(in crate::host) async fn disconnect(&self, name: &str) -> bool {
+        let mut servers = self.servers.all.iter();
+        let Some(server) = servers.find(|server| server.name() == name) else {
+            return false;
+        };
+        let was_used = server.is_used();
+        let bridge = server.withdraw();
+        if let Some(bridge) = &bridge {
+            // What is not gone by then goes with the bridge.
+            let _ = tokio::time::timeout(CLOSE_TIME, bridge.close()).await;
+        }
+        was_used || bridge.is_some()
+    }
+
+    /// Disables a server until the session ends, or enables it again.
+    pub(in crate::host) fn set_disabled(&self, name: &str, is_disabled: bool) {
+        let mut servers = self.servers.all.iter();
+        if let Some(server) = servers.find(|server| server.name() == name) {
+            server.set_disabled(is_disabled);
+        }
     }
 
     pub(in crate::host) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
@@ -114,7 +153,7 @@ impl McpTools {
                     server.place()
                 ),
             },
-            ([], _) => "Connect the MCP servers? They are connected.".to_owned(),
+            ([], _) => "Connect the MCP servers? There is nothing to connect.".to_owned(),
             _ => {
                 // A row for each server.
                 notices.splice(0..0, places.iter().cloned());
@@ -248,7 +287,9 @@ impl McpTools {
     fn what_is_connected(&self, call: &Call) -> String {
         let name = call.arguments.get("server").and_then(|name| name.as_str());
         let servers = self.servers.all.iter();
-        let meant = servers.filter(|it| name.is_none_or(|name| name == it.name()));
+        let meant = servers
+            .filter(|it| name.is_none_or(|name| name == it.name()))
+            .filter(|it| !it.is_disabled());
         let texts = meant.map(|server| {
             let offered = self.offered_by(server);
             let names = offered.tools.iter();
@@ -259,7 +300,12 @@ impl McpTools {
                 names.join(", ")
             )
         });
-        texts.collect::<Vec<_>>().join("\n")
+        match texts.collect::<Vec<_>>().join("\n") {
+            none if none.is_empty() => {
+                "The user disabled all MCP servers for this session.".to_owned()
+            }
+            texts => texts,
+        }
     }
 }
 

@@ -233,7 +233,7 @@ pub(super) fn server_need(server: &Server) -> Need {
     Need {
         target: match program {
             Some(path) => Target::Program(path),
-            None => Target::Url(server.place()),
+            None => Target::Url(server.place().into()),
         },
         operation: Operation::Execute,
     }

@@ -338,7 +338,7 @@ fn the_ways_to_allow_allow() {
     permissions.set("../outside/notes.txt", "?-?").unwrap();
     let need = |target: Target, operation| Need { target, operation };
     let path = |path: &str| Target::Path(fixture.root.join(path));
-    let page = Target::Url("https://new.example/a".to_owned());
+    let page = Target::Url("https://new.example/a".into());
     let needs = [
         need(path("outside/notes.txt"), Operation::Read),
         need(path("config/config.toml"), Operation::Read),

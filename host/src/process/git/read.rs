@@ -119,6 +119,13 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     Ok(entries)
 }
 
+/// The folder that a repository shares settings with, by its `commondir`.
+pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
+    let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
+    let named = OsStr::from_bytes(without_line_end(&text));
+    real_path(&folder.join(named)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,11 +147,4 @@ mod tests {
             assert!(read_short(&path, 5).is_err(), "{}", path.display());
         }
     }
-}
-
-/// The folder that a repository shares settings with, by its `commondir`.
-pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
-    let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
-    let named = OsStr::from_bytes(without_line_end(&text));
-    real_path(&folder.join(named)).ok()
 }

@@ -29,7 +29,7 @@ async fn what_was_not_shown_is_shown() {
             assert_eq!(last.origin, Origin::Undeclared, "{context}");
             let with = if network { " with the network" } else { "" };
             let wording = format!(
-                "command_otherwise now wants to run 'touch ran'{with}, which it did not say before. Allow?"
+                "Allow command_otherwise to run 'touch ran'{with}? It did not announce this."
             );
             assert_eq!(last.wording, wording, "{context}");
             let [Action::Command(command)] = last.actions.as_slice() else {
