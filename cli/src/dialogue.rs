@@ -16,12 +16,11 @@ use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::approval::storing;
-use crate::commands::permissions::shell_word;
-use crate::commands::tools::warn_of;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
+use crate::shell_word::shell_word;
 use crate::ui::Ui;
 use crate::ui::diff;
 use crate::ui::output::Tail;
@@ -404,7 +403,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// compiles the plugins and may take a while: Ctrl-C ends it.
 pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
     let (tools, broken) = look_at_tools_of(workshop, workshop.host()?)?;
-    warn_of(&workshop.ui, &broken);
+    workshop.ui.warn_of(&broken);
     Ok(tools)
 }
 

@@ -8,6 +8,7 @@ pub mod dialogue;
 pub mod discover;
 pub mod editor;
 pub mod error;
+pub mod host_options;
 pub mod keyring;
 #[cfg(feature = "local-model")]
 pub mod local_model;
@@ -19,6 +20,7 @@ pub mod provider;
 pub mod repl;
 pub mod serve;
 pub mod settings;
+pub mod shell_word;
 pub mod ui;
 pub mod workshop;
 

@@ -6,6 +6,7 @@
 mod error;
 mod key;
 mod layers;
+pub mod project;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,13 +25,13 @@ use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenia
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
 use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
-use crate::config::project::ProjectFile;
 use crate::config::search::WebSearch;
 use crate::config::sites;
 use crate::models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::secret::Secret;
+use project::ProjectFile;
 
 /// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
 pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;

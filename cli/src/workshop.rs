@@ -17,9 +17,8 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
-use crate::commands::tools::with_causes;
-use crate::config::{commands, meaning, search};
 use crate::error::CliError;
+use crate::host_options::{commands, meaning, search};
 use crate::plugin::shelf::Shelf;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -134,9 +133,7 @@ impl Workshop {
     fn all_plugins(&self) -> Vec<Plugin> {
         self.shelf_stamp.set(self.shelf().stamp());
         let (installed, broken) = self.shelf().plugins();
-        for error in &broken {
-            self.ui.warn(&with_causes(error));
-        }
+        self.ui.warn_of(&broken);
         let mut plugins = built_in_plugins();
         plugins.extend(installed);
         plugins.extend(self.plugins.iter().cloned());

@@ -135,7 +135,7 @@ impl Marks {
 }
 
 /// An error and its causes in one line, for places that take one string.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

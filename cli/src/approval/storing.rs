@@ -6,7 +6,7 @@ use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{Revert, WayOut};
 use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
 
-use crate::commands::permissions::shell_word;
+use crate::shell_word::shell_word;
 
 /// How many targets of one answer are named after it.
 const MAX_NAMED: usize = 3;

@@ -15,7 +15,6 @@ use dunlin_host::display::escape;
 
 use crate::args::Global;
 use crate::commands::setup;
-use crate::commands::tools::with_causes;
 use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
@@ -31,6 +30,7 @@ use crate::workshop::{self, Workshop};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
 use dunlin_chat::tokens::{counted, grouped};
+use dunlin_host::display::chain;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama;
 
@@ -282,7 +282,7 @@ fn keys(report: &mut Report<'_>, settings: &Settings) {
             Ok(_) => report.line(Verdict::Good, "key", &format!("{name}: found, {place}")),
             Err(_) if in_use == Some(name) => {}
             Err(error) => {
-                report.line(Verdict::Note, "key", &super::tools::with_causes(&error));
+                report.line(Verdict::Note, "key", &chain(&error));
             }
         }
     }
@@ -469,7 +469,7 @@ fn tools(report: &mut Report<'_>, workshop: &Workshop) {
             };
             report.line(verdict, "tools", &names);
             for error in broken {
-                report.line(Verdict::Bad, "tools", &super::tools::with_causes(&error));
+                report.line(Verdict::Bad, "tools", &chain(&error));
             }
         }
         Err(error) => {
@@ -515,7 +515,7 @@ fn commands(report: &mut Report<'_>, workshop: &Workshop) {
         .and_then(|host| Ok(workshop.runtime()?.block_on(host.command_sandbox())));
     let sandbox = match found {
         Ok(Ok(sandbox)) => sandbox,
-        Ok(Err(error)) => return report.line(Verdict::Bad, "commands", &with_causes(&error)),
+        Ok(Err(error)) => return report.line(Verdict::Bad, "commands", &chain(&error)),
         Err(error) => return report.line(Verdict::Bad, "commands", &error.in_one_line()),
     };
     let mut parts = Vec::new();
@@ -577,7 +577,7 @@ fn broken(report: &mut Report<'_>, error: &SettingsError) {
         SettingsError::Project { .. } => "project",
         _ => "config",
     };
-    report.line(Verdict::Bad, subject, &super::tools::with_causes(error));
+    report.line(Verdict::Bad, subject, &chain(error));
     if let Some(hint) = error.hint() {
         report.way_out(&hint);
     }

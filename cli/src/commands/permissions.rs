@@ -13,6 +13,7 @@ use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
 use crate::commands::tools::unknown_tool;
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
+use crate::shell_word::shell_word;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::wrap;
@@ -348,18 +349,6 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     }
 }
 
-/// A word as bash, zsh and fish take it back.
-pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    // Within single quotes fish alone reads backslashes: they stand outside, as the quotes do.
-    let quoted = text.replace('\\', "\0");
-    let quoted = quoted.replace('\'', "'\\''").replace('\0', "'\\\\'");
-    format!("'{quoted}'")
-}
-
 /// Prints stored keys, one a line.
 pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
     for line in stored {
@@ -387,21 +376,6 @@ pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_every_shell() {
-        for (text, expected) in [
-            ("/a/b.txt", "/a/b.txt"),
-            ("r??", "'r??'"),
-            ("~/x", "'~/x'"),
-            ("it's", r"'it'\''s'"),
-            (r"a\b", r"'a'\\'b'"),
-            ("$ /usr/bin/cargo test", "'$ /usr/bin/cargo test'"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_word(text), expected, "{text}");
-        }
-    }
 
     #[test]
     fn several_words_are_a_command() {

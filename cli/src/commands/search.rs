@@ -94,7 +94,7 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
 #[cfg(feature = "local-model")]
 fn say_once_that_there_is_more(workshop: &Workshop) {
     let settings = &workshop.settings;
-    let embedder = crate::config::meaning::embedder(settings);
+    let embedder = crate::host_options::meaning::embedder(settings);
     let has_meaning = embedder.is_some_and(|embedder| embedder.name().is_some());
     let said = settings.folders.data.join(SAID);
     if has_meaning || settings.codebase_search.is_some() || said.exists() {

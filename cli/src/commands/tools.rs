@@ -16,7 +16,6 @@ use crate::dialogue::{
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
 use crate::repl::slash::Changed;
-use crate::ui::Ui;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 use crate::ui::terminal;
@@ -200,22 +199,4 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         (_, Some(failure)) => Err(CliError::failed(failure)),
         (_, None) => Err(CliError::silent(Exit::Interrupted)),
     }
-}
-
-/// Says which plugins could not be used.
-pub fn warn_of(ui: &Ui, broken: &[dunlin_host::LoadError]) {
-    for error in broken {
-        ui.warn(&with_causes(error));
-    }
-}
-
-/// An error and its causes in one line.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
 }

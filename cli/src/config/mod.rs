@@ -4,16 +4,14 @@
 //! environment, the flags. The project's file comes with a project that somebody else may have
 //! written, so it may only narrow what the user chose until the user trusts it: see [`project`].
 
-pub mod commands;
 pub mod edit;
 pub mod env;
 pub mod file;
 pub mod mcp;
 pub mod meaning;
 pub mod paths;
-pub mod project;
 mod schema;
 pub mod search;
 pub mod sites;
 pub mod trust;
-mod variables;
+pub mod variables;

@@ -1,14 +1,10 @@
 //! `[web_search]`: which search engine answers.
 
-use std::sync::Arc;
-
-use dunlin_host::SearchOptions;
-use dunlin_host::search::{Engine, KeySource};
+use dunlin_host::search::Engine;
 use serde::Deserialize;
 use url::Url;
 
 use super::mcp::is_this_machine;
-use crate::settings::Settings;
 
 /// `[web_search]`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -39,7 +35,8 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    fn engine(self) -> Engine {
+    /// The same, for the host.
+    pub fn engine(self) -> Engine {
         match self {
             EngineName::DuckDuckGo => Engine::DuckDuckGo,
             EngineName::Google => Engine::Google,
@@ -91,29 +88,6 @@ pub(super) fn url_problem(url: &Url, carries_key: bool) -> Option<String> {
         return None;
     };
     Some(format!("base_url {problem}"))
-}
-
-/// What the host is told.
-pub fn options(settings: &Settings) -> SearchOptions {
-    let Some(chosen) = &settings.web_search else {
-        return SearchOptions::default();
-    };
-    let chosen = &chosen.value;
-    let key = chosen.api_key.as_deref().map(|name| {
-        let place = settings.key_place(name);
-        let source: KeySource = Arc::new(move || match place.read() {
-            Ok((secret, _)) => Ok(secret.reveal().to_owned()),
-            Err(error) => Err(crate::commands::tools::with_causes(&error)),
-        });
-        source
-    });
-    SearchOptions {
-        engine: chosen.engine.engine(),
-        base_url: chosen.base_url.clone(),
-        key,
-        engine_id: chosen.engine_id.clone(),
-        is_chosen: true,
-    }
 }
 
 #[cfg(test)]

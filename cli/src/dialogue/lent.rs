@@ -12,11 +12,11 @@ use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
 use dunlin_host::target::Need;
 use futures::StreamExt;
 
-use crate::commands::tools::with_causes;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::compose;
+use dunlin_host::display::chain;
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -85,7 +85,7 @@ impl Model for Lent {
         let dialect = self.provider.dialect();
         let request = compose(messages, &agent, dialect.as_ref(), &[]);
         let sent = self.provider.send(&request).await;
-        let mut events = sent.map_err(|error| with_causes(&error))?;
+        let mut events = sent.map_err(|error| chain(&error))?;
         let mut counting = Counting {
             lent: self,
             usage: Usage::default(),
@@ -93,7 +93,7 @@ impl Model for Lent {
         let mut text = String::new();
         let mut end = AnswerEnd::CutOff;
         while let Some(event) = events.next().await {
-            match event.map_err(|error| with_causes(&error))? {
+            match event.map_err(|error| chain(&error))? {
                 StreamEvent::Text(piece) => text.push_str(&piece),
                 StreamEvent::WasReasoning { .. } => text.clear(),
                 StreamEvent::Usage(usage) => counting.usage = usage,

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use dunlin_local::Rendering;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::config::commands::THIS_PROGRAM;
+use crate::host_options::commands::THIS_PROGRAM;
 
 /// The first argument that makes this program one that runs a template. Not for people, and in no help.
 pub const RENDERER: &str = "--render-a-template";

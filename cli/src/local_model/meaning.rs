@@ -74,7 +74,7 @@ fn compute(
         Some(encoder) => encoder,
         empty => {
             let loaded = Encoder::load_for_code(path).map_err(|error| {
-                let causes = crate::commands::tools::with_causes(&error);
+                let causes = dunlin_host::display::chain(&error);
                 format!(
                     "{causes}; dunlin model pull {} fetches it again",
                     MEANING.name

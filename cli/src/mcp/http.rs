@@ -26,10 +26,10 @@ use url::Url;
 
 use self::client::{Client, scope_of};
 use super::oauth::{self, OAuthClient, TokenFile};
-use crate::commands::permissions::shell_word;
-use crate::commands::tools::with_causes;
 use crate::settings::KeyPlace;
+use crate::shell_word::shell_word;
 use dunlin_chat::secret::Secret;
+use dunlin_host::display::chain;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;
@@ -72,8 +72,7 @@ impl Connect for Address {
             let read = tokio::task::spawn_blocking(move || key.read()).await;
             let read =
                 read.map_err(|_| "cannot be connected: its key cannot be read".to_owned())?;
-            let (secret, _) =
-                read.map_err(|e| format!("cannot be connected: {}", with_causes(&e)))?;
+            let (secret, _) = read.map_err(|e| format!("cannot be connected: {}", chain(&e)))?;
             config = config.auth_header(secret.reveal());
             key_to_hide = Some(secret);
         }
@@ -87,10 +86,7 @@ impl Connect for Address {
             tokio::spawn(carry(make, outgoing, incoming))
         } else {
             let manager = oauth::manager(self).await.map_err(|e| {
-                format!(
-                    "cannot be connected: its login is of no use: {}",
-                    with_causes(&e)
-                )
+                format!("cannot be connected: its login is of no use: {}", chain(&e))
             })?;
             let client = AuthClient::new(client, manager);
             let make =
@@ -137,7 +133,7 @@ async fn carry<T: Transport<RoleClient>>(
                     let sending = transport.send(message);
                     leaving.push(async move {
                         // Whoever waited may be gone.
-                        let _ = gone.send(sending.await.map_err(|e| with_causes(&e)));
+                        let _ = gone.send(sending.await.map_err(|e| chain(&e)));
                     });
                 }
                 // Takes leave of the server: the end of the session is part of the protocol.

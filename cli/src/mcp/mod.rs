@@ -15,8 +15,8 @@ use self::oauth::{OAuthClient, TokenFile};
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
-use crate::config::commands;
 use crate::config::mcp::ServerEntry;
+use crate::host_options::commands;
 use crate::settings::Settings;
 use dunlin_provider::http::USER_AGENT;
 

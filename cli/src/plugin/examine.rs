@@ -130,7 +130,7 @@ impl From<Refused> for CliError {
             }
             Refused::NotBuilt { folder } => Some(format!(
                 "dunlin plugin build {} makes it",
-                crate::commands::permissions::shell_word(&folder.to_string_lossy())
+                crate::shell_word::shell_word(&folder.to_string_lossy())
             )),
             Refused::Name { .. } | Refused::OwnName { .. } => {
                 Some("--name gives it another one".to_owned())

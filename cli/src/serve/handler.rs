@@ -21,7 +21,6 @@ use tokio::sync::Semaphore;
 use super::call::{Caller, Running};
 use super::closing::Closing;
 use super::{GRACE, Served, offer, progress};
-use crate::commands::tools::warn_of;
 
 /// Calls that run or wait for their turn at the same time. The host runs sixteen side by side; a client that sends
 /// more than this in advance has lost count.
@@ -58,7 +57,7 @@ impl Toolbox {
     /// The tools that this client is offered, by name.
     async fn offered(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
         let (mut tools, broken) = self.served.host.tools().await;
-        self.warned.call_once(|| warn_of(&self.served.ui, &broken));
+        self.warned.call_once(|| self.served.ui.warn_of(&broken));
         let asks = super::call::can_ask(context);
         let allowed = self.served.tools.as_deref();
         tools.retain(|tool| offer::is_offered(&tool.name, allowed, asks));

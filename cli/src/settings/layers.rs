@@ -8,10 +8,10 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::Settings;
+use super::project;
 use crate::args::Global;
 use crate::config::env;
 use crate::config::file::Loaded;
-use crate::config::project;
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
 

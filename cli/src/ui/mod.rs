@@ -315,6 +315,13 @@ impl Ui {
         self.say(&format!("{heading} {text}"));
     }
 
+    /// Prints what could not be used, each with its causes.
+    pub fn warn_of(&self, broken: &[impl std::error::Error]) {
+        for error in broken {
+            self.warn(&dunlin_host::display::chain(error));
+        }
+    }
+
     /// Prints an error, if there is something to say.
     pub fn error(&self, error: &CliError) {
         if let Some(text) = error.render(self.status_styles) {

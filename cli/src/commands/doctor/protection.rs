@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Report, Verdict};
-use crate::config::commands;
 use crate::config::paths::marked_project;
+use crate::host_options::commands;
 use crate::settings::Settings;
 
 /// Names of variables that are listed.

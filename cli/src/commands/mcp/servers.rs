@@ -3,13 +3,13 @@
 use dunlin_host::display::escape;
 
 use crate::args::McpAddArgs;
-use crate::commands::permissions::shell_word;
 use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
+use crate::shell_word::shell_word;
 use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;

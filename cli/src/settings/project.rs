@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::file::{AgentEntry, AgentPatch, ApiName, Loaded, OnDenial};
-use super::mcp::ServerEntry;
-use super::trust::Trust;
-use crate::settings::{Origin, Settings, Sourced};
+use super::{Origin, Settings, Sourced};
+use crate::config::file::{AgentEntry, AgentPatch, ApiName, Loaded, OnDenial};
+use crate::config::mcp::ServerEntry;
+use crate::config::trust::Trust;
 
 /// What there is to say about a project's configuration.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use dunlin_host::CommandOptions;
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::secrets::{Surroundings, locations};
 
-use super::env;
-use super::variables::{self, Filtered};
+use crate::config::env;
+use crate::config::variables::{self, Filtered};
 use crate::settings::Settings;
 
 /// This program, also when its file was replaced by a newer one meanwhile.

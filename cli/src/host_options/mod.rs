@@ -1,0 +1,5 @@
+//! What the host is told, made of the settings.
+
+pub mod commands;
+pub mod meaning;
+pub mod search;
