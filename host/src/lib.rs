@@ -64,6 +64,7 @@ pub use history::History;
 pub(crate) use history::HistoryBook;
 pub use host::{Host, HostError, ServerPrompt};
 pub use limits::Limits;
+pub use open::folder as open_folder;
 pub use options::{HostOptions, WebOptions};
 pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{Description, LoadError, ParameterText, Plugin, Tool, ToolTexts};

@@ -19,8 +19,11 @@ pub(crate) fn for_reading(path: &Path) -> io::Result<File> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
 }
 
-/// Opens a folder, for what is done in it by name.
-pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
+/// Opens a folder, for what is done in it by name. The path is absolute and resolved.
+///
+/// # Errors
+/// There is no such folder; `ELOOP`: a link appeared on the way there since the path was resolved.
+pub fn folder(path: &Path) -> io::Result<OwnedFd> {
     open(path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 

@@ -8,9 +8,12 @@
 
 use serde_json::Value;
 
+use self::growing::Growing;
 use super::MAX_CALLS;
 use super::arguments::{self, Arguments};
 use dunlin_chat::provider::{BadArguments, ProposedCall};
+
+mod growing;
 
 /// Longest name of a tool, in bytes. Endpoints allow 64; a longer name is unknown anyway.
 const MAX_NAME_BYTES: usize = 256;
@@ -57,16 +60,12 @@ struct Partial {
     index: Option<u64>,
     id: String,
     name: String,
-    arguments: String,
+    arguments: Growing,
 }
 
 impl Partial {
     fn is_whole(&self) -> bool {
-        !self.arguments.trim().is_empty()
-            && matches!(
-                arguments::read(&self.arguments),
-                Arguments::Read(_) | Arguments::Repaired(_)
-            )
+        self.arguments.is_whole()
     }
 
     fn add(&mut self, piece: Piece) {
@@ -75,11 +74,12 @@ impl Partial {
         }
         if piece.name.starts_with(&self.name) {
             self.name = piece.name;
-        } else if self.arguments.is_empty() && self.name.len() + piece.name.len() <= MAX_NAME_BYTES
+        } else if self.arguments.text().is_empty()
+            && self.name.len() + piece.name.len() <= MAX_NAME_BYTES
         {
             self.name.push_str(&piece.name);
         }
-        self.arguments.push_str(&piece.arguments);
+        self.arguments.push(&piece.arguments);
     }
 }
 
@@ -120,7 +120,7 @@ impl Calls {
             index: piece.index,
             id: piece.id,
             name: piece.name,
-            arguments: piece.arguments,
+            arguments: Growing::of(piece.arguments),
         });
         Some(name)
     }
@@ -135,11 +135,11 @@ impl Calls {
         let mut whole = !self.overflowed;
         let calls = self.calls.into_iter().map(|call| {
             let bad = |problem: &str| BadArguments {
-                raw: call.arguments.clone(),
+                raw: call.arguments.text().to_owned(),
                 problem: problem.to_owned(),
             };
             let mut repaired = false;
-            let arguments = match arguments::read(&call.arguments) {
+            let arguments = match arguments::read(call.arguments.text()) {
                 Arguments::Read(arguments) => Ok(arguments),
                 Arguments::Repaired(arguments) => {
                     repaired = true;
@@ -177,7 +177,10 @@ fn opens_another(call: &Partial, piece: &Piece) -> bool {
 /// The whole call once more, as some servers send it with every piece or at the end.
 fn is_replay(call: &Partial, piece: &Piece) -> bool {
     let same_id = piece.id.is_empty() || piece.id == call.id;
-    same_id && piece.name == call.name && piece.arguments == call.arguments && call.is_whole()
+    same_id
+        && piece.name == call.name
+        && piece.arguments == call.arguments.text()
+        && call.is_whole()
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@
 //! - `[DONE]` counts with any white space around it, and a payload that starts with `:` is a
 //!   comment that some gateway has wrapped;
 //! - events and replies have a largest size, and the time between two bytes has a limit. Comments
-//!   are bytes: a server that sends them is alive.
+//!   are bytes: a server that sends them is alive;
+//! - after each chunk of the body whoever else waits gets a turn. A server that always has something more would otherwise
+//!   keep an interruption from being noticed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -106,6 +108,7 @@ impl Frames {
             meter: meter.clone(),
             idle,
             alarm: Box::pin(tokio::time::sleep(idle)),
+            has_to_yield: false,
         };
         Frames {
             body: Body::Unknown(Box::pin(metered), Vec::new()),
@@ -249,20 +252,27 @@ impl Meter {
     }
 }
 
-/// Chunks with limits on size and time.
+/// Chunks with limits on size and time, not more than one at a poll.
 struct Metered {
     chunks: Chunks,
     meter: Meter,
     idle: Duration,
     alarm: Pin<Box<Sleep>>,
+    /// Whether a chunk was given since others had a turn.
+    has_to_yield: bool,
 }
 
 impl Stream for Metered {
     type Item = Result<Bytes, FrameError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.has_to_yield) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         match self.chunks.as_mut().poll_next(context) {
             Poll::Ready(Some(Ok(chunk))) => {
+                self.has_to_yield = true;
                 let deadline = Instant::now() + self.idle;
                 self.alarm.as_mut().reset(deadline);
                 Poll::Ready(Some(self.meter.add(chunk.len()).map(|()| chunk)))

@@ -1,11 +1,13 @@
 //! `dunlin sessions`: the conversations that were kept.
 
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
-use dunlin_host::json;
+use dunlin_host::{json, open_folder};
 use jiff::Timestamp;
+use rustix::io::Errno;
 
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
@@ -100,7 +102,7 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
                     return Err(CliError::failed(AlreadyExists { path })
                         .with_hint("--force replaces it".to_owned()));
                 }
-                Some(path) => write(&path, &text, force)?,
+                Some(path) => write(&with_real_folder(path), &text, force)?,
                 None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
                 None => ui.data(text.trim_end()),
             }
@@ -231,24 +233,47 @@ pub fn render(loaded: &Loaded, id: &str, format: ExportFormat) -> Result<String,
     })
 }
 
+/// The same file, with the links of its folder resolved. A folder that is not there is met again when it is written to.
+pub fn with_real_folder(path: PathBuf) -> PathBuf {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
 /// Writes a file for the user alone, whole or not at all. Without `replaces` the name must be free at the moment in which
-/// the file appears, whoever may have taken it since somebody looked.
+/// the file appears, whoever may have taken it since somebody looked. `path` comes from [`with_real_folder`]: if there is
+/// a link on the way by now, it leads elsewhere than what the user agreed to, and nothing is written.
 ///
 /// # Errors
 /// The name is taken, or the file cannot be written.
 pub fn write(path: &Path, text: &str, replaces: bool) -> Result<(), CliError> {
     let write = || -> io::Result<()> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        if !folder.is_dir() {
-            let problem = format!("there is no folder {}", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, problem));
-        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let opened = open_folder(folder).map_err(|error| {
+            let folder = folder.display();
+            let problem = match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    format!("there is no folder {folder}")
+                }
+                _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                    format!("a link has appeared on the way to {folder}")
+                }
+                _ => return error,
+            };
+            io::Error::new(error.kind(), problem)
+        })?;
+        // The folder that was opened, whatever has its name by now.
+        let folder = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
         // `tempfile` creates with 0600.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
         file.write_all(text.as_bytes())?;
+        let path = folder.join(name);
         match replaces {
             true => file.persist(path),
             false => file.persist_noclobber(path),

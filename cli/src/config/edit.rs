@@ -249,6 +249,10 @@ fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
         ("client_id", text(&server.client_id)),
         ("client_secret", text(&server.client_secret)),
         (
+            "issuer",
+            server.issuer.as_ref().map(|url| Value::from(url.as_str())),
+        ),
+        (
             "client_credentials",
             server.client_credentials.map(Value::from),
         ),

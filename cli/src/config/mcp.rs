@@ -70,6 +70,8 @@ pub struct ServerEntry {
     pub client_id: Option<String>,
     /// A name of `[keys]`: the secret of that client.
     pub client_secret: Option<String>,
+    /// The login server that may see that secret, as it calls itself.
+    pub issuer: Option<Url>,
     /// Whether that client logs in by itself, without a user.
     pub client_credentials: Option<bool>,
     /// Further headers for `url`.
@@ -128,6 +130,7 @@ impl ServerEntry {
                     ("api_key", self.api_key.is_some()),
                     ("client_id", self.client_id.is_some()),
                     ("client_secret", self.client_secret.is_some()),
+                    ("issuer", self.issuer.is_some()),
                     ("client_credentials", self.client_credentials.is_some()),
                     ("headers", !self.headers.is_empty()),
                 ];
@@ -203,6 +206,7 @@ impl ServerEntry {
         let is_alone = self.client_credentials == Some(true);
         let problem = match &self.client_id {
             None if self.client_secret.is_some() => "client_secret belongs to a client_id",
+            None if self.issuer.is_some() => "issuer belongs to a client_id",
             None if is_alone => "client_credentials belongs to a client_id",
             None => return None,
             Some(id) if id.trim().is_empty() => "client_id must not be empty",
@@ -210,10 +214,25 @@ impl ServerEntry {
             Some(_) if is_alone && self.client_secret.is_none() => {
                 "client_credentials needs client_secret"
             }
+            // The server says where to log in. The secret must not go wherever it says.
+            Some(_) if self.client_secret.is_some() && self.issuer.is_none() => {
+                "client_secret needs issuer, the login server that may see it, for example \
+                 issuer = \"https://login.example.com\""
+            }
+            Some(_) if self.issuer.as_ref().is_some_and(|it| !is_issuer(it)) => {
+                "issuer must be an https:// address without user name, ? and #"
+            }
             Some(_) => return None,
         };
         Some(problem.to_owned())
     }
+}
+
+/// Whether an address can be what a login server calls itself (RFC 8414).
+fn is_issuer(url: &Url) -> bool {
+    let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_this_machine(url));
+    let is_bare = url.username().is_empty() && url.password().is_none();
+    is_safe && is_bare && url.query().is_none() && url.fragment().is_none()
 }
 
 fn command_problem(command: &str, entry: &ServerEntry) -> Option<String> {
@@ -318,9 +337,33 @@ mod tests {
         );
         check("url = \"https://h/\"\nclient_id = \"c\"", None);
         check(
-            "url = \"https://h/\"\nclient_id = \"c\"\nclient_secret = \"k\"\nclient_credentials = true",
+            "url = \"https://h/\"\nclient_id = \"c\"\nclient_secret = \"k\"\nissuer = \"https://l/\"\n\
+             client_credentials = true",
             None,
         );
+        check(
+            "url = \"https://h/\"\nclient_id = \"c\"\nclient_secret = \"k\"",
+            Some(
+                "client_secret needs issuer, the login server that may see it, for example \
+                 issuer = \"https://login.example.com\"",
+            ),
+        );
+        check(
+            "url = \"https://h/\"\nissuer = \"https://l/\"",
+            Some("issuer belongs to a client_id"),
+        );
+        for issuer in [
+            "http://l/",
+            "https://u@l/",
+            "https://l/?q",
+            "https://l/#f",
+            "data:l",
+        ] {
+            check(
+                &format!("url = \"https://h/\"\nclient_id = \"c\"\nissuer = \"{issuer}\""),
+                Some("issuer must be an https:// address without user name, ? and #"),
+            );
+        }
         check(
             "url = \"https://h/\"\nclient_secret = \"k\"",
             Some("client_secret belongs to a client_id"),

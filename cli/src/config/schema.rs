@@ -125,6 +125,7 @@ const SERVER: &[Key] = &[
     key("api_key", Shape::Value),
     key("client_id", Shape::Value),
     key("client_secret", Shape::Value),
+    key("issuer", Shape::Value),
     key("client_credentials", Shape::Value),
     key("headers", Shape::Value),
     key("description", Shape::Value),

@@ -94,6 +94,7 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
             .client_secret
             .as_deref()
             .map(|key| settings.key_place(key)),
+        issuer: entry.issuer.clone(),
         is_alone: entry.client_credentials == Some(true),
     });
     Address {

@@ -5,15 +5,18 @@
 
 mod browser;
 mod client;
+mod issuer;
 mod tokens;
 mod wire;
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_host::egress::{HeaderValue, Method, Request, header};
+use dunlin_host::display::{escape, shorten};
+use dunlin_host::egress::{EgressError, HeaderValue, Method, Request, header, read_url};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationSession};
@@ -33,6 +36,9 @@ const CALLBACK_TIME: Duration = Duration::from_secs(5);
 /// Connections that are heard at once.
 const MAX_CALLBACKS: usize = 64;
 
+/// Characters of a name or an address of the server's that a message repeats.
+const MAX_SHOWN_CHARS: usize = 200;
+
 /// Why nobody can log in, or a login is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
@@ -46,8 +52,37 @@ pub enum LoginError {
     #[error("the secret of its client cannot be read")]
     Secret(#[from] SettingsError),
     /// Where the user would be sent is no place for that.
-    #[error("the server wants you to log in at an address that is not https")]
-    Page,
+    #[error("the server wants you to log in at an address {0}")]
+    Page(String),
+    /// Where the user would be sent is no address.
+    #[error("the server wants you to log in at an address that Dunlin does not open")]
+    Address(#[from] EgressError),
+    /// The configuration names another login server.
+    #[error(
+        "the server names {found} as its login server, but issuer in [mcp.servers.{server}] is {expected}; \
+         nothing was sent there. If the server is right, change issuer"
+    )]
+    OtherIssuer {
+        /// The name of the server.
+        server: String,
+        /// What the configuration says.
+        expected: String,
+        /// What the server says.
+        found: String,
+    },
+    /// The last login was with another login server.
+    #[error(
+        "the server names {found} as its login server, but you logged in with {before}; nothing was sent there. \
+         To accept the change, run dunlin mcp logout {server}, then dunlin mcp login {server}"
+    )]
+    IssuerChanged {
+        /// The name of the server.
+        server: String,
+        /// Where the last login was.
+        before: String,
+        /// What the server says.
+        found: String,
+    },
     /// A client without a secret cannot log in by itself.
     #[error("a client logs in by itself with a secret: set client_secret")]
     NoSecret,
@@ -67,10 +102,11 @@ async fn blank(address: &Address) -> Result<AuthorizationManager, AuthError> {
 pub(super) async fn manager(address: &Address) -> Result<AuthorizationManager, LoginError> {
     let mut manager = blank(address).await?;
     if let Some(client) = address.client.as_ref().filter(|client| client.is_alone) {
-        let secret = client.secret().await?.ok_or(LoginError::NoSecret)?;
         let challenge = challenge(address).await;
         let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref());
         let metadata = resolved.await?.metadata;
+        issuer::check(address, &metadata)?;
+        let secret = client.secret().await?.ok_or(LoginError::NoSecret)?;
         manager.set_metadata(metadata.clone());
         let scopes = manager.select_initial_scopes(&[]).await;
         let own = blank(address).await?;
@@ -80,7 +116,9 @@ pub(super) async fn manager(address: &Address) -> Result<AuthorizationManager, L
         return Ok(manager);
     }
     let kept = address.tokens.read()?;
-    let Some(kept) = kept.filter(|kept| kept.credentials.token_response.is_some()) else {
+    let kept = kept.filter(|kept| kept.credentials.token_response.is_some());
+    // A login with another login server than the configuration names by now is none.
+    let Some(kept) = kept.filter(|kept| issuer::is_configured(address, &kept.metadata)) else {
         return Ok(manager);
     };
     // As what the server wants to be called. Where it says that it is logged in to by now is of no interest: the tokens
@@ -123,28 +161,41 @@ async fn challenge(address: &Address) -> Option<String> {
     Some(challenge.to_str().ok()?.to_owned())
 }
 
-/// Logs in, for certain rights or for what the server proposes. `show` gets the address that the user has to open;
-/// everything else happens by itself. Waits until the browser brings the answer: dropping the future gives up.
+/// Where the user has to go to log in, and who learns of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginPage {
+    /// The address to open. It holds no user name, and no parameter twice.
+    pub address: Url,
+    /// Host and port at which the user logs in.
+    pub host: String,
+    /// Host and port that get the answer, and with it the tokens.
+    pub answer_to: String,
+}
+
+/// Logs in, for certain rights or for what the server proposes. `show` gets what the user has to open; everything else
+/// happens by itself. Waits until the browser brings the answer: dropping the future gives up.
 pub async fn login(
     address: &Address,
     scope: Option<&str>,
-    show: impl FnOnce(&str),
+    show: impl FnOnce(&LoginPage),
 ) -> Result<(), LoginError> {
     let client = address.client.as_ref();
     if client.is_some_and(|client| client.is_alone) {
         return Err(LoginError::LogsInByItself);
     }
-    let secret = match client {
-        Some(client) => client.secret().await?,
-        None => None,
-    };
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let port = listener.local_addr()?.port();
-    address.tokens.remove()?;
     let mut manager = blank(address).await?;
     let challenge = challenge(address).await;
     let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref());
     let metadata = resolved.await?.metadata;
+    issuer::check(address, &metadata)?;
+    address.tokens.forget_tokens()?;
+    let secret = match client {
+        Some(client) => client.secret().await?,
+        None => None,
+    };
+    let answer_to = issuer::host_of(&metadata.token_endpoint);
     manager.set_credential_store(address.tokens.store(metadata.clone()));
     manager.set_metadata(metadata);
     let redirect = format!("http://127.0.0.1:{port}/callback");
@@ -155,11 +206,9 @@ pub async fn login(
     let session = AuthorizationSession::new(manager, request)
         .await
         .map_err(|(_, error)| error)?;
-    let page: Option<Url> = session.get_authorization_url().parse().ok();
-    let server = &address.url;
-    let page = page.filter(|page| Anywhere { server }.lets(page));
-    let page = page.ok_or(LoginError::Page)?;
-    show(page.as_str());
+    let page = login_page(address, session.get_authorization_url(), answer_to)?;
+    let state = browser::state_of(page.address.as_str());
+    show(&page);
     // Browsers ask for icons and hold connections open in advance, and any program of this machine may connect: each is
     // heard by itself, so none keeps the others waiting.
     let mut connected = FuturesUnordered::new();
@@ -174,9 +223,7 @@ pub async fn login(
             Some(heard) = connected.next() => heard.ok().flatten(),
         };
         // An answer to something else is somebody else's.
-        let Some(answer) =
-            answer.filter(|answer| browser::state_of(answer) == browser::state_of(page.as_str()))
-        else {
+        let Some(answer) = answer.filter(|answer| browser::state_of(answer) == state) else {
             continue;
         };
         session
@@ -184,4 +231,28 @@ pub async fn login(
             .await?;
         return Ok(());
     }
+}
+
+/// Checks where the user is to be sent.
+fn login_page(address: &Address, page: &str, answer_to: String) -> Result<LoginPage, LoginError> {
+    // Refuses a user name, which looks like the name of a host.
+    let page = read_url(page)?;
+    let server = &address.url;
+    if !(Anywhere { server }.lets(&page)) {
+        return Err(LoginError::Page("that is not https".to_owned()));
+    }
+    // The server chooses the address, Dunlin adds its parameters. Of one that is there twice the login server may take the
+    // server's, and send the answer elsewhere. No parameter may be repeated in any case (RFC 6749).
+    let mut names = HashSet::new();
+    for (name, _) in page.query_pairs() {
+        if !names.insert(name.clone()) {
+            let name = escape(&shorten(&name, MAX_SHOWN_CHARS)).into_owned();
+            return Err(LoginError::Page(format!("that already has {name:?}")));
+        }
+    }
+    Ok(LoginPage {
+        host: issuer::host_of(page.as_str()),
+        address: page,
+        answer_to,
+    })
 }

@@ -1,13 +1,13 @@
 //! `/new`, `/sessions`, `/rename`, `/fork` and `/export`: sessions from within the chat.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dunlin_host::display::escape;
 
 use super::hub;
 use super::slash::Slash;
 use crate::args::ExportFormat;
-use crate::commands::sessions::{fork, render, write};
+use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use crate::ui::Ui;
@@ -193,15 +193,6 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
     write(&path, &text, exists)?;
     ui.status(&format!("Saved to {}", escape(&short)));
     Ok(())
-}
-
-/// The same file, with the links of its folder resolved. A folder that is not there is met again when it is written to.
-fn with_real_folder(path: PathBuf) -> PathBuf {
-    let real = path.parent().and_then(|folder| folder.canonicalize().ok());
-    match (real, path.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
-        _ => path,
-    }
 }
 
 /// A word that is neither a format nor looks like the name of a file.

@@ -456,6 +456,10 @@ impl ServerEntry {
             ("client_id", text(&self.client_id)),
             ("client_secret", text(&self.client_secret)),
             (
+                "issuer",
+                self.issuer.as_ref().map(|url| quoted(url.as_str())),
+            ),
+            (
                 "client_credentials",
                 self.client_credentials.map(|it| it.to_string()),
             ),

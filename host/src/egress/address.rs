@@ -91,6 +91,21 @@ pub(super) fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
+/// The IPv4 address that an IPv6 address carries: as another form of it (`::ffff:0:0/96`), or for the translator of a
+/// network without IPv4, whose name server puts every public IPv4 address into `64:ff9b::/96`. Otherwise the address
+/// itself.
+pub(super) fn carried(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => match address.segments() {
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low)).into()
+            }
+            _ => address.into(),
+        },
+        address => address,
+    }
+}
+
 fn place_of_v4(address: Ipv4Addr) -> Place {
     if METADATA_V4.contains(&address) {
         return Place::Never(METADATA);
@@ -129,17 +144,12 @@ fn place_of_v6(address: Ipv6Addr) -> Place {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Place::Never(THIS_NETWORK),
         [0, 0, 0, 0, 0, 0, 0, 1] => Place::ThisMachine,
-        // In a network without IPv4 the name server puts every public IPv4 address in here; a private one gets
-        // here by somebody's intention only.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            let [a, b] = high.to_be_bytes();
-            let [c, d] = low.to_be_bytes();
-            match place_of_v4(Ipv4Addr::new(a, b, c, d)) {
-                Place::Public => Place::Public,
-                Place::Never(what) => Place::Never(what),
-                Place::ThisMachine | Place::PrivateNetwork => Place::Never(TUNNEL),
-            }
-        }
+        // A private address gets here by somebody's intention only.
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => match place_of(carried(address.into())) {
+            Place::Public => Place::Public,
+            Place::Never(what) => Place::Never(what),
+            Place::ThisMachine | Place::PrivateNetwork => Place::Never(TUNNEL),
+        },
         // Local NAT64, Teredo, 6to4: an IPv4 address inside, and nobody knows who unpacks it.
         [0x64, 0xff9b, 1, ..] | [0x2001, 0, ..] | [0x2002, ..] => Place::Never(TUNNEL),
         [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Place::Never(DOCUMENTATION),

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Place;
+use super::address::carried;
 
 /// Bytes of each table that are read: routers hold the routes of the whole internet, and the own addresses stand first.
 const MAX_TABLE_BYTES: u64 = 1024 * 1024;
@@ -26,9 +27,23 @@ struct Attached {
 
 /// Where an address of the internet leads on this machine. A table that cannot be read names no addresses.
 pub(super) fn place_of_public(ip: IpAddr) -> Place {
+    place_among(
+        ip,
+        || v4(&table("/proc/net/fib_trie"), &table("/proc/net/route")),
+        || v6(&table("/proc/net/if_inet6")),
+    )
+}
+
+/// Where an address leads on a machine with these addresses. One that carries an IPv4 address leads where that leads.
+fn place_among(
+    ip: IpAddr,
+    v4: impl FnOnce() -> Vec<Attached>,
+    v6: impl FnOnce() -> Vec<Attached>,
+) -> Place {
+    let ip = carried(ip);
     let attached = match ip {
-        IpAddr::V4(_) => v4(&table("/proc/net/fib_trie"), &table("/proc/net/route")),
-        IpAddr::V6(_) => v6(&table("/proc/net/if_inet6")),
+        IpAddr::V4(_) => v4(),
+        IpAddr::V6(_) => v6(),
     };
     place_beside(&attached, ip)
 }
@@ -188,10 +203,16 @@ nonsense
             ("2a00:1450:4001:1::77", Place::PrivateNetwork),
             ("2a00:1450:4001:2::5", Place::Public),
             ("2a02::2", Place::Public),
+            ("::ffff:9.8.7.2", Place::ThisMachine),
+            ("::ffff:9.8.7.77", Place::PrivateNetwork),
+            ("::ffff:9.8.6.1", Place::Public),
+            ("64:ff9b::9.8.7.2", Place::ThisMachine),
+            ("64:ff9b::9.8.7.77", Place::PrivateNetwork),
+            ("64:ff9b::9.8.6.1", Place::Public),
         ] {
             let ip: IpAddr = ip.parse().unwrap();
-            let attached = if ip.is_ipv4() { &v4 } else { &v6 };
-            assert_eq!(place_beside(attached, ip), expected, "{ip}");
+            let place = place_among(ip, || v4.clone(), || v6.clone());
+            assert_eq!(place, expected, "{ip}");
         }
         assert_eq!(place_beside(&[], "9.8.7.2".parse().unwrap()), Place::Public);
     }

@@ -115,7 +115,7 @@ impl EgressOptions {
 }
 
 /// Reads an address as people and tools write it: absolute, of the web, without credentials. The fragment, which is
-/// never sent, and the dot behind a host's name are left out.
+/// never sent, and the dot behind a host's name are left out; an IPv4 address is written as one.
 ///
 /// # Errors
 /// It is something else; the error says what.
@@ -147,6 +147,8 @@ pub fn read_url(written: &str) -> Result<Url, EgressError> {
         url.set_host(Some(&bare))
             .map_err(|error| EgressError::Url(format!("'{}': {error}", shown())))?;
     }
+    crate::resolve::plain_ip(&mut url)
+        .map_err(|()| EgressError::Url(format!("'{}' is not an address", shown())))?;
     Ok(url)
 }
 
@@ -324,7 +326,8 @@ impl Egress {
         let mut near = None;
         let mut forbidden = None;
         let mut public = Vec::new();
-        for ip in found {
+        // An IPv4 address in the form of an IPv6 address is that IPv4 address for whoever judges it or connects to it.
+        for ip in found.into_iter().map(|ip| ip.to_canonical()) {
             match network.place_of(ip) {
                 Place::Public => public.push(reached(ip)),
                 place @ Place::Never(_) => forbidden = forbidden.or(Some((ip, place))),

@@ -66,7 +66,11 @@ impl Permissions {
             }
             Scope::Always => {
                 let all = needs.iter().map(runs).collect::<Result<Vec<_>, _>>()?;
-                self.files.update(Order::DigestsFirst, |contents| {
+                let order = match answer.allow {
+                    true => Order::DigestsFirst,
+                    false => Order::PermissionsFirst,
+                };
+                self.files.update(order, |contents| {
                     for (need, runs) in needs.iter().zip(all) {
                         let grantee = Grantee {
                             runs,

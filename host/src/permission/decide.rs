@@ -330,7 +330,8 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
             Decided::Allow => {
                 let grantees = entry.grants.get(&need.operation.into());
                 let holds = match (grantees, caller) {
-                    (None, _) | (_, None) => true,
+                    (None, _) => true,
+                    (Some(grantees), None) => !grantees.is_empty(),
                     (Some(grantees), Some(caller)) => grantees.contains(&grantee(caller.plugin)),
                 };
                 let names = grantees.into_iter().flatten().map(|g| g.plugin.clone());

@@ -1,38 +1,83 @@
 //! Reads and writes the permission file and the digests beside it.
 //!
 //! `tool.permissions.json` is what people read and may edit: targets and three characters.
-//! `tool.digests.json` says for which plugins a stored *allow* holds. A bit without an entry there was
-//! set by hand and holds for every tool.
+//! `tool.digests.json` says for which plugins a stored *allow* holds. The permission file itself says which of its
+//! letters are for these plugins only ([`super::entries`]), so such a letter without an entry there allows nothing.
 //!
 //! Several Dunlins may run at once. Whoever changes something takes the lock, reads what is there now,
 //! changes that, and renames a finished file into place, so that a reader never sees half a file and a
-//! writer never loses another's answer. The two files cannot be replaced in one step, so the order is
-//! chosen such that dying in between leaves less allowed, never more: restrictions (digests of an
-//! answer) go first, widenings (dropping digests after `permissions set`) go last.
+//! writer never loses another's answer. Both new files are complete on the disk before the first is renamed, so a full
+//! disk changes neither. The two cannot be replaced in one step, so the order is chosen such that dying in between
+//! leaves less allowed, never more: for an answer that allows, the digests go first, for all else the permissions.
+//! Readers take no lock. They read the digests first: for a no, newer digests then come with the newer permissions.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use super::PermissionError;
-use super::key::Bits;
-use crate::target::{CommandKey, Operation};
+use super::entries::{Entries, Written};
+use super::key::{Bits, Decided};
+use crate::target::Operation;
 
 /// Largest permission file that is read, in bytes: a hundred thousand entries. More is no list of
 /// answers that a person gave.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Both files as they are on disk, keys in the user's order and spelling.
+/// What both files say, keys in the user's order and spelling.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Contents {
     pub(super) entries: Vec<(String, Bits)>,
+    /// An allow that is not in here is for every tool. One with an empty list is for nobody.
     pub(super) digests: Digests,
+}
+
+impl Contents {
+    fn of(entries: &Entries, digests: &Digests) -> Contents {
+        let mut contents = Contents {
+            entries: Vec::new(),
+            digests: digests.clone(),
+        };
+        for (key, Written { bits, bound }) in &entries.0 {
+            contents.entries.push((key.clone(), *bits));
+            if bound.is_empty() {
+                continue;
+            }
+            let grants = contents.digests.grants.entry(key.clone()).or_default();
+            for operation in bound {
+                grants.entry(*operation).or_default();
+            }
+        }
+        contents
+    }
+
+    /// The two files that say this. Digests without an allow are left out: nothing may come to rely on them later.
+    fn files(self) -> (Entries, Digests) {
+        let mut grants = BTreeMap::new();
+        let mut entries = Vec::new();
+        for (key, bits) in self.entries {
+            let mut named = self.digests.grants.get(&key).cloned().unwrap_or_default();
+            let allowed = Operation::ALL
+                .into_iter()
+                .filter(|operation| bits.get(*operation) == Decided::Allow)
+                .map(OperationName::from);
+            let bound: Vec<OperationName> = allowed
+                .filter(|operation| named.contains_key(operation))
+                .collect();
+            named.retain(|operation, plugins| bound.contains(operation) && !plugins.is_empty());
+            if !named.is_empty() {
+                grants.insert(key.clone(), named);
+            }
+            entries.push((key, Written { bits, bound }));
+        }
+        (Entries(entries), Digests { grants })
+    }
 }
 
 /// For which plugins stored allows hold: key → operation → plugins.
@@ -100,9 +145,10 @@ pub(super) struct Files {
 /// Order in which the two files are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// For answers: a digest without its bit allows nothing.
+    /// For an answer that allows: a digest without its letter allows nothing.
     DigestsFirst,
-    /// For what a person sets: until the digests are gone, only the old grantees profit.
+    /// For an answer that denies, and for what a person sets: a no holds whatever the digests say, and until they are
+    /// gone a letter for every tool is one for the old grantees.
     PermissionsFirst,
 }
 
@@ -126,25 +172,13 @@ impl Files {
 
     /// Reads both files; a missing one is empty.
     pub(super) fn load(&self) -> Result<Contents, PermissionError> {
-        let entries = match read(&self.permissions)? {
-            Some(text) => {
-                serde_json::from_str::<Entries>(&text)
-                    .map_err(|source| PermissionError::Parse {
-                        path: self.permissions.clone(),
-                        source,
-                    })?
-                    .0
-            }
-            None => Vec::new(),
-        };
-        let digests = match read(&self.digests)? {
-            Some(text) => serde_json::from_str(&text).map_err(|source| PermissionError::Parse {
-                path: self.digests.clone(),
-                source,
-            })?,
-            None => Digests::default(),
-        };
-        Ok(Contents { entries, digests })
+        let (entries, digests) = self.read()?;
+        Ok(Contents::of(&entries, &digests))
+    }
+
+    fn read(&self) -> Result<(Entries, Digests), PermissionError> {
+        let digests = parse(&self.digests)?;
+        Ok((parse(&self.permissions)?, digests))
     }
 
     /// Changes both files under the lock: reads what is there now, lets `change` alter it, writes what
@@ -154,7 +188,7 @@ impl Files {
         order: Order,
         change: impl FnOnce(&mut Contents) -> T,
     ) -> Result<T, PermissionError> {
-        let folder = self.permissions.parent().unwrap_or(Path::new("/"));
+        let folder = folder_of(&self.permissions);
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -180,29 +214,23 @@ impl Files {
         })?;
         self.sweep(folder);
 
-        let mut contents = self.load()?;
-        let before = contents.clone();
+        let (old_entries, old_digests) = self.read()?;
+        let mut contents = Contents::of(&old_entries, &old_digests);
         let value = change(&mut contents);
-        let write_entries = || -> Result<(), PermissionError> {
-            if contents.entries == before.entries {
-                return Ok(());
-            }
-            write(&self.permissions, &Entries(contents.entries.clone()))
-        };
-        let write_digests = || -> Result<(), PermissionError> {
-            if contents.digests == before.digests {
-                return Ok(());
-            }
-            write(&self.digests, &contents.digests)
-        };
-        match order {
-            Order::DigestsFirst => {
-                write_digests()?;
-                write_entries()?;
-            }
-            Order::PermissionsFirst => {
-                write_entries()?;
-                write_digests()?;
+        let (entries, digests) = contents.files();
+        let entries = (entries != old_entries)
+            .then(|| prepare(&self.permissions, &entries))
+            .transpose()?;
+        let digests = (digests != old_digests)
+            .then(|| prepare(&self.digests, &digests))
+            .transpose()?;
+        let mut steps = [(&self.digests, digests), (&self.permissions, entries)];
+        if order == Order::PermissionsFirst {
+            steps.reverse();
+        }
+        for (path, prepared) in steps {
+            if let Some(prepared) = prepared {
+                put(path, prepared)?;
             }
         }
         Ok(value)
@@ -270,77 +298,48 @@ fn read(path: &Path) -> Result<Option<String>, PermissionError> {
     Ok(Some(text))
 }
 
-fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), PermissionError> {
+/// Reads a file; a missing one is empty.
+fn parse<T: DeserializeOwned + Default>(path: &Path) -> Result<T, PermissionError> {
+    let Some(text) = read(path)? else {
+        return Ok(T::default());
+    };
+    serde_json::from_str(&text).map_err(|source| PermissionError::Parse {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes what a file is to hold beside it, and waits until the disk has it.
+fn prepare<T: Serialize>(path: &Path, value: &T) -> Result<NamedTempFile, PermissionError> {
     let fail = |source| PermissionError::Write {
         path: path.to_owned(),
         source,
     };
-    let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .suffix(TEMPORARY_SUFFIX)
         // `tempfile` creates with 0600.
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(path))
         .map_err(fail)?;
     serde_json::to_writer_pretty(&mut file, value).map_err(|e| fail(e.into()))?;
     file.write_all(b"\n").map_err(fail)?;
     file.as_file().sync_all().map_err(fail)?;
-    file.persist(path).map_err(|e| fail(e.error))?;
-    // The rename itself must survive a power cut.
-    File::open(folder)
+    Ok(file)
+}
+
+/// Puts what was prepared into place.
+fn put(path: &Path, prepared: NamedTempFile) -> Result<(), PermissionError> {
+    let fail = |source| PermissionError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    prepared.persist(path).map_err(|e| fail(e.error))?;
+    // The rename itself must survive a power cut, before the next one.
+    File::open(folder_of(path))
         .and_then(|folder| folder.sync_all())
         .map_err(fail)
 }
 
-/// The entries of the permission file. A JSON object whose keys must be distinct: with two equal keys
-/// one of them would silently not count.
-struct Entries(Vec<(String, Bits)>);
-
-impl Serialize for Entries {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, bits)| (key, bits.to_string())))
-    }
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of targets and three characters")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                let mut seen = std::collections::HashSet::new();
-                while let Some((key, bits)) = map.next_entry::<String, String>()? {
-                    if !seen.insert(key.clone()) {
-                        return Err(serde::de::Error::custom(format!(
-                            "the key {key:?} stands twice"
-                        )));
-                    }
-                    if CommandKey::is_command(&key) {
-                        key.parse::<CommandKey>()
-                            .map_err(serde::de::Error::custom)?;
-                    } else if !(key.starts_with('/') || super::key::is_url(&key)) {
-                        return Err(serde::de::Error::custom(format!(
-                            "the key {key:?} is neither an absolute path nor a URL nor a command"
-                        )));
-                    }
-                    // A rule that silently never matches could be a deny.
-                    if super::key::is_url(&key) {
-                        crate::resolve::url_key(&key).map_err(serde::de::Error::custom)?;
-                    }
-                    let bits = bits.parse().map_err(|e| {
-                        serde::de::Error::custom(format!("for the key {key:?}, {e}"))
-                    })?;
-                    entries.push((key, bits));
-                }
-                Ok(Entries(entries))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
 }

@@ -23,6 +23,7 @@ mod answers;
 mod command_lines;
 mod commands;
 mod decide;
+mod entries;
 mod error;
 mod file;
 mod grantee;

@@ -20,7 +20,7 @@ pub struct Stored {
     pub key: String,
     /// Three characters: `rw-`, `r??`.
     pub bits: String,
-    /// Which plugins its allows were given to, in words; `None`: they hold for every tool.
+    /// Which plugins its allows were given to, in words, perhaps none; `None`: they hold for every tool.
     pub bound_to: Option<String>,
     /// Why its allow holds no longer, if nobody has one that does.
     pub lapsed: Option<Change>,
@@ -69,10 +69,14 @@ impl Permissions {
                     .collect();
                 names.sort();
                 names.dedup();
+                let bound_to = grants.map(|_| match names.is_empty() {
+                    true => "nobody: tool.digests.json names no plugin".to_owned(),
+                    false => names.join(", "),
+                });
                 Stored {
                     key: key.clone(),
                     bits: bits.to_string(),
-                    bound_to: (!names.is_empty()).then(|| names.join(", ")),
+                    bound_to,
                     lapsed: lapsed(grants.into_iter().flat_map(|g| g.values().flatten())),
                 }
             })

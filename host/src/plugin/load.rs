@@ -16,6 +16,7 @@ use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
 use crate::limits;
+use crate::mcp::SEPARATOR;
 use crate::permission::PluginId;
 use crate::schema;
 use crate::trap;
@@ -185,11 +186,9 @@ impl Described {
         let mut tools: Vec<Tool> = Vec::with_capacity(info.tools.len());
         for info in info.tools {
             let name = info.name;
-            if !is_tool_name(&name) {
-                return Err(bad(format!(
-                    "the tool name \"{}\" is not 1 to 64 of a-z A-Z 0-9 _ -",
-                    short(&name)
-                )));
+            if let Some(problem) = name_problem(&name) {
+                let name = short(&name);
+                return Err(bad(format!("the tool name \"{name}\" {problem}")));
             }
             if tools.iter().any(|tool| tool.name == name) {
                 return Err(bad(format!("it has two tools named {name}")));
@@ -237,7 +236,9 @@ impl Described {
         for tool in &mut tools {
             tool.plugin = plugin.to_owned();
         }
-        (!tools.is_empty()).then(|| Described::new(tools, kept.ceiling))
+        // An earlier build may have kept what is refused by now: the plugin is asked again.
+        let is_known = !tools.is_empty() && tools.iter().all(|it| name_problem(&it.name).is_none());
+        is_known.then(|| Described::new(tools, kept.ceiling))
     }
 }
 
@@ -272,11 +273,16 @@ fn compatible(version: &str) -> bool {
         && parts.next().is_none()
 }
 
-fn is_tool_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+/// What is wrong with the name of a tool, behind the name.
+fn name_problem(name: &str) -> Option<&'static str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if !(1..=64).contains(&name.len()) || !name.bytes().all(is_plain) {
+        return Some("is not 1 to 64 of a-z A-Z 0-9 _ -");
+    }
+    // A plugin must not take the place of a server's tool, nor what was answered about that.
+    name.contains(SEPARATOR).then_some(
+        "has __ in it: only tools of MCP servers are called SERVER__TOOL; take a single _",
+    )
 }
 
 /// Imports as they are shown, sorted, each once.
@@ -311,6 +317,38 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_plugin_has_a_tool_that_is_called_like_one_of_a_server() {
+        let described = |name: &str| {
+            let info = wire::PluginInfo {
+                contract: "0.1.0".into(),
+                life: wire::Life::Call,
+                tools: vec![wire::ToolInfo {
+                    name: name.into(),
+                    description: "Goes.".into(),
+                    parameters: wire::Parameters::Lines(String::new()),
+                    annotations: Vec::new(),
+                }],
+                annotations: Vec::new(),
+            };
+            Described::check("p", &[], None, info)
+        };
+        for name in ["names__go1", "__a", "a__"] {
+            let Err(error) = described(name) else {
+                panic!("{name} is taken");
+            };
+            let error = error.to_string();
+            let said = format!("the tool name \"{name}\" has __ in it");
+            assert!(error.contains(&said), "{error}");
+        }
+        // Nor one of whose description a build without this rule kept.
+        let bytes = described("names_go1").unwrap().to_bytes();
+        assert!(Described::from_bytes("p", &bytes).is_some());
+        let text = String::from_utf8(bytes).unwrap();
+        let old = text.replace("names_go1", "names__go1");
+        assert!(Described::from_bytes("p", old.as_bytes()).is_none());
+    }
 
     #[test]
     fn versions_of_the_contract() {

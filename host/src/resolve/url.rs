@@ -3,8 +3,10 @@
 //! Two spellings of one address must come to one target, or a deny could be gone around. The URL standard's
 //! own rules see to most of it: the case of the host, Unicode names as punycode, the many ways to write an
 //! IPv4 address, default ports, `..` also where its dots are written `%2e`. This module adds what the standard
-//! leaves alone and servers do not: the dot behind a host's name, needless percent-encoding, and a `..`
-//! behind an encoded slash, which is refused because servers disagree about it.
+//! leaves alone and servers do not: the dot behind a host's name, an IPv4 address in the form of an IPv6 address,
+//! needless percent-encoding, and a `..` behind an encoded slash, which is refused because servers disagree about it.
+
+use std::net::IpAddr;
 
 use super::error::{MAX_SHOWN_CHARS, ResolveError};
 use crate::display::shorten;
@@ -95,6 +97,7 @@ fn normalise(written: &str) -> Result<(url::Url, Option<String>), ResolveError> 
             .set_host(Some(bare))
             .map_err(|e| fail(&e.to_string()))?;
     }
+    plain_ip(&mut parsed).map_err(|()| fail("the address of the host cannot be kept"))?;
     // Known while the scheme still says which port is its own.
     let port = parsed.port();
     let is_plain = parsed.scheme() == "http";
@@ -121,6 +124,17 @@ fn normalise(written: &str) -> Result<(url::Url, Option<String>), ResolveError> 
         plain.to_string()
     });
     Ok((parsed, plain))
+}
+
+/// Replaces `[::ffff:1.2.3.4]` by `1.2.3.4`: a connection to either goes to the same server.
+pub(crate) fn plain_ip(url: &mut url::Url) -> Result<(), ()> {
+    match url.host() {
+        Some(url::Host::Ipv6(ip)) => match IpAddr::from(ip).to_canonical() {
+            ip @ IpAddr::V4(_) => url.set_ip_host(ip),
+            IpAddr::V6(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// Percent-encoding in its plainest form: nothing is encoded that needs not be, and digits are capitals.

@@ -7,7 +7,7 @@ use crate::plugin::{Output, Parameters, Plan, ToolInfo};
 
 /// One tool. Implement it on an empty struct and name that in [`export!`](crate::export).
 pub trait Tool {
-    /// 1 to 64 of `a-z A-Z 0-9 _ -`; unique among all tools of a session.
+    /// 1 to 64 of `a-z A-Z 0-9 _ -`, without `__`; unique among all tools of a session.
     const NAME: &'static str;
 
     /// What it does and when to use it, for the model. Plain text.

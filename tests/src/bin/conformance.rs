@@ -135,6 +135,7 @@ fn client() -> Option<OAuthClient> {
         "auth/basic-cimd" => Some(OAuthClient {
             id: PAGE.to_owned(),
             secret: None,
+            issuer: None,
             is_alone: false,
         }),
         "auth/pre-registration" | "auth/client-credentials-basic" => {
@@ -142,6 +143,7 @@ fn client() -> Option<OAuthClient> {
             Some(OAuthClient {
                 id: context["client_id"].as_str()?.to_owned(),
                 secret: Some(KeyPlace::known(Secret::new("suite", secret))),
+                issuer: None,
                 is_alone,
             })
         }
@@ -162,8 +164,8 @@ async fn log_in(address: &Address, scope: Option<&str>) -> Result<(), String> {
         // Follows the redirect to the port that listens.
         let _ = egress.send(request, &mut Open).await;
     };
-    let login = oauth::login(address, scope, |url| {
-        let _ = shown.send(url.to_owned());
+    let login = oauth::login(address, scope, |page| {
+        let _ = shown.send(page.address.to_string());
     });
     let (done, ()) = tokio::join!(login, browser);
     done.map_err(|e| {

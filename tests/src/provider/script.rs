@@ -40,6 +40,8 @@ pub(super) enum Step {
     Bytes(Vec<u8>),
     /// Goes on when the test opens the gate.
     Wait(Gate),
+    /// One piece of the body, written again and again until the client hangs up.
+    Endless(Vec<u8>),
     /// Never goes on.
     Stall,
     /// Closes the connection in the middle of the body.
@@ -185,6 +187,12 @@ impl Response {
     /// Waits here until the gate is open.
     pub fn wait(mut self, gate: &Gate) -> Self {
         self.steps.push(Step::Wait(gate.clone()));
+        self
+    }
+
+    /// Sends these bytes again and again, as fast as they are taken, until the client hangs up.
+    pub fn endlessly(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.steps.push(Step::Endless(bytes.into()));
         self
     }
 

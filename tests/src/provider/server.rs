@@ -117,11 +117,12 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
             // An empty chunk would end the body.
             Step::Bytes(bytes) if bytes.is_empty() => {}
             Step::Bytes(bytes) if response.unframed => stream.write_all(&bytes).await?,
-            Step::Bytes(bytes) => {
-                let mut piece = format!("{:x}\r\n", bytes.len()).into_bytes();
-                piece.extend_from_slice(&bytes);
-                piece.extend_from_slice(b"\r\n");
-                stream.write_all(&piece).await?;
+            Step::Bytes(bytes) => stream.write_all(&chunk(&bytes)).await?,
+            Step::Endless(bytes) => {
+                let piece = chunk(&bytes);
+                loop {
+                    stream.write_all(&piece).await?;
+                }
             }
             Step::Wait(gate) => tokio::select! {
                 () = gate.pass() => {}
@@ -136,6 +137,14 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
     }
     stream.write_all(b"0\r\n\r\n").await?;
     Ok(KeepAlive(true))
+}
+
+/// A piece of a body whose length nobody knows beforehand.
+fn chunk(bytes: &[u8]) -> Vec<u8> {
+    let mut piece = format!("{:x}\r\n", bytes.len()).into_bytes();
+    piece.extend_from_slice(bytes);
+    piece.extend_from_slice(b"\r\n");
+    piece
 }
 
 /// Ends when the client closes the connection. A client that talks while it is being answered breaks

@@ -122,7 +122,7 @@ fn session_holds_until_the_end_of_the_session() {
 
 #[test]
 fn always_and_never_are_stored() {
-    check("always", true, Fate::Runs, Some("r??"), Fate::Runs);
+    check("always", true, Fate::Runs, Some("R??"), Fate::Runs);
     check("never", false, Fate::Refused, Some("-??"), Fate::Refused);
 }
 

@@ -50,6 +50,31 @@ fn in_a_stream_the_partial_answer_is_kept() {
     }
 }
 
+/// A server that sends the pieces of a call faster than they are read does not keep the keyboard from being heard, and
+/// no length of the arguments makes a piece slow to read.
+#[test]
+fn while_a_call_has_no_end() {
+    for key in KEYS {
+        let function = json!({"name": "read_file", "arguments": "x".repeat(4_000)});
+        let call = json!({"index": 0, "id": "f", "type": "function", "function": function});
+        let event = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+        let piece = format!("data: {event}\n\n");
+        let gate = Gate::new();
+        let endless = Response::stream()
+            .raw(piece.repeat(1_000))
+            .wait(&gate)
+            .endlessly(piece);
+        let provider = Provider::play([endless, Response::reply("Here I am.")]);
+        let mut chat = Chat::open(&environment(&provider));
+        chat.say("read");
+        gate.wait_reached();
+        gate.open();
+        chat.interrupt_by(key, "in an endless call");
+        assert!(chat.turn("hello?").contains("Here I am."));
+        chat.leave();
+    }
+}
+
 #[test]
 fn while_the_provider_is_silent() {
     let responses = [

@@ -21,6 +21,7 @@ mod keys;
 mod limits;
 mod local;
 mod mcp;
+mod mcp_issuer;
 mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;

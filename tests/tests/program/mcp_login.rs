@@ -12,7 +12,7 @@ use crate::stage::environment;
 
 /// An MCP server that is its own authorization server. `change` alters what it says: gets the path, the address of the
 /// server, and what an honest one would answer.
-fn server(change: impl Fn(&str, &str, Value) -> Page + Send + 'static) -> Site {
+pub fn server(change: impl Fn(&str, &str, Value) -> Page + Send + 'static) -> Site {
     Site::start(move |request| {
         let lower = request.to_ascii_lowercase();
         let host = lower.lines().find_map(|line| line.strip_prefix("host: "));
@@ -47,11 +47,11 @@ fn server(change: impl Fn(&str, &str, Value) -> Page + Send + 'static) -> Site {
     })
 }
 
-fn page(value: &Value) -> Page {
+pub fn page(value: &Value) -> Page {
     Page::of("application/json", value.to_string())
 }
 
-fn configured(site: &Site) -> Environment {
+pub fn configured(site: &Site) -> Environment {
     let environment = environment(&Provider::play([]));
     let written = std::fs::read_to_string(environment.config_file()).expect("a configuration");
     let url = site.url("/mcp");
@@ -73,7 +73,7 @@ fn opened(shown: &str) -> (String, String) {
 }
 
 /// Answers as a browser does.
-fn browse(place: &str, query: &str) -> String {
+pub fn browse(place: &str, query: &str) -> String {
     let mut stream = TcpStream::connect(place).expect("a listener");
     write!(
         stream,
@@ -87,7 +87,7 @@ fn browse(place: &str, query: &str) -> String {
 }
 
 /// Logs in, answers as a browser does once the address is shown, and waits for the end.
-fn log_in(environment: &Environment, answer: impl FnOnce(&str, &str)) -> Output {
+pub fn log_in(environment: &Environment, answer: impl FnOnce(&str, &str)) -> Output {
     let running = environment.command(["mcp", "login", "far"]).spawn();
     let shown = running.watch_stdout(|bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();

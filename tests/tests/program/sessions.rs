@@ -508,6 +508,42 @@ fn conversations_are_exported() {
     chat.leave();
 }
 
+/// What runs in the project meanwhile does not choose where an export goes.
+#[test]
+fn an_export_follows_no_link_that_came_with_the_question() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let [folder, moved] = ["d", "d2"].map(|name| environment.project().join(name));
+    fs::create_dir(&folder).unwrap();
+    let outside = environment.root().join("elsewhere");
+    fs::create_dir(&outside).unwrap();
+    let mut chat = Chat::open(&environment);
+    chat.turn("How is it?");
+    // A link that was there before is resolved, and the question shows where it leads.
+    std::os::unix::fs::symlink(&folder, environment.project().join("before")).unwrap();
+    chat.say("/export md before/a.md");
+    chat.terminal.wait_for("/d/a.md? [y/n] ");
+    chat.say("y");
+    assert!(chat.prompt().contains("Saved to "), "{:?}", chat.terminal);
+    assert!(folder.join("a.md").is_file());
+
+    chat.say("/export md d/notes.md");
+    chat.terminal.wait_for("/d/notes.md? [y/n] ");
+    fs::rename(&folder, &moved).unwrap();
+    std::os::unix::fs::symlink(&outside, &folder).unwrap();
+    chat.say("y");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("a link has appeared"),
+        "{:?}",
+        chat.terminal
+    );
+    for folder in [&outside, &moved] {
+        assert!(!folder.join("notes.md").exists());
+    }
+    chat.leave();
+}
+
 #[test]
 fn the_command_line_knows_sessions() {
     let provider = Provider::always(Response::reply("Terns nest on the ground.\n"));

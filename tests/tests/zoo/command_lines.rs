@@ -97,7 +97,7 @@ async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_show
 
     shop.answer("cargo test", true, Scope::Always).await;
     assert!(
-        shop.stored().contains("/bin/cargo test\": \"--x\""),
+        shop.stored().contains("/bin/cargo test\": \"--X\""),
         "{}",
         shop.stored()
     );

@@ -69,6 +69,8 @@ impl Lines {
                     if let Err(error) = self.take(&chunk) {
                         return Some(Err(error));
                     }
+                    // A server that always has something more must not keep an interruption from being noticed.
+                    tokio::task::yield_now().await;
                 }
                 Ok(None) => {
                     self.ended = true;

@@ -7,7 +7,7 @@ use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::mcp::address;
 use crate::mcp::http::Address;
-use crate::mcp::oauth;
+use crate::mcp::oauth::{self, LoginPage};
 use crate::workshop::Workshop;
 
 /// Nobody can log in there.
@@ -23,9 +23,15 @@ enum NoLogin {
 pub fn run(workshop: &Workshop, name: &str, scope: Option<&str>) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
     let address = place(workshop, name)?;
-    let show = |url: &str| {
+    let show = |page: &LoginPage| {
+        let LoginPage {
+            host, answer_to, ..
+        } = page;
+        ui.status(&format!(
+            "You log in at {host}. The answer goes to {answer_to}."
+        ));
         ui.status("Open this address in your browser:");
-        ui.data(&escape(url));
+        ui.data(&escape(page.address.as_str()));
         ui.status("Waiting for its answer; Ctrl-C gives up.");
     };
     let interrupt = interrupted(workshop)?;

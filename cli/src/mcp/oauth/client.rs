@@ -22,6 +22,8 @@ pub struct OAuthClient {
     pub id: String,
     /// Where its secret is found.
     pub secret: Option<KeyPlace>,
+    /// The login server that may see the secret; `None`: whichever the first login was with.
+    pub issuer: Option<Url>,
     /// Whether it logs in by itself, with its secret and without a user.
     pub is_alone: bool,
 }
@@ -151,6 +153,7 @@ mod tests {
         OAuthClient {
             id: id.to_owned(),
             secret: None,
+            issuer: None,
             is_alone: false,
         }
     }

@@ -56,7 +56,19 @@ impl TokenFile {
         remove(&self.path)
     }
 
-    /// Those that are for this address and this client.
+    /// Forgets the tokens, but not who gave them: without [`TokenFile::remove`] the next login has to be there, too.
+    pub(super) fn forget_tokens(&self) -> io::Result<()> {
+        match self.read()? {
+            Some(mut kept) => {
+                kept.credentials.token_response = None;
+                self.write(&kept)
+            }
+            None => self.remove().map(drop),
+        }
+    }
+
+    /// Those that are for this address and this client. Perhaps there are none any more, and it is only known who gave
+    /// them.
     pub(super) fn read(&self) -> io::Result<Option<Kept>> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -118,7 +130,8 @@ pub(super) struct Store {
 impl CredentialStore for Store {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let kept = self.file.read().map_err(store_failed)?;
-        Ok(kept.map(|kept| kept.credentials))
+        let credentials = kept.map(|kept| kept.credentials);
+        Ok(credentials.filter(|credentials| credentials.token_response.is_some()))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
@@ -131,7 +144,7 @@ impl CredentialStore for Store {
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.file.remove().map(drop).map_err(store_failed)
+        self.file.forget_tokens().map_err(store_failed)
     }
 }
 
@@ -144,18 +157,28 @@ mod tests {
     async fn tokens_are_the_users_alone() {
         let folder = tempfile::tempdir().unwrap();
         let url: Url = "https://host.example/mcp".parse().unwrap();
+        let path = folder.path().join("mcp/far.json");
         let tokens = TokenFile::new(folder.path(), "far", &url, None);
         assert!(tokens.read().unwrap().is_none());
         let mut metadata = AuthorizationMetadata::default();
         metadata.token_endpoint = "https://login.example/token".to_owned();
         let store = tokens.store(metadata);
-        let credentials = StoredCredentials::new("id".to_owned(), None, Vec::new(), None);
+        let token = serde_json::json!({ "access_token": "t", "token_type": "bearer" });
+        let token = serde_json::from_value(token).unwrap();
+        let credentials = StoredCredentials::new("id".to_owned(), Some(token), Vec::new(), None);
         store.save(credentials).await.unwrap();
         let found = store.load().await.unwrap().unwrap();
         assert_eq!(found.client_id, "id");
+        // Who gave them is known for longer than they are.
+        store.clear().await.unwrap();
+        assert!(store.load().await.unwrap().is_none());
+        assert!(
+            !std::fs::read_to_string(&path)
+                .unwrap()
+                .contains("access_token")
+        );
         let found = tokens.read().unwrap().unwrap();
         assert_eq!(found.metadata.token_endpoint, "https://login.example/token");
-        let path = folder.path().join("mcp/far.json");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(tokens.remove().unwrap());

@@ -60,6 +60,7 @@ async fn a_name_that_leads_home_is_asked_about() {
         ("fd00::1", "is in a private network"),
     ] {
         let names = Names::new(&[("a.example", &[address, "0.0.0.0"])]);
+        let address = address.trim_start_matches("::ffff:");
         let url = format!("http://a.example:{}/", server.port);
         let mut gate = Remembering::default();
         let refused = egress(&names).send(get(&url), &mut gate).await.unwrap_err();
@@ -86,8 +87,13 @@ async fn a_name_that_leads_home_is_asked_about() {
 /// A firewall in front of this machine is none for what runs on it.
 #[tokio::test]
 async fn an_own_address_of_the_internet_is_this_machine() {
-    let names = Names::new(&[("a.example", &[OWN])]);
-    for host in ["a.example", OWN] {
+    let mapped = format!("::ffff:{OWN}");
+    for (host, address) in [
+        ("a.example", OWN),
+        ("a.example", mapped.as_str()),
+        (OWN, OWN),
+    ] {
+        let names = Names::new(&[("a.example", &[address])]);
         let server = Server::start(|_, _| Answer::of("200 OK", "inside"));
         let url = format!("http://{host}:{}/", server.port);
         let mut gate = Remembering::default();
@@ -107,6 +113,13 @@ async fn an_own_address_of_the_internet_is_this_machine() {
         let response = egress(&names).send(get(&url), &mut gate).await.unwrap();
         assert_eq!(response.body.all().await.unwrap(), b"inside");
     }
+    // The same machine, whichever form of its address the URL has.
+    let names = Names::new(&[]);
+    let mut gate = Remembering::default();
+    let url = get(&format!("http://[{mapped}]/"));
+    let refused = egress(&names).send(url, &mut gate).await.unwrap_err();
+    assert_eq!(refused, EgressError::Refused(format!("http://{OWN}/")));
+    assert_eq!(gate.asked.len(), 2, "{:?}", gate.asked);
     let server = Server::start(|_, _| Answer::of("200 OK", "outside"));
     // Where a server of the internet answers under the name as well, that one is meant.
     let names = Names::new(&[("a.example", &[OWN, PUBLIC])]);

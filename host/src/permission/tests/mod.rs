@@ -1,5 +1,6 @@
 //! The permission rules, row by row.
 
+mod bound;
 mod corpus;
 mod model;
 mod modes;

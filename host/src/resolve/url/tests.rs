@@ -38,6 +38,15 @@ fn many_spellings_are_one_address() {
         ("https://h/a/./b/", "https://h/a/b/"),
         ("https://h/a/%2e%2E/b", "https://h/b"),
         ("https://h/a/.%2e/b", "https://h/b"),
+        (
+            "https://[::ffff:93.184.216.34]:1/",
+            "https://93.184.216.34:1/",
+        ),
+        ("https://[::FFFF:5db8:d822]/", "https://93.184.216.34/"),
+        (
+            "https://[64:ff9b::5db8:d822]/",
+            "https://[64:ff9b::5db8:d822]/",
+        ),
         ("https://h/../../b", "https://h/b"),
         ("https://h\\a\\b", "https://h/a/b"),
         ("https:h/a", "https://h/a"),
