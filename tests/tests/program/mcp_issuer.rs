@@ -9,12 +9,15 @@ use crate::mcp_login::{browse, configured, log_in, page, server};
 
 const SECRET: &str = "s3cret-of-the-client";
 
+/// Makes a bad login address of the address of a login server.
+type Bad = fn(&str) -> String;
+
 /// An MCP server that names whichever login server stands in here; at first itself.
 fn naming(issuer: &Arc<Mutex<Option<String>>>) -> Site {
     let issuer = Arc::clone(issuer);
     server(move |path, _, mut honest| {
         if path.starts_with("/.well-known/oauth-protected-resource")
-            && let Some(issuer) = issuer.lock().unwrap().as_ref()
+            && let Some(issuer) = issuer.lock().expect("nobody panics").as_ref()
         {
             honest["authorization_servers"] = [issuer.as_str()].as_slice().into();
         }
@@ -170,7 +173,7 @@ fn the_address_of_the_login_page_is_what_it_looks_like() {
         let output = agree(&environment);
         (output, site)
     };
-    let bad: [(fn(&str) -> String, &str); 4] = [
+    let bad: [(Bad, &str); 4] = [
         (
             |own| own.replace("//", "//accounts.example.com@") + "/authorize",
             "user name",
