@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use dunlin_chat::files::make_private;
+use dunlin_chat::message::Message;
+use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
@@ -20,6 +22,7 @@ use tokio::runtime::Runtime;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::plugin::shelf::Shelf;
+use crate::repl::table::{Changed, Slash};
 use crate::settings::Settings;
 use crate::ui::Ui;
 use crate::ui::prompt::TerminalAsk;
@@ -31,6 +34,11 @@ use dunlin_provider::http;
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.
 const WORKER_THREADS: usize = 2;
+
+/// Runs a command while calls wait: the workshop, the messages and the tools of the conversation, the command and what
+/// was typed after it.
+pub type WhileWaiting =
+    fn(&Workshop, &[Message], &[Tool], Slash, &str) -> Result<Changed, CliError>;
 
 /// Settings, output, and what is made on demand.
 pub struct Workshop {
@@ -44,6 +52,8 @@ pub struct Workshop {
     pub accepts_edits: Arc<AtomicBool>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
+    /// Runs slash commands while calls wait.
+    pub while_waiting: WhileWaiting,
     /// What joins the built-in plugins.
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
@@ -55,8 +65,13 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Makes nothing yet. `plugins` join the built-in ones.
-    pub fn new(ui: Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
+    /// Makes nothing yet. `plugins` join the built-in ones, and `while_waiting` runs slash commands while calls wait.
+    pub fn new(
+        ui: Arc<Ui>,
+        settings: Settings,
+        plugins: Vec<Plugin>,
+        while_waiting: WhileWaiting,
+    ) -> Workshop {
         let asks = ui.can_ask();
         Workshop {
             ui,
@@ -64,6 +79,7 @@ impl Workshop {
             calls: Arc::default(),
             accepts_edits: Arc::default(),
             asks,
+            while_waiting,
             plugins,
             session: RefCell::new(Store::new_id()),
             shelf_stamp: Cell::default(),

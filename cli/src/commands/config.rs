@@ -13,6 +13,7 @@ use crate::config::paths::Folders;
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
+use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -45,7 +46,12 @@ pub fn run(
         ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
         ConfigCommand::Check => {
             check(ui, &settings)?;
-            check_names(Workshop::new(Arc::clone(ui), settings, plugins))?;
+            check_names(Workshop::new(
+                Arc::clone(ui),
+                settings,
+                plugins,
+                while_waiting,
+            ))?;
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,

@@ -21,6 +21,7 @@ use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::provider::provider;
+use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::ui::style::Label;
@@ -107,7 +108,12 @@ pub fn run(
     let current = super::current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
         Ok(settings) => {
-            let workshop = Workshop::new(std::sync::Arc::clone(ui), settings, Vec::new());
+            let workshop = Workshop::new(
+                std::sync::Arc::clone(ui),
+                settings,
+                Vec::new(),
+                while_waiting,
+            );
             configuration(&mut report, &workshop.settings);
             folders(&mut report, &workshop.settings);
             protection::own_files(&mut report, &workshop.settings);

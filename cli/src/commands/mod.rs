@@ -28,6 +28,7 @@ use dunlin_host::Plugin;
 use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
+use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
 use crate::ui::Ui;
 use crate::workshop::Workshop;
@@ -110,7 +111,7 @@ fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
     for notice in &settings.notices {
         ui.warn(notice);
     }
-    Workshop::new(Arc::clone(ui), settings, plugins)
+    Workshop::new(Arc::clone(ui), settings, plugins, while_waiting)
 }
 
 fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {

@@ -15,7 +15,7 @@ use crate::dialogue::{
 };
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
-use crate::repl::slash::Changed;
+use crate::repl::table::Changed;
 use crate::ui::stream::Filter;
 use crate::ui::style::Label;
 use crate::ui::terminal;

@@ -12,7 +12,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::slash::{self, Changed, Input};
+use super::table::{self, Changed, Input};
 use crate::approval::desk::{Desk, Reply};
 use crate::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use crate::approval::entry::Entry;
@@ -127,11 +127,11 @@ impl<'a> TerminalApprover<'a> {
     fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.workshop.ui;
         let again = || ControlFlow::Continue(self.desk.borrow().again(ui.window()));
-        match slash::parse(line) {
+        match table::parse(line) {
             Input::Slash(command, rest) => {
                 let messages = waiting.conversation.messages();
-                let looked =
-                    slash::while_waiting(self.workshop, messages, self.tools, command, &rest);
+                let run = self.workshop.while_waiting;
+                let looked = run(self.workshop, messages, self.tools, command, &rest);
                 match looked {
                     Ok(Changed::Nothing) => again(),
                     Ok(Changed::Permissions) => ControlFlow::Break(Resolution::Reconsider),
@@ -142,7 +142,7 @@ impl<'a> TerminalApprover<'a> {
                 }
             }
             Input::UnknownSlash(word, near) => {
-                slash::unknown(ui, &word, near);
+                table::unknown(ui, &word, near);
                 again()
             }
             // A path, or several lines: a message.

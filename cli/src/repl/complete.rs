@@ -5,8 +5,7 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
-use super::servers::VERBS;
-use super::slash::COMMANDS;
+use super::table::{COMMANDS, VERBS};
 use crate::mentions;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.

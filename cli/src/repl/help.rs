@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::slash::COMMANDS;
+use super::table::COMMANDS;
 use crate::ui::Ui;
 use crate::ui::style::Label;
 use crate::ui::wrap;

@@ -19,8 +19,8 @@ use rustyline::{
 use super::accepting;
 use super::complete::{self, Names};
 use super::files::FileIndex;
-use super::slash::COMMANDS;
 use super::steps::Toggle;
+use super::table::COMMANDS;
 use crate::config::paths::Folders;
 use crate::mentions;
 use crate::ui::answer::clear_with_escape;

@@ -21,6 +21,7 @@ mod servers;
 mod sessions;
 pub mod slash;
 mod steps;
+pub mod table;
 mod tags;
 mod transcript;
 
@@ -41,7 +42,8 @@ use crate::workshop::Workshop;
 use complete::Names;
 use hub::{Hub, Taken};
 use line::LineEditor;
-use slash::{Input, Next, Slash};
+use slash::Next;
+use table::{Input, Slash};
 
 /// Where messages are typed.
 const PROMPT: &str = "› ";
@@ -107,7 +109,7 @@ fn converse(
         let is_for_editor = editor.takes_line_to_editor();
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),
-            false => slash::parse(&line),
+            false => table::parse(&line),
         };
         if !line.trim().is_empty()
             && let Err(error) = editor.remember(line.trim_end())
@@ -151,7 +153,7 @@ fn respond(
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
         Input::UnknownSlash(word, near) => {
-            slash::unknown(&workshop.ui, &word, near);
+            table::unknown(&workshop.ui, &word, near);
             return Ok(Answer::Next);
         }
         Input::Slash(command, rest) => match slash::run(workshop, dialogue, command, &rest)? {

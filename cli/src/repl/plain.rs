@@ -7,7 +7,8 @@ use std::io::{self, BufRead, Read};
 
 use super::hub;
 use super::line::Recall;
-use super::slash::{self, Input, Next};
+use super::slash::{self, Next};
+use super::table::{self, Input};
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
 use crate::error::{CliError, Exit};
@@ -36,10 +37,10 @@ pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     };
     let mut exit = Exit::Done;
     while let Some(line) = next_line(workshop)? {
-        let text = match slash::parse(&line) {
+        let text = match table::parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash(word, near) => {
-                slash::unknown(&workshop.ui, &word, near);
+                table::unknown(&workshop.ui, &word, near);
                 continue;
             }
             Input::Slash(command, rest) => {

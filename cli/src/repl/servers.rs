@@ -7,6 +7,7 @@ use dunlin_host::display::escape;
 use dunlin_host::{NoProgress, ServerPrompt};
 use serde_json::json;
 
+use super::table::VERBS;
 use crate::commands::mcp::unknown_server;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
@@ -21,9 +22,6 @@ const NAME_COLUMNS: usize = 16;
 
 /// How `/mcp` is used.
 const USAGE: &str = "Usage: /mcp, or /mcp connect|disconnect|enable|disable NAME";
-
-/// What can be done with a server, as it is typed.
-pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
 /// Lists the servers, or does something with one: `connect NAME`.
 pub fn run(workshop: &Workshop, typed: &str) -> Result<(), CliError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::hub;
-use super::slash::Slash;
+use super::table::Slash;
 use crate::args::ExportFormat;
 use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;

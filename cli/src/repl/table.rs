@@ -1,0 +1,348 @@
+//! The table of slash commands, and what a typed line is. What they do is in [`super::slash`].
+
+use dunlin_chat::nearest::nearest;
+use dunlin_host::display::escape;
+
+use crate::ui::Ui;
+
+/// What stands between `/mcp` and the name of a server.
+pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
+
+/// A slash command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slash {
+    /// Lists the commands.
+    Help,
+    /// Lists the tools.
+    Tools,
+    /// Lists what is stored and what was answered for the session.
+    Permissions,
+    /// Lists what was said and called.
+    History,
+    /// Shows one of it whole.
+    Show,
+    /// Shows a call whole.
+    Expand,
+    /// Shows what a call has changed in files, or all calls of the last turn.
+    Diff,
+    /// Shows the steps to a reply, or leaves them out.
+    Steps,
+    /// Shows what fills the model's window.
+    Context,
+    /// Shows what was spent.
+    Cost,
+    /// Has earlier turns summed up.
+    Condense,
+    /// Puts the last reply on the clipboard.
+    Copy,
+    /// Takes back the edits of the last turn.
+    Undo,
+    /// Writes a message in an editor.
+    Edit,
+    /// Sends the last message again.
+    Retry,
+    /// Lists the files that are attached.
+    Tags,
+    /// Takes some of them away.
+    Untag,
+    /// Lists the models, or takes one.
+    Model,
+    /// Lists the agents, or takes one.
+    Agent,
+    /// Forgets the conversation.
+    Clear,
+    /// Begins another session.
+    New,
+    /// Lists the other sessions, or goes on with one.
+    Sessions,
+    /// Lists the MCP servers, or does something with one.
+    Mcp,
+    /// Lists the prompts of MCP servers, or sends one.
+    Prompt,
+    /// Gives the session a title.
+    Rename,
+    /// Goes on with a copy of the session.
+    Fork,
+    /// Writes the conversation into a file.
+    Export,
+    /// Leaves.
+    Exit,
+}
+
+/// A command as it is typed.
+#[derive(Debug)]
+pub struct Command {
+    /// With its slash.
+    pub name: &'static str,
+    /// What comes after it.
+    pub arguments: &'static str,
+    /// What it does. A name that stands for another has none.
+    pub about: &'static str,
+    /// What it is.
+    pub slash: Slash,
+    /// Why it has to wait while calls wait; empty where it works then.
+    pub waits: &'static str,
+}
+
+const fn command(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    slash: Slash,
+) -> Command {
+    Command {
+        name,
+        arguments,
+        about,
+        slash,
+        waits: "",
+    }
+}
+
+impl Command {
+    const fn waits(self, why: &'static str) -> Command {
+        Command { waits: why, ..self }
+    }
+}
+
+/// Why the end of the conversation has to wait for its calls.
+const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all of them";
+
+/// Why what concerns the next message has to wait for the calls of this one.
+const NEXT: &str = "it is for the next message: answer the calls that wait first";
+/// Why what changes the tools has to wait.
+pub const SERVERS: &str = "it changes the tools of this turn: answer the calls that wait first";
+/// Why what is counted has to wait.
+const TURN: &str = "a turn is counted when it is over; answer its calls first";
+
+/// Every command. The completion and the help use this table, too.
+pub const COMMANDS: &[Command] = &[
+    command("/help", "", "list the commands and keys", Slash::Help),
+    command(
+        "/tools",
+        "[NAME MODE]",
+        "list the tools, or set the mode of one for this session: prompt, always or never",
+        Slash::Tools,
+    ),
+    command(
+        "/mcp",
+        "[VERB NAME]",
+        "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
+        Slash::Mcp,
+    ),
+    command(
+        "/prompt",
+        "[SERVER NAME ...]",
+        "list the prompts of MCP servers, or send one",
+        Slash::Prompt,
+    )
+    .waits(NEXT),
+    command(
+        "/permissions",
+        "[forget [KEY]]",
+        "list everything in force, tool modes first; forget takes back answers of this session",
+        Slash::Permissions,
+    ),
+    command(
+        "/history",
+        "[all]",
+        "list messages (m1, m2, ...) and calls (by their numbers)",
+        Slash::History,
+    ),
+    command(
+        "/show",
+        "[N|mN]",
+        "show call N or message mN in full; without a number, the last one",
+        Slash::Show,
+    ),
+    command(
+        "/expand",
+        "[N] [all]",
+        "show call N in full; without a number, the last one",
+        Slash::Expand,
+    ),
+    command(
+        "/diff",
+        "[N]",
+        "show what call N changed in files, or the last turn without a number",
+        Slash::Diff,
+    ),
+    command(
+        "/steps",
+        "[on|off]",
+        "show or hide calls, reasoning and notices, as Ctrl-V does",
+        Slash::Steps,
+    ),
+    command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
+    command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
+    command(
+        "/condense",
+        "",
+        "have the model summarise earlier turns, and send the summary instead",
+        Slash::Condense,
+    )
+    .waits(TURN),
+    command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
+    command(
+        "/undo",
+        "",
+        "undo the file edits of the last turn; repeat it for the turn before",
+        Slash::Undo,
+    )
+    .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+    command(
+        "/edit",
+        "[TEXT]",
+        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E opens the current line there",
+        Slash::Edit,
+    )
+    .waits(NEXT),
+    command(
+        "/retry",
+        "",
+        "send the last message again and replace its answer",
+        Slash::Retry,
+    )
+    .waits(NEXT),
+    command("/tags", "", "list the files that you attached with @", Slash::Tags).waits(NEXT),
+    command(
+        "/untag",
+        "N|PATH|all",
+        "remove files from the next message",
+        Slash::Untag,
+    )
+    .waits(NEXT),
+    command(
+        "/model",
+        "[NAME]",
+        "list the models, or switch to another one",
+        Slash::Model,
+    )
+    .waits(NEXT),
+    command(
+        "/agent",
+        "[NAME]",
+        "list the agents, or switch to another one",
+        Slash::Agent,
+    )
+    .waits(NEXT),
+    command("/new", "", "start a new session; this one is saved", Slash::New).waits(LEAVING),
+    command(
+        "/sessions",
+        "[N]",
+        "list the other sessions of the project, or resume one",
+        Slash::Sessions,
+    )
+    .waits(LEAVING),
+    command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
+    command("/fork", "[ID]", "continue in a copy of this session, or of another", Slash::Fork)
+        .waits(LEAVING),
+    command(
+        "/export",
+        "[md|json] [FILE]",
+        "write the conversation to a file; - prints it",
+        Slash::Export,
+    )
+    .waits(LEAVING),
+    command("/clear", "", "clear the conversation", Slash::Clear).waits(LEAVING),
+    command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
+    command("/quit", "", "", Slash::Exit).waits(LEAVING),
+];
+
+/// What a line turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    Empty,
+    /// A slash command, and what was typed after it.
+    Slash(Slash, String),
+    /// Something that looks like a command and is none; with the nearest one.
+    UnknownSlash(String, Option<&'static str>),
+    /// A message for the model.
+    Message(String),
+}
+
+/// Words that leave the chat if they are all that a line says, as they leave a shell.
+const LEAVING_WORDS: [&str; 2] = ["exit", "quit"];
+
+/// Understands a line. A path at its start is no command: it has a second slash.
+pub fn parse(line: &str) -> Input {
+    let text = line.trim();
+    if LEAVING_WORDS.contains(&text) {
+        return Input::Slash(Slash::Exit, String::new());
+    }
+    let word = text.split_whitespace().next().unwrap_or_default();
+    if text.is_empty() {
+        return Input::Empty;
+    }
+    if !word.starts_with('/') || word[1..].contains('/') || text.contains('\n') {
+        return Input::Message(continued(text));
+    }
+    match COMMANDS.iter().find(|command| command.name == word) {
+        Some(command) => Input::Slash(command.slash, text[word.len()..].trim().to_owned()),
+        None => {
+            let names = || COMMANDS.iter().map(|command| command.name);
+            // Without the slash: all names share it, which would make everything alike.
+            let near = nearest(&word[1..], names().map(|name| &name[1..]));
+            let near = names().find(|name| Some(&name[1..]) == near);
+            Input::UnknownSlash(word.to_owned(), near)
+        }
+    }
+}
+
+/// Joins lines that a backslash continues: the mark is not part of the message.
+fn continued(text: &str) -> String {
+    text.replace("\\\n", "\n")
+}
+
+/// What a command has changed that waiting calls depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// Nothing.
+    Nothing,
+    /// What tools may do.
+    Permissions,
+}
+
+/// Says that there is no such command.
+pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
+    let word = escape(word);
+    match near {
+        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
+        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_understood() {
+        let message = |text: &str| Input::Message(text.to_owned());
+        let unknown = |word: &str, near| Input::UnknownSlash(word.to_owned(), near);
+        let check = |line: &str, expected: Input| assert_eq!(parse(line), expected, "{line:?}");
+        check("", Input::Empty);
+        check("  \n ", Input::Empty);
+        check(" hello ", message("hello"));
+        let slash = |slash, rest: &str| Input::Slash(slash, rest.to_owned());
+        check("/help", slash(Slash::Help, ""));
+        check(" /quit now", slash(Slash::Exit, "now"));
+        check(
+            "/tools  read_file  always ",
+            slash(Slash::Tools, "read_file  always"),
+        );
+        check(" exit ", slash(Slash::Exit, ""));
+        check("quit", slash(Slash::Exit, ""));
+        check("exit the program", message("exit the program"));
+        check("/hepl", unknown("/hepl", Some("/help")));
+        check("/xyzzy", unknown("/xyzzy", None));
+        check("/", unknown("/", None));
+        check(
+            "/etc/hosts: what is in it?",
+            message("/etc/hosts: what is in it?"),
+        );
+        check("one \\\ntwo", message("one \ntwo"));
+        check("/help\nme", message("/help\nme"));
+    }
+}
