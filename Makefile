@@ -26,7 +26,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROFILE := --release --locked
 
 # Tests run our own code unoptimised, with the dependencies of a release: optimising it takes longer than all tests.
-UNOPTIMISED := $(foreach crate,dunlin dunlin-chat dunlin-provider dunlin-host dunlin-tests dunlin-zoo,--config 'profile.release.package.$(crate).opt-level=0')
+UNOPTIMISED := $(foreach crate,dunlin dunlin-chat dunlin-provider dunlin-terminal dunlin-host dunlin-tests dunlin-zoo,--config 'profile.release.package.$(crate).opt-level=0')
 CARGO_TEST = CARGO_INCREMENTAL=1 $(CARGO) test $(PROFILE) --workspace $(UNOPTIMISED)
 
 # Says what a step is and how long it took.

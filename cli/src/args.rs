@@ -105,6 +105,22 @@ pub enum ColorChoice {
     Never,
 }
 
+impl Global {
+    /// What the terminal is told.
+    pub fn terminal(&self) -> dunlin_terminal::ui::Options {
+        use dunlin_terminal::ui::style::ColorChoice as Color;
+        dunlin_terminal::ui::Options {
+            color: match self.color {
+                ColorChoice::Auto => Color::Auto,
+                ColorChoice::Always => Color::Always,
+                ColorChoice::Never => Color::Never,
+            },
+            quiet: self.quiet,
+            verbose: self.verbose,
+        }
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {

@@ -15,19 +15,10 @@ use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::approval::storing;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
-use crate::shell_word::shell_word;
-use crate::ui::Ui;
-use crate::ui::diff;
-use crate::ui::output::Tail;
-use crate::ui::style::Label;
-use crate::ui::suspicion::Suspicion;
-use crate::ui::terminal::TurnMode;
-use crate::ui::wrap;
 use crate::workshop::Workshop;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -46,6 +37,15 @@ use dunlin_chat::turn::{
     Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
     TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::shell_word::shell_word;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::diff;
+use dunlin_terminal::ui::output::Tail;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::suspicion::Suspicion;
+use dunlin_terminal::ui::terminal::TurnMode;
+use dunlin_terminal::ui::wrap;
 use lent::{Lent, WithModel};
 
 /// A conversation and what its turns need; made with the first message, because only then is a key

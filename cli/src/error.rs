@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use dunlin_host::{HostError, PermissionError};
 
 use crate::settings::SettingsError;
-use crate::ui::style::{Label, Styles};
+use dunlin_terminal::ui::Render;
+use dunlin_terminal::ui::style::{Label, Styles};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +150,12 @@ const MAX_LINE_CHARS: usize = 4_000;
 fn one_line(message: &str) -> String {
     let escaped = dunlin_host::display::escape(message);
     dunlin_host::display::shorten(&escaped, MAX_LINE_CHARS).into_owned()
+}
+
+impl Render for CliError {
+    fn render(&self, styles: Styles) -> Option<String> {
+        CliError::render(self, styles)
+    }
 }
 
 impl From<SettingsError> for CliError {

@@ -1,12 +1,10 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
-pub mod approval;
 pub mod args;
 pub mod commands;
 pub mod config;
 pub mod dialogue;
 pub mod discover;
-pub mod editor;
 pub mod error;
 pub mod host_options;
 pub mod keyring;
@@ -20,8 +18,6 @@ pub mod provider;
 pub mod repl;
 pub mod serve;
 pub mod settings;
-pub mod shell_word;
-pub mod ui;
 pub mod workshop;
 
 use std::process::ExitCode;

@@ -24,12 +24,12 @@ use crate::host_options::{commands, meaning, search};
 use crate::plugin::shelf::Shelf;
 use crate::repl::table::{Changed, Slash};
 use crate::settings::Settings;
-use crate::ui::Ui;
-use crate::ui::prompt::TerminalAsk;
-use crate::ui::terminal;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_provider::http;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::prompt::TerminalAsk;
+use dunlin_terminal::ui::terminal;
 
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.

@@ -15,11 +15,11 @@ use serde::Deserialize;
 
 use crate::args::AuditArgs;
 use crate::error::{CliError, Exit};
-use crate::ui::Ui;
-use crate::ui::calls::elapsed;
-use crate::ui::style::{Label, Styles};
 use crate::workshop::Workshop;
 use dunlin_chat::files::open_regular;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::calls::elapsed;
+use dunlin_terminal::ui::style::{Label, Styles};
 
 /// Longest line that is looked at, in bytes: two paths and an error are a tenth of it.
 const MAX_LINE_BYTES: u64 = 256 * 1024;

@@ -4,7 +4,7 @@ use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::error::{CliError, Exit};
-use crate::ui::Ui;
+use dunlin_terminal::ui::Ui;
 
 /// Prints the script.
 pub fn run(ui: &Ui, args: &CompletionsArgs) -> Result<Exit, CliError> {

@@ -15,10 +15,10 @@ use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
-use crate::ui::Ui;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::agent::unknown_tools;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
 
 /// Runs one of the commands.
 pub fn run(

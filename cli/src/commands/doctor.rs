@@ -23,10 +23,6 @@ use crate::mcp::find_program;
 use crate::provider::provider;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
-use crate::ui::Ui;
-use crate::ui::style::Label;
-use crate::ui::terminal;
-use crate::ui::wrap::{hanging, rows};
 use crate::workshop::{self, Workshop};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
@@ -34,6 +30,10 @@ use dunlin_chat::tokens::{counted, grouped};
 use dunlin_host::display::chain;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::terminal;
+use dunlin_terminal::ui::wrap::{hanging, rows};
 
 /// How long the configured endpoint may take to list its models. It may be on another continent.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -8,8 +8,8 @@ use crate::args::KeyCommand;
 use crate::error::{CliError, Exit};
 use crate::keyring;
 use crate::settings::Settings;
-use crate::ui::style::Label;
-use crate::ui::{Typed, Ui};
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::{Typed, Ui};
 
 /// The longest key, in bytes. Keys have some hundred; more is something else.
 const MAX_KEY_BYTES: u64 = 16 * 1024;

@@ -30,13 +30,13 @@ use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
-use crate::ui::Ui;
 use crate::workshop::Workshop;
+use dunlin_terminal::ui::Ui;
 
 /// Runs the command of the command line and says how the program ends.
 pub fn run(cli: Cli, environment: Environment, plugins: Vec<Plugin>) -> Exit {
     let one_screen = matches!(cli.command, None | Some(Command::Chat(_)));
-    let ui = Arc::new(Ui::new(&cli.global, &environment, one_screen));
+    let ui = Arc::new(Ui::new(cli.global.terminal(), &environment, one_screen));
     let result = dispatch(&ui, cli, environment, plugins);
     // A reader that went away explains every other failure.
     let finished = ui.finish().map_err(CliError::from);

@@ -17,9 +17,9 @@ use crate::models::hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
+use dunlin_terminal::ui::style::Label;
 
 /// How wide the columns of names and sizes are.
 const NAME_COLUMNS: usize = 14;

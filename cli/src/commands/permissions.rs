@@ -8,16 +8,16 @@ use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
 use dunlin_host::{Explained, Permissions};
 
-use crate::approval::storing;
 use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
 use crate::commands::tools::unknown_tool;
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
-use crate::shell_word::shell_word;
-use crate::ui::Ui;
-use crate::ui::style::Label;
-use crate::ui::wrap;
 use crate::workshop::Workshop;
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::shell_word::shell_word;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap;
 
 /// Where the rule stands in a row of what holds, in columns.
 const RULE_COLUMN: usize = 19;
@@ -382,7 +382,7 @@ mod tests {
         let of = |operation, words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             target_of(operation, Decided::Allow, &words)
-                .map_err(|error| error.render(crate::ui::style::Styles::plain()))
+                .map_err(|error| error.render(dunlin_terminal::ui::style::Styles::plain()))
         };
         let run = |words| of(Operation::Execute, words).unwrap();
         assert_eq!(run(&["cargo test"]), "cargo test");

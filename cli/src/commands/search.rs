@@ -7,9 +7,9 @@ use serde_json::json;
 use super::tools::by_hand;
 use crate::args::SearchArgs;
 use crate::error::{CliError, Exit};
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::provider::ProposedCall;
+use dunlin_terminal::ui::style::Label;
 
 /// The file that says that somebody was told of the model.
 #[cfg(feature = "local-model")]

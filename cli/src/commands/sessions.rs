@@ -12,12 +12,12 @@ use rustix::io::Errno;
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
 use crate::repl::hub::describe;
-use crate::ui::calls::fit;
-use crate::ui::stream::Filter;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::session::search::{MAX_PLACES, places};
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::stream::Filter;
+use dunlin_terminal::ui::style::Label;
 
 /// How many columns an id takes in a list.
 const ID_COLUMNS: usize = 8;

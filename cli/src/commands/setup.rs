@@ -14,11 +14,11 @@ use crate::config::env::Environment;
 use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
-use crate::ui::style::Label;
-use crate::ui::{Typed, Ui, YesOrNo};
 use crate::workshop::Workshop;
 use dunlin_chat::agent::Api;
 use dunlin_chat::files::make_private;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::{Typed, Ui, YesOrNo};
 
 /// How many models of one server are listed; the rest is counted and can be typed.
 const MAX_MODELS_SHOWN: usize = 12;

@@ -16,14 +16,14 @@ use crate::dialogue::{
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
 use crate::repl::table::Changed;
-use crate::ui::stream::Filter;
-use crate::ui::style::Label;
-use crate::ui::terminal;
-use crate::ui::wrap::hanging;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
+use dunlin_terminal::ui::stream::Filter;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::terminal;
+use dunlin_terminal::ui::wrap::hanging;
 
 /// How many columns names take in the list at most; longer ones move their line only.
 const MOST_NAME_COLUMNS: usize = 32;

@@ -9,17 +9,17 @@ use std::path::PathBuf;
 
 use dunlin_host::display::{escape, shorten};
 
-use crate::approval::look::Window;
-use crate::approval::text::{BAR, room, wrap};
 use crate::args::Global;
 use crate::config::env::Environment;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
 use crate::settings::project::ProjectFile;
-use crate::ui::style::Label;
-use crate::ui::{Typed, Ui, answer};
 use dunlin_chat::tokens::counted;
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::approval::text::{BAR, room, wrap};
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::{Typed, Ui, answer};
 
 /// Characters of a value in lists that nothing is decided by.
 const MAX_SHOWN_CHARS: usize = 120;

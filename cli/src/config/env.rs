@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use dunlin_terminal::variables::Variables;
+
 /// Where the user's files are, and what `~` means.
 pub const HOME: &str = "HOME";
 /// Where temporary files are made; `/tmp` without it.
@@ -16,22 +18,10 @@ pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 pub const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The base of the cache folder; `~/.cache` without it.
 pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
-/// Not empty: no colours (<https://no-color.org>).
-pub const NO_COLOR: &str = "NO_COLOR";
-/// `0`: no colours (<https://bixense.com/clicolors>).
-pub const CLICOLOR: &str = "CLICOLOR";
-/// Neither empty nor `0`: colours even where the output is no terminal.
-pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
-/// The terminal's kind; `dumb` cannot move the cursor.
-pub const TERM: &str = "TERM";
-/// What edits messages and the arguments of calls; comes before `EDITOR`.
-pub const VISUAL: &str = "VISUAL";
-/// What edits messages and the arguments of calls; `vi` without either.
-pub const EDITOR: &str = "EDITOR";
-/// What shows long texts; `less -R` without it.
-pub const PAGER: &str = "PAGER";
-/// The options of `less`; colours are let through where nothing is set.
-pub const LESS: &str = "LESS";
+pub use dunlin_terminal::variables::{
+    CLICOLOR, CLICOLOR_FORCE, EDITOR, LESS, NO_COLOR, PAGER, TERM, VISUAL,
+};
+
 /// The agent, as `--agent` would say it.
 pub const DUNLIN_AGENT: &str = "DUNLIN_AGENT";
 /// The model, as `--model` would say it.
@@ -52,6 +42,16 @@ pub struct Environment {
     shows_links: bool,
 }
 
+impl Variables for Environment {
+    fn get(&self, name: &str) -> Option<&OsStr> {
+        Environment::get(self, name)
+    }
+
+    fn shows_links(&self) -> bool {
+        self.shows_links
+    }
+}
+
 impl Environment {
     /// Copies the environment of this process.
     pub fn of_process() -> Environment {
@@ -60,11 +60,6 @@ impl Environment {
             // The crate keeps the list of terminals and looks at their variables itself.
             shows_links: supports_hyperlinks::supports_hyperlinks(),
         }
-    }
-
-    /// Whether the terminal is one of those that are known to open links.
-    pub fn shows_links(&self) -> bool {
-        self.shows_links
     }
 
     /// The value of a variable; `None` also for an empty one.

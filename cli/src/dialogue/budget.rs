@@ -8,7 +8,6 @@ use dunlin_host::Tool;
 use super::{Dialogue, HandsOff, interrupted};
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Condensed;
@@ -18,6 +17,7 @@ use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::condense::{NoSummary, summarise};
 use dunlin_chat::turn::with_joined;
+use dunlin_terminal::ui::style::Label;
 
 impl Dialogue {
     /// What was spent on it, as the provider counts.

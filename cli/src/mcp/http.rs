@@ -27,9 +27,9 @@ use url::Url;
 use self::client::{Client, scope_of};
 use super::oauth::{self, OAuthClient, TokenFile};
 use crate::settings::KeyPlace;
-use crate::shell_word::shell_word;
 use dunlin_chat::secret::Secret;
 use dunlin_host::display::chain;
+use dunlin_terminal::shell_word::shell_word;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;

@@ -130,7 +130,7 @@ impl From<Refused> for CliError {
             }
             Refused::NotBuilt { folder } => Some(format!(
                 "dunlin plugin build {} makes it",
-                crate::shell_word::shell_word(&folder.to_string_lossy())
+                dunlin_terminal::shell_word::shell_word(&folder.to_string_lossy())
             )),
             Refused::Name { .. } | Refused::OwnName { .. } => {
                 Some("--name gives it another one".to_owned())

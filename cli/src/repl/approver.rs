@@ -13,16 +13,16 @@ use dunlin_host::permission::ToolMode;
 use super::accepting;
 use super::line::Recall;
 use super::table::{self, Changed, Input};
-use crate::approval::desk::{Desk, Reply};
-use crate::approval::editor::{ARGUMENTS, Edited, pretty, understand};
-use crate::approval::entry::Entry;
-use crate::approval::look::MARGIN;
-use crate::editor;
-use crate::ui::Typed;
-use crate::ui::pager::Pager;
-use crate::ui::wrap;
 use crate::workshop::Workshop;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
+use dunlin_terminal::approval::desk::{Desk, Reply};
+use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
+use dunlin_terminal::approval::entry::Entry;
+use dunlin_terminal::approval::look::MARGIN;
+use dunlin_terminal::editor;
+use dunlin_terminal::ui::Typed;
+use dunlin_terminal::ui::pager::Pager;
+use dunlin_terminal::ui::wrap;
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {

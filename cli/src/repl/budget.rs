@@ -1,15 +1,15 @@
 //! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
 
-use crate::approval::look::Window;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::ui::calls::fit;
-use crate::ui::style::{Label, Styles};
 use crate::workshop::Workshop;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Report, Source, Spent};
 use dunlin_chat::tokens::grouped;
 use dunlin_host::display::one_line;
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::{Label, Styles};
 
 use super::messages;
 

@@ -7,13 +7,13 @@ use dunlin_host::display::escape;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
-use crate::ui::Ui;
-use crate::ui::calls::fit;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::nearest::nearest;
 use dunlin_provider::ollama;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
 
 /// How long an endpoint may take to list its models. It may be on another continent.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::dialogue::interrupted;
-use crate::editor::{self, Draft};
 use crate::error::CliError;
 use crate::workshop::Workshop;
+use dunlin_terminal::editor::{self, Draft};
 
 /// The file in which a message is written.
 const MESSAGE: Draft = Draft {

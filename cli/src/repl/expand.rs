@@ -4,15 +4,15 @@ use dunlin_host::display::escape;
 use serde_json::Value;
 
 use super::messages::foreign;
-use crate::approval::look::Window;
-use crate::approval::storing;
-use crate::ui::calls::{elapsed, fit, look};
-use crate::ui::diff;
-use crate::ui::style::Label;
-use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::ui::calls::{elapsed, fit, look};
+use dunlin_terminal::ui::diff;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
 const MAX_ROWS: usize = 40;
@@ -151,8 +151,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ui::style::Styles;
     use dunlin_chat::turn::CallState;
+    use dunlin_terminal::ui::style::Styles;
 
     const WINDOW: Window = Window {
         columns: 80,

@@ -3,9 +3,9 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::table::COMMANDS;
-use crate::ui::Ui;
-use crate::ui::style::Label;
-use crate::ui::wrap;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap;
 
 /// What is to be left beside the column of what is typed; else what it does stands below.
 const LEAST_BESIDE: usize = 30;

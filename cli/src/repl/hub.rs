@@ -10,11 +10,11 @@ use super::transcript;
 use crate::args::ChatArgs;
 use crate::dialogue::Dialogue;
 use crate::error::{CliError, Exit};
-use crate::ui::calls::fit;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::session::{Entry, Loaded, StoreError, Summary};
 use dunlin_chat::tokens::counted;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
 
 /// How many sessions a list in the chat has, if the screen has room for them.
 const MAX_LISTED: usize = 20;

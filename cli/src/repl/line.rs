@@ -23,15 +23,15 @@ use super::steps::Toggle;
 use super::table::COMMANDS;
 use crate::config::paths::Folders;
 use crate::mentions;
-use crate::ui::answer::clear_with_escape;
-use crate::ui::calls::fit;
-use crate::ui::keys::SEQUENCE_MILLIS;
-use crate::ui::legible::{COLOR_MODE, legible};
-use crate::ui::newline;
-use crate::ui::style::{Label, Styles};
-use crate::ui::wrap::visible;
-use crate::ui::{Typed, Ui, terminal};
 use dunlin_chat::files::make_private;
+use dunlin_terminal::ui::answer::clear_with_escape;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
+use dunlin_terminal::ui::legible::{COLOR_MODE, legible};
+use dunlin_terminal::ui::newline;
+use dunlin_terminal::ui::style::{Label, Styles};
+use dunlin_terminal::ui::wrap::visible;
+use dunlin_terminal::ui::{Typed, Ui, terminal};
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
 const PROMPT_COLUMNS: usize = 3;

@@ -5,14 +5,14 @@
 use dunlin_host::display;
 use serde_json::Value;
 
-use crate::approval::look::Window;
-use crate::approval::text::{BAR, room, wrap};
-use crate::ui::calls::fit;
-use crate::ui::markdown;
-use crate::ui::stream::Filter;
-use crate::ui::style::Label;
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_host::display::one_line;
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::approval::text::{BAR, room, wrap};
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::markdown;
+use dunlin_terminal::ui::stream::Filter;
+use dunlin_terminal::ui::style::Label;
 
 /// How many rows `/history` prints unless it is asked for all.
 const MAX_HISTORY_ROWS: usize = 50;

@@ -12,10 +12,10 @@ use crate::commands::mcp::unknown_server;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::settings::Origin;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::tokens::counted;
 use dunlin_host::mcp::LOADER;
+use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list.
 const NAME_COLUMNS: usize = 16;

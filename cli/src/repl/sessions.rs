@@ -10,11 +10,11 @@ use crate::args::ExportFormat;
 use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::ui::Ui;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::session::export::file_name;
 use dunlin_chat::session::store::StoreError;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
 
 /// Runs one of the commands.
 ///
@@ -165,7 +165,10 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
         .map_or_else(|| "chat".to_owned(), |session| session.id());
     let text = render(&loaded, &id, format)?;
     if file == Some("-") {
-        for line in crate::ui::stream::Filter::default().piece(&text).lines() {
+        for line in dunlin_terminal::ui::stream::Filter::default()
+            .piece(&text)
+            .lines()
+        {
             ui.data(line);
         }
         return Ok(());

@@ -9,10 +9,10 @@ use super::{budget, choice, compose, expand, help, messages, servers, sessions, 
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use crate::ui::Ui;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::message::Message;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
 
 /// What follows a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

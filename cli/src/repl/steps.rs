@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::{Ui, terminal};
+use dunlin_terminal::ui::{Ui, terminal};
 
 /// How many columns the prompt takes at most.
 const PROMPT_COLUMNS: usize = 12;

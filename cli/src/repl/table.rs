@@ -3,7 +3,7 @@
 use dunlin_chat::nearest::nearest;
 use dunlin_host::display::escape;
 
-use crate::ui::Ui;
+use dunlin_terminal::ui::Ui;
 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];

@@ -6,11 +6,11 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::repl::line::Recall;
-use crate::ui::Ui;
-use crate::ui::calls::fit;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::tokens::grouped;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
 
 /// How many columns beside its path the line of a file takes.
 const FACTS_COLUMNS: usize = 44;

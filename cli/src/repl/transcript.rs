@@ -3,12 +3,12 @@
 use dunlin_host::display::escape;
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::Ui;
-use crate::ui::calls::fit;
-use crate::ui::style::Label;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
 
 /// Rows of the screen that are left for what stands around the transcript.
 const OTHER_ROWS: usize = 8;

@@ -18,7 +18,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::json;
 
-use crate::approval::storing;
+use dunlin_terminal::approval::storing;
 
 /// The field of a form in which the user answers a tool's question.
 const ANSWER_FIELD: &str = "answer";

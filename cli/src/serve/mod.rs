@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use self::closing::Closing;
 use self::handler::Toolbox;
 use self::lines::Lines;
-use crate::ui::Ui;
+use dunlin_terminal::ui::Ui;
 
 /// How long calls may go on after the input has ended. Enough for those that are nearly done; a client that has
 /// died must not leave a command running.

@@ -9,10 +9,10 @@ use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::mcp::oauth::TokenFile;
 use crate::settings::{Origin, Sourced};
-use crate::shell_word::shell_word;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
+use dunlin_terminal::shell_word::shell_word;
+use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.
 const NAME_COLUMNS: usize = 16;

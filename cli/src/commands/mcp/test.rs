@@ -8,13 +8,13 @@ use serde_json::json;
 use crate::commands::tools;
 use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
-use crate::ui::calls::fit;
-use crate::ui::style::Label;
-use crate::ui::terminal;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_host::mcp::LOADER;
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::terminal;
 
 /// How many columns what stands before a line takes.
 const MARGIN: usize = 12;

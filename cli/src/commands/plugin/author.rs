@@ -16,8 +16,8 @@ use crate::plugin::examine::{BUILT, examine};
 use crate::plugin::manifest::{Language, Manifest};
 use crate::plugin::shelf::is_name;
 use crate::plugin::{template, trial};
-use crate::ui::style::Label;
 use crate::workshop::{Workshop, host_options};
+use dunlin_terminal::ui::style::Label;
 
 /// How often the folder is looked at. Somebody waits who has just saved a file.
 const LOOK_PERIOD: Duration = Duration::from_millis(250);

@@ -12,9 +12,9 @@ use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::shelf::Record;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
+use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.
 const NAME_COLUMNS: usize = 16;

@@ -10,8 +10,8 @@ use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
 use crate::plugin::shelf::Record;
-use crate::ui::style::Label;
 use crate::workshop::Workshop;
+use dunlin_terminal::ui::style::Label;
 
 /// Columns of what stands before the first item of a list.
 const HEADING_COLUMNS: usize = 11;

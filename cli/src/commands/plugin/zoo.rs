@@ -8,8 +8,8 @@ use dunlin_zoo::{TRIALS, WASI};
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::plugin::zoo::{Stage, Verdict, play, play_wasi};
-use crate::ui::style::Label;
 use crate::workshop::{Workshop, host_options};
+use dunlin_terminal::ui::style::Label;
 
 /// Columns of the name of a guest.
 const NAME_COLUMNS: usize = 20;

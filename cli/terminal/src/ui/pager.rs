@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use super::{Typed, Ui};
-use crate::config::env::{self, Environment};
+use crate::variables::{self, Variables};
 
 /// What shows long texts where nothing is set.
 const DEFAULT_PAGER: &str = "less -R";
@@ -26,11 +26,14 @@ pub struct Pager {
 
 impl Pager {
     /// The user's.
-    pub fn of(environment: &Environment) -> Pager {
-        let program = environment.get(env::PAGER);
+    pub fn of(environment: &dyn Variables) -> Pager {
+        let program = environment.get(variables::PAGER);
         Pager {
             program: program.map_or_else(|| DEFAULT_PAGER.into(), Into::into),
-            less: environment.get(env::LESS).is_none().then_some(LESS_OPTIONS),
+            less: environment
+                .get(variables::LESS)
+                .is_none()
+                .then_some(LESS_OPTIONS),
         }
     }
 
@@ -43,7 +46,7 @@ impl Pager {
             let mut command = Command::new(SHELL);
             command.arg("-c").arg(&self.program).stdin(Stdio::piped());
             if let Some(options) = self.less {
-                command.env(env::LESS, options);
+                command.env(variables::LESS, options);
             }
             let mut child = command.spawn()?;
             if let Some(mut input) = child.stdin.take() {

@@ -45,21 +45,36 @@ use base64::Engine;
 use tokio::sync::Notify;
 
 use crate::approval::look::Window;
-use crate::args::Global;
-use crate::config::env::{self, Environment};
-use crate::error::CliError;
+use crate::variables::{self, Variables};
 pub use answer::YesOrNo;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
 use keys::EarlyKeys;
 use output::Tail;
 use reply::ReplyState;
-use style::{Label, Styles};
+use style::{ColorChoice, Label, Styles};
 use terminal::Streams;
 use waiting::Waiting;
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// What the user wants shown, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// When to use colours.
+    pub color: ColorChoice,
+    /// No status, only results and errors.
+    pub quiet: bool,
+    /// The model's reasoning and the tokens used as well.
+    pub verbose: bool,
+}
+
+/// An error as it is shown.
+pub trait Render {
+    /// Its text, with its hints; `None`: everything was said already.
+    fn render(&self, styles: Styles) -> Option<String>;
+}
 
 /// Everything that is shown goes through here. Shared between the turn and what it asks.
 pub struct Ui {
@@ -125,18 +140,18 @@ enum Sink {
 
 impl Ui {
     /// The object for this process. `one_screen`: everything belongs to the terminal, as in the chat.
-    pub fn new(global: &Global, environment: &Environment, one_screen: bool) -> Ui {
+    pub fn new(options: Options, environment: &dyn Variables, one_screen: bool) -> Ui {
         let streams = Streams::of_process();
         let mut ui = Ui::with(Box::new(io::stdout()), Box::new(io::stderr()), streams);
         ui.dumb = environment
-            .get(env::TERM)
+            .get(variables::TERM)
             .is_some_and(|term| term == "dumb");
         ui.one_screen = one_screen && streams.can_ask();
         ui.renders = streams.output && !ui.dumb;
-        ui.styles = Styles::decide(global.color, environment, streams.output);
+        ui.styles = Styles::decide(options.color, environment, streams.output);
         ui.status_styles = match ui.status_sink() {
             Sink::Out => ui.styles,
-            Sink::Err => Styles::decide(global.color, environment, streams.error),
+            Sink::Err => Styles::decide(options.color, environment, streams.error),
         };
         ui.redraws = !ui.dumb
             && if ui.one_screen {
@@ -144,8 +159,8 @@ impl Ui {
             } else {
                 streams.error
             };
-        ui.quiet = global.quiet;
-        ui.verbose = global.verbose;
+        ui.quiet = options.quiet;
+        ui.verbose = options.verbose;
         ui
     }
 
@@ -323,7 +338,7 @@ impl Ui {
     }
 
     /// Prints an error, if there is something to say.
-    pub fn error(&self, error: &CliError) {
+    pub fn error(&self, error: &dyn Render) {
         if let Some(text) = error.render(self.status_styles) {
             self.say(&text);
         }

@@ -1,7 +1,6 @@
 //! Labels and their looks: code says what a text is, this table says how that looks.
 
-use crate::args::ColorChoice;
-use crate::config::env::{self, Environment};
+use crate::variables::{self, Variables};
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +50,18 @@ const LOOKS: &[(Label, &str)] = &[
     (Label::Prompt, "1;36"),
 ];
 
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// Whether one output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Styles {
@@ -77,17 +88,19 @@ impl Styles {
     }
 
     /// Decides for one output. The flag wins over the variables, they win over what the output is.
-    pub fn decide(choice: ColorChoice, environment: &Environment, is_terminal: bool) -> Styles {
+    pub fn decide(choice: ColorChoice, environment: &dyn Variables, is_terminal: bool) -> Styles {
         let is_zero = |name| environment.get(name).map(|value| value == "0");
         let coloured = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto if environment.get(env::NO_COLOR).is_some() => false,
-            ColorChoice::Auto if is_zero(env::CLICOLOR_FORCE) == Some(false) => true,
+            ColorChoice::Auto if environment.get(variables::NO_COLOR).is_some() => false,
+            ColorChoice::Auto if is_zero(variables::CLICOLOR_FORCE) == Some(false) => true,
             ColorChoice::Auto => {
                 is_terminal
-                    && is_zero(env::CLICOLOR) != Some(true)
-                    && environment.get(env::TERM).is_none_or(|term| term != "dumb")
+                    && is_zero(variables::CLICOLOR) != Some(true)
+                    && environment
+                        .get(variables::TERM)
+                        .is_none_or(|term| term != "dumb")
             }
         };
         Styles {
@@ -138,12 +151,14 @@ impl Styles {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
     fn colours_are_decided_once() {
         let check = |choice, variables: &[(&str, &str)], is_terminal, expected| {
-            let environment = variables.iter().copied().collect();
+            let environment: BTreeMap<_, _> = variables.iter().copied().collect();
             let styles = Styles::decide(choice, &environment, is_terminal);
             assert_eq!(
                 styles.is_coloured(),

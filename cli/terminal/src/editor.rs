@@ -10,7 +10,7 @@ use std::process::Command;
 use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
-use crate::config::env::{self, Environment};
+use crate::variables::{self, Variables};
 use dunlin_chat::files::make_private;
 
 /// What is opened where nothing is set: the one that POSIX knows.
@@ -66,10 +66,10 @@ pub enum EditorError {
 }
 
 /// The editor that the user wants, as a shell command.
-pub fn choose(environment: &Environment) -> OsString {
+pub fn choose(environment: &dyn Variables) -> OsString {
     let set = environment
-        .get(env::VISUAL)
-        .or_else(|| environment.get(env::EDITOR));
+        .get(variables::VISUAL)
+        .or_else(|| environment.get(variables::EDITOR));
     set.map_or_else(|| DEFAULT_EDITOR.into(), ToOwned::to_owned)
 }
 
@@ -146,6 +146,8 @@ fn read_back(path: &Path) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     const DRAFT: Draft = Draft {
@@ -190,7 +192,9 @@ mod tests {
 
     #[test]
     fn the_editor_is_the_users() {
-        let of = |variables: &[(&str, &str)]| choose(&variables.iter().copied().collect());
+        let of = |variables: &[(&str, &str)]| {
+            choose(&variables.iter().copied().collect::<BTreeMap<_, _>>())
+        };
         assert_eq!(of(&[]), "vi");
         assert_eq!(of(&[("EDITOR", "nano")]), "nano");
         assert_eq!(of(&[("EDITOR", "nano"), ("VISUAL", "code -w")]), "code -w");
