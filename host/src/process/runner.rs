@@ -34,7 +34,7 @@ const MAX_REPORT_BYTES: usize = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// How much longer than its command a supervisor may take to end before it is killed itself.
-const SUPERVISOR_TIME: Duration = Duration::from_secs(10);
+const SUPERVISOR_TIME: Duration = Duration::from_secs(60);
 
 /// Why a command does not run.
 #[derive(Debug, thiserror::Error)]

@@ -4,9 +4,11 @@
 //! folder. So each folder is opened without following links, and compared with what the search has seen.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
@@ -64,6 +66,42 @@ impl<'a> Entry<'a> {
                 _ => self.rename(folder.as_fd(), self.name),
             }
         })
+    }
+
+    /// Moves it into a new folder below this one, which commands do not see, and returns where it is now.
+    ///
+    /// # Errors
+    /// It cannot be moved there, for example because that is another file system.
+    pub(super) fn take_out(&self, place: &Path) -> io::Result<PathBuf> {
+        let folder = self.open()?;
+        if !self.is_it(folder.as_fd(), self.name)? {
+            return Err(replaced());
+        }
+        let place = place.join(format!("{:08x}", rand::random::<u32>()));
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&place)?;
+        let moved = mounts::look(&place).and_then(|entry| {
+            let place = entry.file_or_folder().ok_or_else(replaced)?;
+            let move_it = |from: &OwnedFd, to: &OwnedFd| {
+                renameat_with(from, self.name, to, self.name, RenameFlags::NOREPLACE)
+            };
+            move_it(&folder, &place)?;
+            // It may have been exchanged in between.
+            match self.is_it(place.as_fd(), self.name)? {
+                true => Ok(()),
+                false => {
+                    move_it(&place, &folder)?;
+                    Err(replaced())
+                }
+            }
+        });
+        if let Err(error) = moved {
+            let _ = fs::remove_dir(&place);
+            return Err(error);
+        }
+        Ok(place.join(self.name))
     }
 
     fn open(&self) -> io::Result<OwnedFd> {
@@ -209,5 +247,11 @@ mod tests {
         assert!(other.set_aside().is_err() && a.exists());
         let same = Entry::of_number(&root, OsStr::new("a"), id(&a).1);
         assert_eq!(same.set_aside().unwrap(), "a.set-aside");
+        let place = root.join("place");
+        let other = Entry::of_number(&root, OsStr::new("b"), id(&root).1);
+        assert!(other.take_out(&place).is_err() && b.exists());
+        let same = Entry::of_number(&root, OsStr::new("b"), id(&b).1);
+        let taken = same.take_out(&place).unwrap();
+        assert!(taken.starts_with(&place) && taken.join("HEAD").exists() && !b.exists());
     }
 }

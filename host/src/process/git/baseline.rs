@@ -29,6 +29,10 @@ const LOCK: &str = "lock";
 /// The file that holds when the last command has ended whose line runs git, as the names of baselines do.
 const LAST_GIT: &str = "last-git";
 
+/// The file with the paths of the repositories that the last whole search has found. They are looked at first: whatever a
+/// command adds to the project, it does not hide these.
+const KNOWN: &str = "known";
+
 /// The end of the names of files that are not written yet.
 const UNFINISHED: &str = ".new";
 
@@ -102,7 +106,13 @@ impl Baseline {
             .create(&folder)?;
         let _lock = lock(&folder)?;
         let others = baselines(&folder)?;
-        let found = Repositories::find(roots);
+        let known = fs::read(folder.join(KNOWN)).unwrap_or_default();
+        let known: Vec<OsString> = serde_json::from_slice(&known).unwrap_or_default();
+        let found = Repositories::find_known_first(&known, roots);
+        if !found.is_incomplete {
+            let paths: Vec<_> = found.paths().collect();
+            fs::write(folder.join(KNOWN), serde_json::to_vec(&paths)?)?;
+        }
         let mut earlier: Option<Repositories> = None;
         for other in &others {
             let other = read(other)?;

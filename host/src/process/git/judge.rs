@@ -110,8 +110,9 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
     if kind == FileType::Symlink {
         return false;
     }
+    // What was set aside must be found as it was: it is kept like a setting.
     if text.contains(SUFFIX) {
-        return true;
+        return false;
     }
     // `index.lock` becomes `index`. A lock of a setting is none: nothing but its holder ever reads it.
     let text = text.strip_suffix(".lock").unwrap_or(text);

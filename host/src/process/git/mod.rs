@@ -52,6 +52,9 @@ pub(super) struct Repositories {
     /// Folders that could not be looked at.
     #[serde(with = "pairs")]
     unread: BTreeMap<PathBuf, Unread>,
+    /// Which limit has ended the search.
+    #[serde(skip)]
+    limit: Option<&'static str>,
     /// Folders that the search has made readable.
     #[serde(skip)]
     opened: Vec<PathBuf>,
@@ -190,6 +193,12 @@ impl Repositories {
         folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
+    /// Where repositories are kept, and what leads to them.
+    fn paths(&self) -> impl Iterator<Item = OsString> {
+        let paths = self.folders.keys().chain(self.links.keys());
+        paths.map(|path| path.as_os_str().to_owned())
+    }
+
     /// Device and number of all folders of repositories.
     fn ids(&self) -> impl Iterator<Item = (u64, u64)> {
         self.folders.values().map(|folder| folder.id)
@@ -225,6 +234,15 @@ impl Repositories {
             true => folder.data.iter().map(|name| path.join(name)).collect(),
         })
         .collect()
+    }
+
+    /// Device and number of the folders that this command cannot change anything in.
+    fn frozen(&self, access: &Access) -> impl Iterator<Item = (u64, u64)> {
+        let kept = self.read_only(access);
+        let folders = self.folders.iter();
+        let frozen =
+            folders.filter(move |(path, _)| kept.iter().any(|kept| path.starts_with(kept)));
+        frozen.map(|(_, folder)| folder.id)
     }
 
     /// Whether something was looked for at this path.
@@ -294,6 +312,22 @@ impl Repositories {
             }
             let missing = |name: &str| !folder.settings.contains_key(OsStr::new(name));
             let hold = |name: &str, is_folder| Held::new(path.join(name), is_folder);
+            if folder.has_head
+                && !access.may_change_repository
+                && access.roots().contains(&path.as_path())
+            {
+                // What is there is read-only.
+                let names = [
+                    ("packed-refs", false),
+                    ("logs", true),
+                    ("modules", true),
+                    ("worktrees", true),
+                ];
+                let names = names
+                    .into_iter()
+                    .filter(|(name, _)| !folder.data.iter().any(|it| it == name));
+                held.extend(names.map(|(name, is_folder)| hold(name, is_folder)));
+            }
             if !folder.has_common {
                 let names = [("config", false), ("hooks", true), ("info", true)];
                 let names = names.into_iter().filter(|(name, _)| missing(name));
@@ -358,7 +392,9 @@ mod tests {
             ..Access::default()
         };
         // What was so before, and was protected, is the user's own.
+        let place = root.join("place");
         let judged = Means {
+            place: &place,
             protected: Some(&found),
             is_plain: false,
         };
@@ -369,8 +405,8 @@ mod tests {
             said.contains("could not look for git settings in plain"),
             "{said}"
         );
-        assert!(said.contains("x/.git.set-aside"), "{said}");
-        assert!(!hidden.exists() && root.join("x/.git.set-aside/HEAD.set-aside").exists());
+        assert!(said.contains("x/.git. Dunlin moved it to place/"), "{said}");
+        assert!(!hidden.exists());
         set_mode(&plain, 0o755);
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::aside::{self, Entry};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
-use super::read::MAX_FOLDERS;
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Unread, settings};
+use super::search::is_aside;
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
 use crate::process::access::Access;
 
 /// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
@@ -21,6 +21,9 @@ const MAX_SENTENCES: usize = 20;
 /// Sentences that the user has to act upon.
 const MAX_URGENT: usize = 200;
 
+/// Bytes of these, and of those: half of what is heard of a supervisor.
+const MAX_BYTES: usize = 24 * 1024;
+
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
 
@@ -30,6 +33,8 @@ pub(in crate::process) struct Means<'a> {
     /// What could not be changed is known by what the command itself found when it started: a change there is the
     /// user's own. `None`: nothing could be protected.
     pub(in crate::process) protected: Option<&'a Repositories>,
+    /// Where repositories are moved that nobody has asked for.
+    pub(in crate::process) place: &'a Path,
     /// Neither it nor another command meanwhile was meant to make a repository.
     pub(in crate::process) is_plain: bool,
 }
@@ -57,23 +62,22 @@ pub(in crate::process) fn review(
         before,
         after,
         means,
-        protected: protected.flat_map(Repositories::ids).collect(),
+        protected: protected.clone().flat_map(Repositories::ids).collect(),
+        frozen: protected.flat_map(|it| it.frozen(access)).collect(),
+        unseen: Vec::new(),
         deadline: Instant::now() + MAX_TIME,
         urgent: Vec::new(),
         sentences: Vec::new(),
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
     if before.is_incomplete || after.is_incomplete {
+        let limit = after.limit.or(before.limit).unwrap_or("too much is in it");
         review.urge(format!(
-            "There are more than {MAX_FOLDERS} folders, too many repositories or too long paths: not all git settings were protected. Look for new .git folders before you run git here."
+            "Dunlin could not look at all of the project ({limit}): not all git settings were protected. Look for changed and new .git folders before you run git here."
         ));
     }
     if let Some(first) = after.opened.first() {
-        let more = after.opened.len() - 1;
-        let others = match more {
-            0 => String::new(),
-            _ => format!(" and {more} more folders"),
-        };
+        let others = and_more(after.opened.len() - 1);
         review.say(format!(
             "The command made {}{others} unreadable. Dunlin made that readable, to look for git settings there.",
             review.short(Some(first))
@@ -89,6 +93,13 @@ pub(in crate::process) fn review(
     for (path, folder) in after.folders.iter().rev() {
         review.folder(path, folder);
     }
+    if let Some(first) = review.unseen.first() {
+        let others = and_more(review.unseen.len() - 1);
+        let first = review.short(Some(first));
+        review.urge(format!(
+            "Dunlin could not look for git settings in {first}{others}: look there before you run git."
+        ));
+    }
     let mut sentences = shortened(review.urgent, MAX_URGENT);
     sentences.extend(shortened(review.sentences, MAX_SENTENCES));
     Reviewed {
@@ -97,10 +108,24 @@ pub(in crate::process) fn review(
     }
 }
 
+fn and_more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        _ => format!(" and {others} more folders"),
+    }
+}
+
+/// As many sentences as may be said, and how many there are beside them.
 fn shortened(mut sentences: Vec<String>, most: usize) -> Vec<String> {
-    let more = sentences.len().saturating_sub(most);
+    let mut bytes = 0;
+    let fitting = sentences.iter().take(most).take_while(|sentence| {
+        bytes += sentence.len();
+        bytes <= MAX_BYTES
+    });
+    let fitting = fitting.count();
+    let more = sentences.len() - fitting;
     if more > 0 {
-        sentences.truncate(most);
+        sentences.truncate(fitting);
         sentences.push(format!("And {more} more."));
     }
     sentences
@@ -124,6 +149,10 @@ struct Review<'a> {
     means: Means<'a>,
     /// Device and number of the folders that could not be changed.
     protected: BTreeSet<(u64, u64)>,
+    /// The same of those in which nothing at all could be changed.
+    frozen: BTreeSet<(u64, u64)>,
+    /// What could not be looked at.
+    unseen: Vec<PathBuf>,
     deadline: Instant,
     /// What the user has to act upon.
     urgent: Vec<String>,
@@ -179,17 +208,24 @@ impl<'a> Review<'a> {
         if is_known && (self.means.protected.is_some() || unread.is_git && !is_repository) {
             return;
         }
+        let name = path.file_name().unwrap_or_default();
+        let is_called_git = unread.is_git && name.eq_ignore_ascii_case(".git");
+        let is_users_own = self.before.ids().any(|id| id == unread.id);
         match is_repository {
             true if is_known => self.set_aside(UNREAD, path, unread.id, OsStr::new(HEAD)),
-            true => self.whole(UNREAD, path, unread.id),
-            false => self.urge(format!(
-                "Dunlin could not look for git settings in {}: look at it before you run git there.",
-                self.short(Some(path))
-            )),
+            // The next `git init` would make one of it.
+            _ if !is_users_own && (is_repository || is_called_git && !is_known) => {
+                self.whole(UNREAD, path, unread.id);
+            }
+            _ => self.unseen.push(path.to_owned()),
         }
     }
 
     fn link(&mut self, path: &Path, link: &GitLink) {
+        if path.file_name().is_some_and(is_aside) {
+            // Git does not follow it.
+            return;
+        }
         let target = link.target();
         let is_judged = target.is_some_and(|target| self.is_judged(target));
         // It may have been moved together with a folder that it lies in.
@@ -207,7 +243,9 @@ impl<'a> Review<'a> {
                     HARMFUL
                 };
                 let entry = Entry::of_number(folder, name, link.number);
-                self.rename(why, &entry, "");
+                if !self.take_out(why, &entry) {
+                    self.rename(why, &entry, "");
+                }
             }
             _ => self.say(format!(
                 "New git worktree or submodule: {}.",
@@ -228,7 +266,8 @@ impl<'a> Review<'a> {
                     && is_harmless(path, name, &self.access.project)
         };
         let settings = folder.settings.iter();
-        let settings = settings.filter(|(name, mark)| *name != COMMON && !is_allowed(name, mark));
+        let is_read = |name: &OsStr| name != COMMON && !name.to_string_lossy().contains(SUFFIX);
+        let settings = settings.filter(|(name, mark)| is_read(name) && !is_allowed(name, mark));
         let was_there = |name: &OsString, mark: &Mark| {
             known.is_some_and(|known| known.verified.get(name) == Some(mark))
         };
@@ -288,6 +327,13 @@ impl<'a> Review<'a> {
     }
 
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
+        if self.frozen.contains(&folder.id) {
+            // Whatever is new there is the user's own, such as a rebase in another terminal.
+            if self.leads_elsewhere(folder) && folder.has_head {
+                self.set_aside(LED_AWAY, path, folder.id, OsStr::new(HEAD));
+            }
+            return;
+        }
         for link in &folder.links {
             self.planted_link(path, folder, link);
         }
@@ -361,12 +407,28 @@ impl<'a> Review<'a> {
             }
             return;
         };
+        let folder = Entry::of_number(parent, name, id.1);
+        if self.take_out(why, &folder) {
+            return;
+        }
         // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
         // another name it would still be one for whoever goes there.
         let head = head.set_aside();
         let and = head.map(|name| format!(", and {} in it to HEAD", name.to_string_lossy()));
-        let folder = Entry::of_number(parent, name, id.1);
         self.rename(why, &folder, &and.unwrap_or_default());
+    }
+
+    /// Moves something out of the project and says so. `false`: that is not possible.
+    fn take_out(&mut self, why: &str, entry: &Entry<'_>) -> bool {
+        let from = self.short(Some(&entry.folder.join(entry.name)));
+        let Ok(to) = entry.take_out(self.means.place) else {
+            return false;
+        };
+        let to = self.short(Some(&to));
+        self.say(format!(
+            "{why}: {from}. Dunlin moved it to {to}. The command could change what is in it: look at it, then move it back to use it."
+        ));
+        true
     }
 
     /// Removes a link that a command has put where git would follow it and write.
@@ -399,7 +461,7 @@ impl<'a> Review<'a> {
         let from = self.short(Some(&entry.folder.join(entry.name)));
         match entry.set_aside() {
             Ok(aside) => self.say(format!(
-                "{why}: {from}. This was set aside as {}; rename it back{and} to use it.",
+                "{why}: {from}. This was set aside as {}, where no command can change or remove it. Look at it, then rename it back{and} to use it.",
                 self.short(Some(&entry.folder.join(aside)))
             )),
             // What is not there need not be set aside.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 
+use super::super::mounts::{self, Entry};
 use super::super::placeholder;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
@@ -42,6 +43,9 @@ const MAX_MODULE_DEPTH: usize = 8;
 const ASIDE: &str = ".git.set-aside";
 const HEAD_ASIDE: &str = "HEAD.set-aside";
 
+/// Characters of a path in an error.
+const MAX_SHOWN_CHARS: usize = 200;
+
 /// How much of a `HEAD` git looks at to tell a repository.
 const HEAD_BYTES: usize = 255;
 
@@ -54,17 +58,27 @@ const MAX_ENTRIES: usize = 1_000;
 impl Repositories {
     /// Looks for all repositories at and below these folders, without following links. The upper folders come first, so
     /// that those count that a person would work in if there are too many.
+    #[cfg(test)]
     pub(in crate::process) fn find(roots: &[&Path]) -> Repositories {
-        Repositories::search(roots, None)
+        Repositories::search(&[], roots, None)
+    }
+
+    /// The same, where what lies at these paths is looked at before the rest.
+    pub(in crate::process) fn find_known_first(
+        known: &[OsString],
+        roots: &[&Path],
+    ) -> Repositories {
+        Repositories::search(known, roots, None)
     }
 
     /// Looks again after a command. Folders of the user that have become unreadable since are made readable: a
     /// repository in them would still be one.
     pub(in crate::process) fn find_after(roots: &[&Path], before: &Repositories) -> Repositories {
-        Repositories::search(roots, Some(before))
+        let known: Vec<OsString> = before.paths().collect();
+        Repositories::search(&known, roots, Some(before))
     }
 
-    fn search(roots: &[&Path], before: Option<&Repositories>) -> Repositories {
+    fn search(known: &[OsString], roots: &[&Path], before: Option<&Repositories>) -> Repositories {
         let mut search = Search {
             roots,
             before,
@@ -73,6 +87,9 @@ impl Repositories {
             entries: 0,
             deadline: Instant::now() + MAX_TIME,
         };
+        for path in known.iter().map(Path::new) {
+            search.look_first(path);
+        }
         search.walk();
         let roots = roots.iter().map(|root| root.as_os_str().to_owned());
         search.found.roots = roots.collect();
@@ -127,15 +144,40 @@ impl Search<'_> {
         }
     }
 
+    /// Looks at what was a repository, or led to one.
+    fn look_first(&mut self, path: &Path) {
+        let is_git = path
+            .file_name()
+            .is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name));
+        match mounts::look(path) {
+            Ok(Entry::Folder(_)) if self.is_within(path) && (is_git || has_head(path)) => {
+                self.add_folder(path, false);
+            }
+            Ok(Entry::File(_) | Entry::Link(Some(_))) if self.is_within(path) && is_git => {
+                self.add_link(path);
+            }
+            _ => {}
+        }
+    }
+
     fn may_go_on(&mut self) -> bool {
         self.seen += 1;
-        let may = self.seen <= MAX_FOLDERS
-            && self.found.folders.len() < MAX_REPOSITORIES
-            && self.found.unread.len() < MAX_REPOSITORIES
-            && self.entries <= MAX_ENTRIES_SEEN
-            && Instant::now() < self.deadline;
-        self.found.is_incomplete |= !may;
-        may
+        let repositories = self.found.folders.len().max(self.found.unread.len());
+        let limits = [
+            (self.seen > MAX_FOLDERS, "more than 300,000 folders"),
+            (
+                repositories >= MAX_REPOSITORIES,
+                "more than 300 git repositories",
+            ),
+            (self.entries > MAX_ENTRIES_SEEN, "more than 5 million files"),
+            (Instant::now() >= self.deadline, "it took more than 5 s"),
+        ];
+        let limit = limits.into_iter().find(|(is_reached, _)| *is_reached);
+        if let Some((_, limit)) = limit {
+            self.found.is_incomplete = true;
+            self.found.limit.get_or_insert(limit);
+        }
+        limit.is_none()
     }
 
     fn is_within(&self, path: &Path) -> bool {
@@ -175,7 +217,10 @@ impl Search<'_> {
                 if error.raw_os_error() != Some(Errno::NAMETOOLONG.raw_os_error()) {
                     return;
                 }
-                let error = format!("{}: {error}", path.display());
+                self.found.limit.get_or_insert("a path is too long");
+                let path = path.to_string_lossy();
+                let path = crate::display::shorten(&path, MAX_SHOWN_CHARS);
+                let error = format!("{path}: {error}");
                 self.found.unreachable.get_or_insert(error);
                 return;
             }
@@ -275,6 +320,8 @@ impl Search<'_> {
             .into_iter()
             .filter_map(|it| within(it).ok())
             .collect();
+        // With a new HEAD it is one again.
+        folder.is_aside &= !folder.has_head;
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         if let Some(common) = common.filter(|common| self.is_within(common)) {
@@ -410,7 +457,7 @@ impl Listing {
                     .is_ok_and(|meta| meta.is_dir()),
                 _ => false,
             };
-            if name.eq_ignore_ascii_case(".git") || is_folder && is_aside(name) {
+            if name.eq_ignore_ascii_case(".git") || is_aside(name) {
                 listing.git.push((name.to_owned(), is_folder));
             }
             if is_folder {

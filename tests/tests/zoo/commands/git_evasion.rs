@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -22,10 +23,7 @@ async fn no_name_that_a_command_takes_keeps_a_repository() {
         .await
         .note
         .unwrap_or_default();
-    assert!(
-        note.contains("x/.git. This was set aside as x/.git.set-aside-"),
-        "{note}"
-    );
+    assert!(note.contains("x/.git. Dunlin moved it to "), "{note}");
     assert!(!project.join("x/.git").exists());
 }
 
@@ -37,9 +35,12 @@ async fn a_git_folder_of_many_names_is_set_aside_unread() {
         fs::write(project.join("evil"), EVIL).unwrap();
         let line = "mkdir -p n/.git/objects n/.git/refs; cd n/.git; cp ../../evil config; echo 'ref: refs/heads/x' > HEAD; for i in $(seq 201); do : > z$i; done";
         let note = yard.run(line).await.note.unwrap_or_default();
-        assert!(note.contains("n/.git.set-aside"), "{note}");
+        assert!(note.contains("n/.git. Dunlin moved it to "), "{note}");
         assert!(!project.join("n/.git").exists());
-        assert!(!project.join("n/.git.set-aside/HEAD").exists());
+        // Also without a HEAD: the user's next `git init` would make one.
+        let line = format!("{}; rm HEAD", line.replace("n/", "m/"));
+        let note = yard.run(&line).await.note.unwrap_or_default();
+        assert!(note.contains("m/.git. Dunlin moved it to "), "{note}");
     }
 }
 
@@ -50,7 +51,6 @@ async fn what_was_set_aside_stays_as_it_was() {
     fs::write(project.join("evil"), EVIL).unwrap();
     fs::write(project.join("make.sh"), "git init -q \"$@\"\n").unwrap();
     for line in [
-        "sh make.sh lib",
         "sh make.sh --bare bare",
         "git init -q judged && cp evil judged/.git/config",
     ] {
@@ -58,8 +58,6 @@ async fn what_was_set_aside_stays_as_it_was() {
         assert!(note.contains("set aside"), "{line}: {note}");
     }
     for change in [
-        "cp evil lib/.git.set-aside/config",
-        "mv lib/.git.set-aside lib/.git",
         "cp evil bare/config",
         "cp evil bare/index",
         "mv bare/HEAD.set-aside bare/HEAD",
@@ -73,13 +71,92 @@ async fn what_was_set_aside_stays_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_setting_that_was_set_aside_stays_as_it_was() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    let todo = "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo";
+    let note = yard.run(&format!("git --version; {todo}")).await.note;
+    let note = note.unwrap_or_default();
+    assert!(note.contains(".git/rebase-merge.set-aside"), "{note}");
+    for line in [
+        "echo 'exec y' >> .git/rebase-merge.set-aside/git-rebase-todo",
+        "mv .git/rebase-merge.set-aside .git/rebase-merge",
+    ] {
+        yard.refused(&format!("git --version; {line}")).await;
+    }
+    assert_eq!(yard.run("git --version").await.note, None);
+}
+
+/// A rebase in another terminal, for example.
+#[tokio::test]
+async fn what_the_user_does_in_a_repository_meanwhile_stays() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    for fifo in ["began", "go"] {
+        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
+        assert!(made.unwrap().success());
+    }
+    let running = tokio::spawn(yard.start("echo > began && cat go > /dev/null"));
+    let began = project.join("began");
+    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
+    heard.await.unwrap();
+    let rebase = project.join(".git/rebase-merge");
+    fs::create_dir(&rebase).unwrap();
+    fs::write(rebase.join("git-rebase-todo"), "exec x\n").unwrap();
+    git(&project, "config core.pager x");
+    let go = project.join("go");
+    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
+    said.await.unwrap();
+    assert_eq!(running.await.unwrap().note, None);
+    assert!(rebase.join("git-rebase-todo").exists());
+}
+
+#[tokio::test]
+async fn no_number_of_folders_hides_a_repository() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    let deep = project.join("libs/x/y");
+    fs::create_dir_all(&deep).unwrap();
+    git(&deep, "init -q sub");
+    assert_eq!(yard.run("true").await.note, None);
+    let line = "for i in $(seq 301); do mkdir -p a/$i/.git.set-aside/refs; done";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains("more than 300 git repositories"), "{note}");
+    yard.refused("echo x >> libs/x/y/sub/.git/config").await;
+}
+
+#[tokio::test]
+async fn what_matters_is_said_first() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q mine");
+    for fifo in ["began", "go"] {
+        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
+        assert!(made.unwrap().success());
+    }
+    let line = "git --version; for i in $(seq 150); do mkdir -p $(printf 'u/%0200d/.git' $i); done; echo > began && cat go > /dev/null && printf '[core]\\n\\tfsmonitor = x\\n' >> mine/.git/config";
+    let running = tokio::spawn(yard.start(line));
+    let began = project.join("began");
+    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
+    heard.await.unwrap();
+    git(&project, "-C mine config user.signature x");
+    let go = project.join("go");
+    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
+    said.await.unwrap();
+    let note = running.await.unwrap().note.unwrap_or_default();
+    assert!(note.starts_with("mine/.git/config changed"), "{note}");
+}
+
+#[tokio::test]
 async fn no_command_runs_where_a_path_is_too_long() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     git(&project, "init -q sub");
     let line = "d=$(printf 'a%.0s' $(seq 250)); for i in $(seq 20); do mkdir $d; cd $d; done";
     let note = yard.run(line).await.note.unwrap_or_default();
-    assert!(note.contains("too long paths"), "{note}");
+    assert!(note.contains("a path is too long"), "{note}");
     let arguments = json!({ "command": "true" });
     let refused = yard.call("run_terminal_command", arguments, yes()).await;
     let refused = refused.unwrap_err().to_string();
@@ -122,16 +199,12 @@ async fn a_bare_repository_as_project_is_read_only_in_parts() {
         "echo x > HEAD",
         "echo x >> config",
         "echo x > objects/x",
+        "echo x > packed-refs",
+        "mkdir worktrees/w",
     ] {
         yard.refused(line).await;
     }
     yard.succeeds("echo x > notes").await;
-    let note = yard
-        .run("mkdir -p worktrees/w; echo /etc/.git > worktrees/w/gitdir")
-        .await
-        .note
-        .unwrap_or_default();
-    assert!(note.contains("worktrees/w/gitdir.set-aside"), "{note}");
 }
 
 #[tokio::test]
