@@ -9,7 +9,7 @@
 //! - it names a tool that was offered, and its arguments fit the tool's schema;
 //! - if there are several, all that holds for each.
 //!
-//! Text is held back only while it can still become such calls, and [`reader`] sees early that it cannot: at the
+//! Text is held back only while it can still become such calls, and `reader` sees early that it cannot: at the
 //! first wrong key or name. What was held back is then printed as it was written, to the byte.
 //! However the text is cut into pieces, the same comes out.
 

@@ -2,7 +2,7 @@
 //!
 //! Five layers, each above the one before it: the defaults, the user's file, the project's file, the
 //! environment, the flags. The project's file comes with a project that somebody else may have
-//! written, so it may only narrow what the user chose until the user trusts it: see [`project`].
+//! written, so it may only narrow what the user chose until the user trusts it: see [`settings::project`](crate::settings::project).
 
 pub mod edit;
 pub mod env;

@@ -1,7 +1,7 @@
 //! Which environment variables reach the programs that run for a model: commands and MCP servers.
 //!
 //! The table lists what is allowed, because a secret may be in a variable of any name: `DATABASE_URL`, `COOKIE`, the
-//! address of a proxy. Variables that are not in [`ALLOWED`] are withheld, unless `[commands] environment` names them.
+//! address of a proxy. Variables that are not in `ALLOWED` are withheld, unless `[commands] environment` names them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::env::Environment;
 
-/// Variables that a program gets for one reason, which a comment in [`ALLOWED`] gives: why programs need them, and why
+/// Variables that a program gets for one reason, which a comment in `ALLOWED` gives: why programs need them, and why
 /// they hold no secret.
 struct Group {
     kind: Kind,
@@ -298,7 +298,7 @@ pub struct Filtered {
     pub withheld: Vec<String>,
 }
 
-/// The environment of a program: the variables that [`ALLOWED`] lets through, those that the user `named` with unchanged
+/// The environment of a program: the variables that `ALLOWED` lets through, those that the user `named` with unchanged
 /// values, and those that Dunlin sets. The variables in `keys` hold the keys of providers and are never passed on.
 pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> Filtered {
     let mut filtered = Filtered::default();

@@ -2,7 +2,7 @@
 //!
 //! Nothing here touches a terminal. [`mod@line`] understands a typed line; [`storing`] says what an answer stores; [`entry`] is a call as it can be
 //! shown; [`look`] makes the rows of it; [`desk`] holds one question with all its calls and says what a line
-//! comes to. Reading and printing is done by `repl::approver` and by `ui::question`, which asks about what
+//! comes to. Reading and printing is done by whoever implements `Approver`, and by `ui::question`, which asks about what
 //! comes up while a call runs.
 //!
 //! Three things keep an answer from being given by accident or by deceit:

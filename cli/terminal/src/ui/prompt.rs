@@ -1,7 +1,7 @@
 //! Questions that come up while a call runs: about a use that the tool did not declare, and in words.
 //!
 //! They are asked at once and hold up the call. What is asked before a call runs waits instead, see
-//! [`crate::repl::approver`]; it looks alike and takes the same answers.
+//! [`Approver`](dunlin_chat::turn::Approver); it looks alike and takes the same answers.
 
 use std::sync::Arc;
 
