@@ -133,7 +133,7 @@ impl Supervisor {
         })?;
         if let Some(unreachable) = found.unreachable() {
             return Err(format!(
-                "commands cannot run here: a path is too long to look for git repositories below it; remove {unreachable}"
+                "commands cannot run here: git repositories cannot be protected; make this shorter, smaller or remove it: {unreachable}"
             ));
         }
         self.repositories = found;

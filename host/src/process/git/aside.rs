@@ -4,7 +4,7 @@
 //! folder. So each folder is opened without following links, and compared with what the search has seen.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -68,7 +68,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Moves it into a new folder below this one, which commands do not see, and returns where it is now.
+    /// Moves it into this folder, which commands do not see, under a name that git does not read. Returns where it is now.
     ///
     /// # Errors
     /// It cannot be moved there, for example because that is another file system.
@@ -77,31 +77,20 @@ impl<'a> Entry<'a> {
         if !self.is_it(folder.as_fd(), self.name)? {
             return Err(replaced());
         }
-        let place = place.join(format!("{:08x}", rand::random::<u32>()));
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&place)?;
-        let moved = mounts::look(&place).and_then(|entry| {
-            let place = entry.file_or_folder().ok_or_else(replaced)?;
-            let move_it = |from: &OwnedFd, to: &OwnedFd| {
-                renameat_with(from, self.name, to, self.name, RenameFlags::NOREPLACE)
-            };
-            move_it(&folder, &place)?;
-            // It may have been exchanged in between.
-            match self.is_it(place.as_fd(), self.name)? {
-                true => Ok(()),
-                false => {
-                    move_it(&place, &folder)?;
-                    Err(replaced())
-                }
-            }
-        });
-        if let Err(error) = moved {
-            let _ = fs::remove_dir(&place);
-            return Err(error);
+            .create(place)?;
+        let aside = with_end(self.name, SUFFIX);
+        let opened = mounts::look(place)?.file_or_folder();
+        let opened = opened.ok_or_else(replaced)?;
+        renameat_with(&folder, self.name, &opened, &aside, RenameFlags::NOREPLACE)?;
+        // It may have been exchanged in between.
+        if self.is_it(opened.as_fd(), &aside)? {
+            return Ok(place.join(aside));
         }
-        Ok(place.join(self.name))
+        renameat_with(&opened, &aside, &folder, self.name, RenameFlags::NOREPLACE)?;
+        Err(replaced())
     }
 
     fn open(&self) -> io::Result<OwnedFd> {
@@ -252,6 +241,7 @@ mod tests {
         assert!(other.take_out(&place).is_err() && b.exists());
         let same = Entry::of_number(&root, OsStr::new("b"), id(&b).1);
         let taken = same.take_out(&place).unwrap();
-        assert!(taken.starts_with(&place) && taken.join("HEAD").exists() && !b.exists());
+        assert_eq!(taken, place.join("b.set-aside"));
+        assert!(taken.join("HEAD").exists() && !b.exists());
     }
 }

@@ -236,12 +236,15 @@ impl Repositories {
         .collect()
     }
 
-    /// Device and number of the folders that this command cannot change anything in.
-    fn frozen(&self, access: &Access) -> impl Iterator<Item = (u64, u64)> {
+    /// Device and number of the folders that this command cannot change anything in. Without those that were otherwise
+    /// `before`, when a command started that ran beside it or was killed.
+    fn frozen(&self, access: &Access, before: &Repositories) -> impl Iterator<Item = (u64, u64)> {
         let kept = self.read_only(access);
         let folders = self.folders.iter();
-        let frozen =
-            folders.filter(move |(path, _)| kept.iter().any(|kept| path.starts_with(kept)));
+        let frozen = folders.filter(move |(path, folder)| {
+            let is_kept = kept.iter().any(|kept| path.starts_with(kept));
+            is_kept && before.folders.get(*path) == Some(folder)
+        });
         frozen.map(|(_, folder)| folder.id)
     }
 

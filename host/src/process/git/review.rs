@@ -21,6 +21,9 @@ const MAX_SENTENCES: usize = 20;
 /// Sentences that the user has to act upon.
 const MAX_URGENT: usize = 200;
 
+/// Paths that one sentence names.
+const MAX_NAMED: usize = 5;
+
 /// Bytes of these, and of those: half of what is heard of a supervisor.
 const MAX_BYTES: usize = 24 * 1024;
 
@@ -63,8 +66,10 @@ pub(in crate::process) fn review(
         after,
         means,
         protected: protected.clone().flat_map(Repositories::ids).collect(),
-        frozen: protected.flat_map(|it| it.frozen(access)).collect(),
+        frozen: protected.flat_map(|it| it.frozen(access, before)).collect(),
         unseen: Vec::new(),
+        moved: Vec::new(),
+        place: means.place.join(format!("{:016x}", rand::random::<u64>())),
         deadline: Instant::now() + MAX_TIME,
         urgent: Vec::new(),
         sentences: Vec::new(),
@@ -98,6 +103,20 @@ pub(in crate::process) fn review(
         let first = review.short(Some(first));
         review.urge(format!(
             "Dunlin could not look for git settings in {first}{others}: look there before you run git."
+        ));
+    }
+    if !review.moved.is_empty() {
+        let shown = review.moved.iter().take(MAX_NAMED);
+        let shown: Vec<String> = shown.map(|path| review.short(Some(path))).collect();
+        let more = review.moved.len() - shown.len();
+        let more = match more {
+            0 => String::new(),
+            _ => format!(" and {more} more"),
+        };
+        review.urge(format!(
+            "What git would take for a repository appeared, and was not asked for or cannot be looked at: {}{more}. Dunlin moved it to {}, with {SUFFIX} behind its name and that of its HEAD. The command could change what is in it: look at it before you rename it and move it back.",
+            shown.join(", "),
+            review.short(Some(&review.place))
         ));
     }
     let mut sentences = shortened(review.urgent, MAX_URGENT);
@@ -153,6 +172,9 @@ struct Review<'a> {
     frozen: BTreeSet<(u64, u64)>,
     /// What could not be looked at.
     unseen: Vec<PathBuf>,
+    /// What was moved out of the project, and where to.
+    moved: Vec<PathBuf>,
+    place: PathBuf,
     deadline: Instant,
     /// What the user has to act upon.
     urgent: Vec<String>,
@@ -168,6 +190,17 @@ impl<'a> Review<'a> {
     /// Says what the user has to act upon.
     fn urge(&mut self, sentence: String) {
         self.urgent.push(sentence);
+    }
+
+    /// Whether the command could change nothing in a folder, nor in what lies in it, by any name.
+    fn is_frozen(&self, path: &Path, folder: &GitFolder) -> bool {
+        let mut around = path.ancestors();
+        let is_within = around.any(|path| {
+            let folder = self.after.folders.get(path);
+            folder.is_some_and(|folder| self.frozen.contains(&folder.id))
+        });
+        let mut marks = folder.settings.values().chain(folder.verified.values());
+        is_within && !marks.any(Mark::has_other_names)
     }
 
     fn is_late(&self) -> bool {
@@ -243,7 +276,7 @@ impl<'a> Review<'a> {
                     HARMFUL
                 };
                 let entry = Entry::of_number(folder, name, link.number);
-                if !self.take_out(why, &entry) {
+                if !self.take_out(&entry) {
                     self.rename(why, &entry, "");
                 }
             }
@@ -327,7 +360,7 @@ impl<'a> Review<'a> {
     }
 
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
-        if self.frozen.contains(&folder.id) {
+        if self.is_frozen(path, folder) {
             // Whatever is new there is the user's own, such as a rebase in another terminal.
             if self.leads_elsewhere(folder) && folder.has_head {
                 self.set_aside(LED_AWAY, path, folder.id, OsStr::new(HEAD));
@@ -407,28 +440,27 @@ impl<'a> Review<'a> {
             }
             return;
         };
-        let folder = Entry::of_number(parent, name, id.1);
-        if self.take_out(why, &folder) {
-            return;
-        }
         // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
         // another name it would still be one for whoever goes there.
         let head = head.set_aside();
+        let folder = Entry::of_number(parent, name, id.1);
+        if self.take_out(&folder) {
+            return;
+        }
         let and = head.map(|name| format!(", and {} in it to HEAD", name.to_string_lossy()));
         self.rename(why, &folder, &and.unwrap_or_default());
     }
 
-    /// Moves something out of the project and says so. `false`: that is not possible.
-    fn take_out(&mut self, why: &str, entry: &Entry<'_>) -> bool {
-        let from = self.short(Some(&entry.folder.join(entry.name)));
-        let Ok(to) = entry.take_out(self.means.place) else {
-            return false;
-        };
-        let to = self.short(Some(&to));
-        self.say(format!(
-            "{why}: {from}. Dunlin moved it to {to}. The command could change what is in it: look at it, then move it back to use it."
-        ));
-        true
+    /// Moves something out of the project. `false`: that is not possible.
+    fn take_out(&mut self, entry: &Entry<'_>) -> bool {
+        let below = entry.folder.strip_prefix(&self.access.project);
+        let below = below.unwrap_or(entry.folder);
+        let below = below.strip_prefix("/").unwrap_or(below);
+        let is_out = entry.take_out(&self.place.join(below)).is_ok();
+        if is_out {
+            self.moved.push(entry.folder.join(entry.name));
+        }
+        is_out
     }
 
     /// Removes a link that a command has put where git would follow it and write.

@@ -85,10 +85,19 @@ impl Repositories {
             found: Repositories::default(),
             seen: 0,
             entries: 0,
+            follows: false,
+            postponed: Vec::new(),
             deadline: Instant::now() + MAX_TIME,
         };
         for path in known.iter().map(Path::new) {
             search.look_first(path);
+        }
+        search.follows = true;
+        for (path, is_folder) in std::mem::take(&mut search.postponed) {
+            match is_folder {
+                true => search.add_folder(&path, true),
+                false => search.add_below(&path, MAX_MODULE_DEPTH),
+            }
         }
         search.walk();
         let roots = roots.iter().map(|root| root.as_os_str().to_owned());
@@ -103,6 +112,10 @@ struct Search<'a> {
     found: Repositories,
     seen: usize,
     entries: usize,
+    /// Whether what a repository leads to is looked at. First come all that were known, each by itself.
+    follows: bool,
+    /// Folders that known ones lead to, and whether each is that of a repository. The others may hold some.
+    postponed: Vec<(PathBuf, bool)>,
     deadline: Instant,
 }
 
@@ -146,6 +159,11 @@ impl Search<'_> {
 
     /// Looks at what was a repository, or led to one.
     fn look_first(&mut self, path: &Path) {
+        if !self.may_go_on() {
+            let why = format!("{}: it takes too long to look at it", path.display());
+            self.found.unreachable.get_or_insert(why);
+            return;
+        }
         let is_git = path
             .file_name()
             .is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name));
@@ -325,10 +343,21 @@ impl Search<'_> {
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         if let Some(common) = common.filter(|common| self.is_within(common)) {
-            self.add_folder(&common, true);
+            self.lead_to(common);
         }
         for folder in more {
-            self.add_below(&folder, MAX_MODULE_DEPTH);
+            match self.follows {
+                true => self.add_below(&folder, MAX_MODULE_DEPTH),
+                false => self.postponed.push((folder, false)),
+            }
+        }
+    }
+
+    /// Adds the folder of a repository that something leads to.
+    fn lead_to(&mut self, path: PathBuf) {
+        match self.follows {
+            true => self.add_folder(&path, true),
+            false => self.postponed.push((path, true)),
         }
     }
 
@@ -416,7 +445,7 @@ impl Search<'_> {
         };
         self.found.links.insert(path.to_owned(), link);
         if let Some(target) = target.filter(|target| self.is_within(target)) {
-            self.add_folder(&target, true);
+            self.lead_to(target);
         }
     }
 }

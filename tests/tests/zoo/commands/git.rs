@@ -308,15 +308,16 @@ async fn only_a_command_that_runs_git_makes_repositories() {
             ),
         ] {
             let note = yard.run(line).await.note.unwrap_or_default();
-            let start = format!(
-                "A git repository appeared, though the command line runs no git: {made}. Dunlin moved it to "
+            assert!(
+                note.contains(&format!(": {made}. Dunlin moved it to ")),
+                "{note}"
             );
-            let moved = note
-                .strip_prefix(&start)
-                .unwrap_or_else(|| panic!("{line}: {note}"));
-            let (moved, _) = moved.split_once(". The command").unwrap();
-            assert!(Path::new(moved).symlink_metadata().is_ok(), "{moved}");
-            assert!(!Path::new(moved).starts_with(&project), "{moved}");
+            let (_, moved) = note.split_once(" moved it to ").unwrap();
+            let moved = Path::new(moved.split_once(',').unwrap().0);
+            assert!(!moved.starts_with(&project), "{note}");
+            let moved = moved.join(format!("{made}.set-aside"));
+            assert!(moved.symlink_metadata().is_ok(), "{}", moved.display());
+            assert!(!moved.join("HEAD").exists() || moved.is_symlink());
             assert!(project.join(made).symlink_metadata().is_err(), "{line}");
             // What is left can be removed.
             if let Some(folder) = Path::new(made).parent().filter(|it| *it != Path::new("")) {

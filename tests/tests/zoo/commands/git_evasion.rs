@@ -127,6 +127,31 @@ async fn no_number_of_folders_hides_a_repository() {
     yard.refused("echo x >> libs/x/y/sub/.git/config").await;
 }
 
+/// What a command makes beside a known repository, and whatever that leads to, is looked at after it.
+#[tokio::test]
+async fn what_others_lead_to_hides_no_repository() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    let line = "mkdir -p '!/.git.set-aside' '!/grow'; echo ../grow > '!/.git.set-aside/commondir'; touch '!/grow/config'";
+    yard.run(line).await;
+    let line = "for i in $(seq 310); do mkdir -p \"!/grow/modules/$i\"; : > \"!/grow/modules/$i/config\"; done";
+    yard.run(line).await;
+    yard.refused("echo x >> .git/config").await;
+}
+
+/// A read-only mount protects a path, and not a file that has another name.
+#[tokio::test]
+async fn another_name_for_a_setting_is_found_in_a_protected_repository() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q lib");
+    fs::hard_link(project.join("lib/.git/config"), project.join("c")).unwrap();
+    let line = "printf '[core]\\n\\tfsmonitor = x\\n' >> c";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains("lib/.git/config.set-aside"), "{note}");
+}
+
 #[tokio::test]
 async fn what_matters_is_said_first() {
     let yard = Yard::new();
@@ -161,7 +186,7 @@ async fn no_command_runs_where_a_path_is_too_long() {
     let refused = yard.call("run_terminal_command", arguments, yes()).await;
     let refused = refused.unwrap_err().to_string();
     assert!(
-        refused.contains("commands cannot run here: a path is too long"),
+        refused.contains("commands cannot run here: git repositories cannot be protected"),
         "{refused}"
     );
 }
