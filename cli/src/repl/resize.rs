@@ -37,6 +37,8 @@ impl Drawn {
         let is_begun = row > 0 && column == 0 && !before.ends_with('\n');
         let above = match place(before, columns) {
             (now, 1..) if is_begun => now + 1,
+            // The terminal keeps the cursor in the row that is just full.
+            (now @ 1.., 0) if !is_begun && !before.ends_with('\n') => now - 1,
             (now, _) => now,
         };
         let mut sequence = up(above);
@@ -99,6 +101,7 @@ mod tests {
         // The cursor stands in the first row, the rest and the hint below it.
         check(50, 120, ("x", &long, ""), Some("\r\x1b[J\n\n\x1b[2A"));
         check(60, 30, ("› ", "", &long[..40]), Some("\r\x1b[J"));
+        check(50, 113, (&long, "", ""), Some("\r\x1b[J\n\n"));
         // Nothing has moved.
         check(120, 115, (&long, "", ""), None);
         check(60, 60, (&long, "", ""), None);
