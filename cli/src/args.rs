@@ -326,8 +326,9 @@ pub enum PermissionsCommand {
     },
     /// Explain what is allowed for a target, and which rule decides
     Explain {
-        /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line in quotes
-        target: String,
+        /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line; one with options in quotes
+        #[arg(required = true, num_args = 1..)]
+        target: Vec<String>,
     },
 }
 

@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
+use crate::repl::choice;
 use crate::repl::line::Recall;
+use crate::settings::Origin;
 use crate::workshop::Workshop;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
@@ -62,6 +64,13 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
     } else {
         dialogue
     };
+    // A name that was typed may be mistyped.
+    if let Some(model) = &workshop.settings.model
+        && matches!(model.origin, Origin::Flag(_))
+        && !choice::may_use(workshop, &mut dialogue, &model.value)?
+    {
+        return Ok(Exit::Failed);
+    }
     let report = dialogue.turn(workshop, prompt, Recall::default())?;
     if args.json {
         print_document(workshop, &report)?;

@@ -1,5 +1,6 @@
 //! `dunlin config`: where the configuration is, what it comes to, and whether it is valid.
 
+use std::fs;
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
@@ -8,13 +9,13 @@ use dunlin_host::display::escape;
 use crate::args::{ConfigCommand, Global};
 use crate::commands::{keys, trust};
 use crate::config::env::Environment;
-use crate::config::file::ApiName;
+use crate::config::file::{ApiName, line_of_key};
 use crate::config::paths::Folders;
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp::find_program;
 use crate::repl::slash::while_waiting;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{Origin, Settings, SettingsError};
 use crate::workshop::Workshop;
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
@@ -106,6 +107,17 @@ fn check_names(workshop: Workshop) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The line of a key, where that of its table is known. A file that cannot be read any more keeps the line of the table.
+fn at_key(table: &Origin, key: &str) -> Origin {
+    match table {
+        Origin::File(path, line) => {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            Origin::File(path.clone(), line_of_key(&text, *line, key))
+        }
+        other => other.clone(),
+    }
+}
+
 fn show(ui: &Ui, settings: &Settings) {
     let mut rows: Vec<(String, String, String)> = Vec::new();
     let mut row = |name: &str, value: String, origin: &dyn ToString| {
@@ -191,14 +203,16 @@ fn show(ui: &Ui, settings: &Settings) {
             (None, None, Some(account)) => ("keyring", account),
             (None, None, None) => continue,
         };
-        row(&format!("keys.{name}.{what}"), quoted(value), &key.origin);
+        let origin = at_key(&key.origin, what);
+        row(&format!("keys.{name}.{what}"), quoted(value), &origin);
     }
     for (name, agent) in &settings.agents {
         let entry = &agent.value;
         let mut field = |field: &str, value: Option<String>| {
             if let Some(value) = value {
                 let name = format!("agents.{name}.{field}");
-                row(&name, value, &settings.origin_of(agent, &name));
+                let origin = at_key(&settings.origin_of(agent, &name), field);
+                row(&name, value, &origin);
             }
         };
         field(
@@ -239,14 +253,15 @@ fn show(ui: &Ui, settings: &Settings) {
                 row(
                     &format!("web_search.{field}"),
                     quoted(value),
-                    &search.origin,
+                    &at_key(&search.origin, field),
                 );
             }
         }
     }
     if let Some(search) = &settings.codebase_search {
         for (field, value) in search.value.values() {
-            row(&format!("codebase_search.{field}"), value, &search.origin);
+            let origin = at_key(&search.origin, field);
+            row(&format!("codebase_search.{field}"), value, &origin);
         }
     }
     for (name, server) in &settings.mcp_servers {
@@ -263,5 +278,26 @@ fn show(ui: &Ui, settings: &Settings) {
     for (name, value, origin) in &rows {
         let origin = ui.styles().paint(Label::Quiet, origin);
         ui.data(&format!("{name:<names$} = {value:<values$}  {origin}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_has_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let text = "[keys.k]\n\nenv = \"A\"\n[agents.a]\nmodel = \"m\"\nenvy = 1\n";
+        fs::write(&path, text).unwrap();
+        let line = |table, key| match at_key(&Origin::File(path.clone(), table), key) {
+            Origin::File(_, line) => line,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(line(1, "env"), 3);
+        assert_eq!(line(4, "model"), 5);
+        assert_eq!(line(4, "env"), 4);
+        assert_eq!(at_key(&Origin::Default, "env"), Origin::Default);
     }
 }

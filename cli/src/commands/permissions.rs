@@ -78,17 +78,24 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
             }
             ui.status(&format!("Removed what was stored for {}", escape(&target)));
         }
-        // What has a gap in it and is no file is a command line.
-        PermissionsCommand::Explain { target }
-            if target.contains(char::is_whitespace)
-                && !workshop.settings.project.join(&target).exists() =>
-        {
-            let command = permissions
-                .explain_command(&target)
-                .map_err(CliError::failed)?;
-            explain_command(ui, &command);
-        }
         PermissionsCommand::Explain { target } => {
+            let target = match target.as_slice() {
+                [target] => target.clone(),
+                words => {
+                    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+                    words.join(" ")
+                }
+            };
+            // What has a gap in it and is no file is a command line.
+            if target.contains(char::is_whitespace)
+                && !workshop.settings.project.join(&target).exists()
+            {
+                let command = permissions
+                    .explain_command(&target)
+                    .map_err(CliError::failed)?;
+                explain_command(ui, &command);
+                return Ok(Exit::Done);
+            }
             let (target, explained) = permissions.explain(&target)?;
             ui.data(
                 &ui.styles()

@@ -356,16 +356,7 @@ impl Loaded {
 
     /// The line of a key in a table; where it cannot be told, as in an inline table, that of the table.
     pub fn line_of_key<T>(&self, table: &Spanned<T>, key: &str) -> usize {
-        let first = self.line_of(table);
-        let mut lines = self.text.lines().enumerate().skip(first);
-        let found = lines
-            .by_ref()
-            .take_while(|(_, line)| !line.trim_start().starts_with('['))
-            .find(|(_, line)| {
-                let rest = line.trim_start().strip_prefix(key);
-                rest.is_some_and(|rest| rest.trim_start().starts_with('='))
-            });
-        found.map_or(first, |(index, _)| index + 1)
+        line_of_key(&self.text, self.line_of(table), key)
     }
 
     /// An error at a value of this file.
@@ -563,6 +554,19 @@ fn read_bounded(path: &Path) -> io::Result<String> {
         )));
     }
     Ok(text)
+}
+
+/// The line of a key in the table whose header is in line `table`; where it cannot be told, that of the table.
+pub fn line_of_key(text: &str, table: usize, key: &str) -> usize {
+    let mut lines = text.lines().enumerate().skip(table);
+    let found = lines
+        .by_ref()
+        .take_while(|(_, line)| !line.trim_start().starts_with('['))
+        .find(|(_, line)| {
+            let rest = line.trim_start().strip_prefix(key);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+        });
+    found.map_or(table, |(index, _)| index + 1)
 }
 
 /// The key whose value stands here, if it is written on the same line.

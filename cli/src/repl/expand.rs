@@ -45,11 +45,19 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     }
 }
 
+/// Why a diff is not known.
+const KEPT: &str = "A diff is kept only while the session is open; /undo still knows the files.";
+
 /// What `/diff` prints for what was typed behind it.
 pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
             Some(record) if !record.edits.is_empty() => vec![record],
+            Some(_) if log.is_restored(number) => {
+                return vec![format!(
+                    "The diff of call {number}, if it changed a file, is no longer known. {KEPT}"
+                )];
+            }
             Some(_) => return vec![format!("Call {number} changed no file in this session.")],
             None => return vec![format!("There is no call {number}.")],
         },
@@ -57,7 +65,12 @@ pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
         Err(_) => return vec!["Usage: /diff [N], with the number of a call.".to_owned()],
     };
     if calls.is_empty() {
-        return vec!["The last turn changed no file.".to_owned()];
+        return vec![match log.numbers() {
+            Some((_, last)) if log.is_restored(last) => {
+                format!("There was no call since the session was resumed. {KEPT}")
+            }
+            _ => "The last turn changed no file.".to_owned(),
+        }];
     }
     let mut rows = Vec::new();
     for record in calls {
@@ -201,6 +214,19 @@ mod tests {
             rows(&CallLog::default(), "", WINDOW),
             ["There was no call yet."]
         );
+    }
+
+    #[test]
+    fn what_was_changed_before_the_session_was_resumed_is_not_denied() {
+        let log = CallLog::default();
+        log.restore(vec![record(1, CallState::Completed, None)]);
+        let shown = |typed| edits(&log, typed, WINDOW).join("\n");
+        let text = format!("The diff of call 1, if it changed a file, is no longer known. {KEPT}");
+        assert_eq!(shown("1"), text);
+        assert!(shown("").starts_with("There was no call since the session was resumed."));
+        log.keep(record(2, CallState::Completed, None));
+        assert_eq!(shown("2"), "Call 2 changed no file in this session.");
+        assert_eq!(shown(""), "The last turn changed no file.");
     }
 
     #[test]

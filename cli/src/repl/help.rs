@@ -14,12 +14,16 @@ const LEAST_BESIDE: usize = 30;
 const BELOW: usize = 6;
 
 /// What keys do that are no commands.
-const KEYS: [(&str, &str); 4] = [
+const KEYS: [(&str, &str); 5] = [
     (
         "Alt-Enter",
         "start a new line, as Shift-Enter does in most terminals, or Enter after a \\ or in an open ```",
     ),
     ("Tab", "complete a command, a name or a path"),
+    (
+        "Shift-Tab",
+        "accept edits of ordinary files in the project without a question, or ask again",
+    ),
     ("Ctrl-C", "interrupt a reply, or clear the line"),
     (
         "Esc",

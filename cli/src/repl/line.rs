@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dunlin_host::display::{escape, escape_multiline};
 use rustyline::completion::Completer;
@@ -19,6 +19,8 @@ use rustyline::{
 use super::accepting;
 use super::complete::{self, Names};
 use super::files::FileIndex;
+use super::put_back::PutBack;
+use super::resize::Drawn;
 use super::steps::Toggle;
 use super::table::COMMANDS;
 use crate::config::paths::Folders;
@@ -59,6 +61,8 @@ pub struct LineEditor {
     to_editor: Arc<AtomicBool>,
     /// Whether it was left to accept edits from now on, or to be asked again.
     toggled: Arc<AtomicBool>,
+    /// What was put back into the line.
+    early: Arc<PutBack>,
 }
 
 impl LineEditor {
@@ -81,6 +85,7 @@ impl LineEditor {
             .build();
         let history = FileHistory::with_config(&config);
         let mut editor = Editor::with_history(config, history)?;
+        let early = Arc::<PutBack>::default();
         editor.set_helper(Some(LineHelper {
             styles,
             project: project.to_path_buf(),
@@ -88,10 +93,17 @@ impl LineEditor {
             names: Names::default(),
             files: FileIndex::new(project, is_project),
             placeholder: String::new(),
-            early: String::new(),
+            early: Arc::clone(&early),
+            prompt: String::new(),
+            drawn: Arc::default(),
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
-        newline::bind(&mut editor);
+        let put_back = Arc::clone(&early);
+        newline::bind(&mut editor, move |key, line| put_back.key(key, line));
+        editor.bind_sequence(
+            Event::Any,
+            EventHandler::Conditional(Box::new(AnyKey(Arc::clone(&early)))),
+        );
         editor.bind_sequence(
             KeyEvent::ctrl('C'),
             EventHandler::Conditional(Box::new(ClearLine)),
@@ -113,6 +125,7 @@ impl LineEditor {
             history,
             to_editor,
             toggled: Arc::default(),
+            early,
             ui: None,
         })
     }
@@ -142,22 +155,20 @@ impl LineEditor {
 
     /// Reads a message, beginning with `start`.
     pub fn read(&mut self, ui: &Ui, prompt: &str, start: &str) -> Typed {
+        if let Some(helper) = self.editor.helper_mut() {
+            prompt.clone_into(&mut helper.prompt);
+            helper.drawn = Arc::default();
+        }
         ui.read_message(&mut self.editor, prompt, start)
     }
 
-    /// Reads a message, beginning with text that was put back into the line. As long as the line is just that, it is dimmed
-    /// and says what it is.
+    /// Reads a message, beginning with text that was put back into the line. As long as nobody has touched it, the line is
+    /// dimmed and says what it is, and text that is typed replaces it.
     pub fn read_put_back(&mut self, ui: &Ui, prompt: &str, text: &str) -> Typed {
-        self.mark_put_back(text);
+        self.early.begin(text);
         let typed = self.read(ui, prompt, text);
-        self.mark_put_back("");
+        self.early.begin("");
         typed
-    }
-
-    fn mark_put_back(&mut self, early: &str) {
-        if let Some(helper) = self.editor.helper_mut() {
-            early.clone_into(&mut helper.early);
-        }
     }
 
     /// Whether the line that was read last is to go on in an editor of texts; says so once.
@@ -187,6 +198,9 @@ impl LineEditor {
         // Answers are something else than messages.
         let helper = self.editor.helper().cloned().map(|helper| LineHelper {
             placeholder: String::new(),
+            early: Arc::default(),
+            prompt: String::new(),
+            drawn: Arc::default(),
             ..helper
         });
         Recall {
@@ -268,6 +282,21 @@ impl ConditionalEventHandler for ClearLine {
     }
 }
 
+/// A key to which nothing else is bound.
+struct AnyKey(Arc<PutBack>);
+
+impl ConditionalEventHandler for AnyKey {
+    fn handle(
+        &self,
+        event: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        self.0.key(*event.get(0)?, context.line())
+    }
+}
+
 /// Ctrl-X Ctrl-E leaves the line as it is, as shells do, to be gone on with in an editor of texts.
 struct TakeToEditor(Arc<AtomicBool>);
 
@@ -288,13 +317,25 @@ struct LineHelper {
     /// What stands there as long as nothing was typed.
     placeholder: String,
     /// Text that was put back into the line.
-    early: String,
+    early: Arc<PutBack>,
+    /// What stands before the line; empty where a window that changes its width is left to the line editor.
+    prompt: String,
+    drawn: Arc<Mutex<Drawn>>,
 }
 
 impl LineHelper {
-    /// Whether the line is what was put back into it, and nobody has changed it.
-    fn is_put_back(&self, line: &str) -> bool {
-        !self.early.is_empty() && line == self.early
+    /// Makes room for the line where the window has another width than when the line was drawn.
+    fn follow_window(&self, (before, after): (&str, &str), hint: Option<&Rest>) {
+        if self.prompt.is_empty() {
+            return;
+        }
+        let columns = terminal::size().0;
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = format!("{}{before}", self.prompt);
+        if let Some(sequence) = drawn.adjust(columns, &before, after) {
+            newline::say(&sequence);
+        }
+        drawn.keep(columns, hint.map_or("", |hint| &hint.shown));
     }
 }
 
@@ -326,6 +367,9 @@ impl Completer for LineHelper {
         pos: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
+        if let Some(typed) = self.early.take_replacement() {
+            return Ok((0, vec![typed]));
+        }
         Ok(complete::candidates(
             &line[..pos],
             &self.project,
@@ -341,7 +385,19 @@ impl Hinter for LineHelper {
 
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
         newline::ask_again();
-        if self.is_put_back(line) {
+        let hint = self.rest(line, pos);
+        self.follow_window(
+            line.split_at_checked(pos).unwrap_or((line, "")),
+            hint.as_ref(),
+        );
+        hint
+    }
+}
+
+impl LineHelper {
+    /// What stands behind the line.
+    fn rest(&self, line: &str, pos: usize) -> Option<Rest> {
+        if self.early.is(line) {
             let last = line.rsplit('\n').next().unwrap_or_default();
             let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
             let is_room = visible(&legible(last)) + PUT_BACK.len() <= room;
@@ -385,7 +441,7 @@ impl Hinter for LineHelper {
 
 impl Highlighter for LineHelper {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match self.is_put_back(line) {
+        match self.early.is(line) {
             true => self.styles.paint(Label::Quiet, &legible(line)).into(),
             false => legible(line),
         }
@@ -393,7 +449,7 @@ impl Highlighter for LineHelper {
 
     fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
         // The first key takes the dimming away from all of the line.
-        !self.early.is_empty()
+        self.early.is_some()
     }
 
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {

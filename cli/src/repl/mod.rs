@@ -7,7 +7,7 @@
 mod accepting;
 pub mod approver;
 pub mod budget;
-mod choice;
+pub mod choice;
 mod complete;
 mod compose;
 mod expand;
@@ -17,6 +17,8 @@ pub mod hub;
 pub mod line;
 mod messages;
 pub mod plain;
+mod put_back;
+mod resize;
 mod servers;
 mod sessions;
 pub mod slash;
@@ -85,7 +87,14 @@ fn converse(
         };
         let typed = match unsent.take() {
             Some(line) => editor.read(ui, prompt, &line),
-            None => editor.read_put_back(ui, prompt, &ui.take_early_typing()),
+            None => {
+                let early = ui.take_early_typing();
+                match early.is_sent {
+                    true => editor.read_put_back(ui, prompt, &early.text),
+                    // The user is still typing it.
+                    false => editor.read(ui, prompt, &early.text),
+                }
+            }
         };
         let line = match typed {
             Typed::Line(line) => line,

@@ -1,5 +1,7 @@
 //! Slash commands: what can be typed at the prompt beside messages.
 
+use std::borrow::Cow;
+
 use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
@@ -239,6 +241,16 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A key as it is, which may be quoted as for a shell.
+fn unquoted(key: &str) -> Cow<'_, str> {
+    let within = |quote| key.strip_prefix(quote)?.strip_suffix(quote);
+    match (within('\''), within('"')) {
+        (Some(key), _) => Cow::Owned(key.replace(r"'\''", "'")),
+        (None, Some(key)) => Cow::Borrowed(key),
+        (None, None) => Cow::Borrowed(key),
+    }
+}
+
 /// Takes back answers of the session.
 fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError> {
     let ui = &workshop.ui;
@@ -248,7 +260,8 @@ fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError>
         ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
         return Ok(Changed::Nothing);
     };
-    let key = Some(key.trim()).filter(|key| !key.is_empty());
+    let key = unquoted(key.trim());
+    let key = Some(&*key).filter(|key| !key.is_empty());
     let count = workshop.host()?.permissions().forget_answers(key);
     ui.status(&match (count, key) {
         (0, Some(_)) => {
@@ -303,6 +316,15 @@ fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_may_be_quoted() {
+        assert_eq!(unquoted("$ /usr/bin/git"), "$ /usr/bin/git");
+        assert_eq!(unquoted("'$ /usr/bin/git'"), "$ /usr/bin/git");
+        assert_eq!(unquoted("\"a b\""), "a b");
+        assert_eq!(unquoted(r"'it'\''s'"), "it's");
+        assert_eq!(unquoted("'"), "'");
+    }
 
     #[test]
     fn words_that_mean_nothing_are_refused() {

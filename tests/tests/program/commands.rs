@@ -141,6 +141,8 @@ fn command_lines_are_explained() {
         compound.contains("/.env, so it is asked each time"),
         "{compound}"
     );
+    let words = environment.run(["permissions", "explain", "timeout", "5", "ls"]);
+    assert_eq!(words.stdout, explain("timeout 5 ls"));
     let failed = environment.run(["permissions", "explain", "no-such-program at all"]);
     assert_eq!(failed.status, Some(1), "{failed}");
     assert!(failed.stderr.contains("no-such-program"), "{failed}");
@@ -415,7 +417,7 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
         .stdout
         .lines()
         .find(|line| line.starts_with("agents.assistant.model"));
-    assert!(line.unwrap().contains(".dunlin/config.toml:1"), "{shown}");
+    assert!(line.unwrap().contains(".dunlin/config.toml:2"), "{shown}");
 
     environment.project_file(".dunlin/config.toml", format!("{file}# changed\n"));
     let output = environment.run(["ask", "hello"]);

@@ -254,3 +254,14 @@ fn a_shell_gets_its_keys_back_when_the_program_stops() {
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(!is_asked(&terminal), "{terminal:?}");
 }
+
+#[test]
+fn ask_warns_of_a_model_that_the_server_does_not_list() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let output = environment.run(["ask", "--model", "scriptd", "hello"]);
+    let warning =
+        "warning: the server does not list the model \"scriptd\"; the nearest is \"scripted\"\n";
+    assert!(output.stderr.contains(warning), "{output}");
+    assert!(output.stdout.contains("Yes."), "{output}");
+}

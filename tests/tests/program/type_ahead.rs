@@ -34,9 +34,13 @@ fn check(typed: &str, kept: &str) {
     chat.answer("n");
     let screen = chat.prompt_with(kept);
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
-    // It does not look like the placeholder, and says so no longer once somebody typed.
-    let line = format!("› {kept}  {PUT_BACK}");
-    assert_eq!(screen.cursor_line.trim_end(), line);
+    // It does not look like the placeholder, and says so no longer once somebody took it over.
+    if typed.ends_with('\r') {
+        let line = format!("› {kept}  {PUT_BACK}");
+        assert_eq!(screen.cursor_line.trim_end(), line);
+        // Ctrl-E, the end of the line.
+        chat.terminal.type_text("\x05");
+    }
     chat.terminal.type_text(" ");
     chat.terminal
         .wait_until("a line of one's own", |screen| !screen.contains(PUT_BACK));
@@ -122,4 +126,56 @@ fn elsewhere_than_in_the_chat_keys_are_left_to_the_shell() {
     gate.open();
     terminal.wait_for("the shell got an early line");
     assert_eq!(terminal.wait_end(), Some(0));
+}
+
+/// What is typed while the model answers and no question comes, then what is typed at the prompt, and the message.
+#[track_caller]
+fn check_without_question(early: &str, paste: &str, typed: &str, sent: &str) -> String {
+    let gate = Gate::new();
+    let answer = Response::stream()
+        .text("One")
+        .wait(&gate)
+        .text(", two.")
+        .finish("stop");
+    let provider = Provider::play([answer, Response::reply("Three.")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    chat.terminal.type_text(early);
+    gate.open();
+    let screen = chat.terminal.wait_until("the prompt", |screen| {
+        screen.contains("One, two.") && screen.cursor_line.starts_with('›')
+    });
+    if !paste.is_empty() {
+        chat.terminal.paste(paste);
+    }
+    chat.say(typed);
+    chat.terminal.wait_for("Three.");
+    let request = provider.wait_for_request(1);
+    let said = request.messages().last().expect("a message")["content"].clone();
+    assert_eq!(said, sent);
+    screen.text
+}
+
+#[test]
+fn an_answer_without_a_question_is_dropped() {
+    let screen = check_without_question("y\r", "", "go on", "go on");
+    let note = "\"y\" was typed when nothing was asked, so it answers nothing and was dropped.";
+    assert!(screen.contains(note), "{screen}");
+    check_without_question("y\rhello there\r", "", "", "hello there");
+}
+
+#[test]
+fn what_is_typed_next_replaces_what_was_put_back() {
+    check_without_question("please be quick\r", "", "early", "early");
+    check_without_question("please be quick\r", "", "42", "42");
+    check_without_question(
+        "one line\r",
+        "pasted\rtext ",
+        "and more",
+        "pasted\ntext and more",
+    );
+    check_without_question("please be quick\r", "", "", "please be quick");
+    // A word that is being typed when the reply ends stays one word.
+    check_without_question("hel", "", "lo", "hello");
 }

@@ -18,6 +18,8 @@ pub struct CallLog {
     records: Mutex<BTreeMap<usize, CallRecord>>,
     /// The number of the last call before the last turn.
     before_turn: AtomicUsize,
+    /// The number of the last call of a session that goes on, before it went on; 0 in a new session.
+    restored: AtomicUsize,
 }
 
 impl CallLog {
@@ -65,6 +67,11 @@ impl CallLog {
         found.cloned()
     }
 
+    /// Whether a call was made before the session went on: what it changed in files is not known any more.
+    pub fn is_restored(&self, number: usize) -> bool {
+        number <= self.restored.load(Ordering::Relaxed)
+    }
+
     /// The number of the call with this id.
     pub fn number_of(&self, id: &str) -> Option<usize> {
         let records = self.records();
@@ -85,6 +92,8 @@ impl CallLog {
         let records = records.into_iter().map(|record| (record.number, record));
         *self.records() = records.collect();
         self.begin_turn();
+        let last = self.before_turn.load(Ordering::Relaxed);
+        self.restored.store(last, Ordering::Relaxed);
     }
 
     fn records(&self) -> MutexGuard<'_, BTreeMap<usize, CallRecord>> {

@@ -207,6 +207,11 @@ pub fn looks_like_answer(text: &str) -> bool {
     }
 }
 
+/// Whether a text is an answer, word for word.
+pub fn is_answer(text: &str) -> bool {
+    matches!(parse(text), Line::Word(_, _, None))
+}
+
 fn names_one(which: &Which) -> bool {
     matches!(which, Which::Numbers(numbers) if numbers.len() == 1)
 }
@@ -312,7 +317,7 @@ mod tests {
         for line in ["yy", "ok", "Okay", "1", "2 3", "ok 2"] {
             let found = parse(line);
             assert!(matches!(found, Line::Wrong(_)), "{line:?}: {found:?}");
-            assert!(looks_like_answer(line), "{line:?}");
+            assert!(looks_like_answer(line) && !is_answer(line), "{line:?}");
         }
         for line in ["yse", "alway", "true", "yall", "v1", "thanks", "yse 2"] {
             assert!(matches!(parse(line), Line::Mistyped(_)), "{line:?}");

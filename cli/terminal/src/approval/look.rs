@@ -397,13 +397,18 @@ impl Page {
 
     /// What would be granted: the operation in Dunlin's words, the target behind it.
     fn needs(&mut self, entry: &Entry) {
+        let mut programs = Vec::new();
         for need in &entry.question.needs {
             match need.target.command() {
                 None => self.need(need.operation.verb(), &target_text(&need.target)),
                 Some(command) => {
                     for program in &command.programs {
                         let path = program.called.to_string_lossy();
-                        self.need(need.operation.verb(), &display::escape(&path));
+                        // Several servers may run with one program.
+                        if !programs.contains(&path) {
+                            self.need(need.operation.verb(), &display::escape(&path));
+                            programs.push(path);
+                        }
                     }
                 }
             }

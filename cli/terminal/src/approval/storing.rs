@@ -8,8 +8,8 @@ use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
 
 use crate::shell_word::shell_word;
 
-/// How many targets of one answer are named after it.
-const MAX_NAMED: usize = 3;
+/// How many targets of one answer are named before and after it.
+const MAX_NAMED: usize = 5;
 
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
@@ -33,13 +33,24 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
                 format!("stored for all projects\nundo: {}", undo(need)),
             )],
         },
-        needs => vec![(
-            label(always),
-            format!(
-                "stored for these {} targets and all projects; dunlin permissions list shows them",
-                needs.len()
-            ),
-        )],
+        needs => {
+            let row = |need: &Need| {
+                let about = match need.target.command() {
+                    Some(command) => command.key.to_string(),
+                    None => format!("{} {}", need.operation.verb(), need.target.shown()),
+                };
+                let about = escape(&about);
+                let text = format!("{about}, in all projects\nundo: {}", undo(need));
+                (label(always), text)
+            };
+            let mut rows: Vec<_> = needs.iter().take(MAX_NAMED).map(row).collect();
+            if needs.len() > MAX_NAMED {
+                let more = needs.len() - MAX_NAMED;
+                let text = format!("{more} more; dunlin permissions list shows them");
+                rows.push((label(always), text));
+            }
+            rows
+        }
     }
 }
 
@@ -216,7 +227,7 @@ mod tests {
             said(false, Scope::Session),
             ["Until the session ends: deny read /etc/hosts.\nUndo: /permissions forget /etc/hosts"]
         );
-        let many: Vec<Need> = (0..5).map(|_| needs[0].clone()).collect();
+        let many: Vec<Need> = (0..7).map(|_| needs[0].clone()).collect();
         let said = after(
             &many,
             Answer {
@@ -224,9 +235,9 @@ mod tests {
                 scope: Scope::Always,
             },
         );
-        assert_eq!(said.len(), 4);
+        assert_eq!(said.len(), MAX_NAMED + 1);
         assert_eq!(
-            said[3],
+            said[MAX_NAMED],
             "Stored for all projects: deny 2 more. /permissions lists all."
         );
     }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use dunlin_host::display::escape;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -271,16 +270,8 @@ impl Ui {
             early.keep_line(line);
         }
         drop(early);
-        let answers: Vec<String> = answers
-            .iter()
-            .map(|line| format!("\"{}\"", escape(line.trim())))
-            .collect();
-        let text = format!(
-            "  {} was typed before this question, so it answers nothing and was dropped.",
-            answers.join(", ")
-        );
-        let text = self.status_styles.paint(Label::Warning, &text);
-        self.line(self.status_sink(), &text);
+        let why = "was typed before this question, so it answers nothing and was dropped.";
+        self.say_dropped(&answers, why);
     }
 
     fn drop_early_typing_outside_the_chat(&self) {

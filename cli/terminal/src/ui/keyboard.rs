@@ -9,12 +9,15 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
 
+use dunlin_host::display::escape;
 use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::style::Label;
 use super::{Sink, Ui, lock, terminal};
+use crate::approval::line::is_answer;
 
 impl Ui {
     /// Reads away what was typed during a turn and keeps it, and does what Ctrl-V does. Only while the terminal is in
@@ -142,10 +145,48 @@ impl Ui {
         self.lent.load(Ordering::Relaxed)
     }
 
-    /// What was typed too early, as text for the next line; it is given once.
-    pub fn take_early_typing(&self) -> String {
-        terminal::typed_text(&lock(&self.early).take())
+    /// What was typed too early, as text for the next line; it is given once. Lines that are answers are dropped with a
+    /// note: nothing was asked.
+    pub fn take_early_typing(&self) -> EarlyText {
+        let bytes = lock(&self.early).take();
+        let mut text = terminal::typed_text(&bytes);
+        let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
+        // The last line may be the beginning of a message.
+        let sent = match is_sent {
+            true => text.as_str(),
+            false => text.rsplit_once('\n').map_or("", |(sent, _)| sent),
+        };
+        let unsent = text.get(sent.len()..).unwrap_or_default();
+        let (answers, rest): (Vec<&str>, Vec<&str>) =
+            sent.lines().partition(|line| is_answer(line));
+        if !answers.is_empty() {
+            let why = "was typed when nothing was asked, so it answers nothing and was dropped.";
+            self.say_dropped(&answers, why);
+            text = format!("{}{unsent}", rest.join("\n"));
+        }
+        let text = text.trim_matches('\n').to_owned();
+        EarlyText { text, is_sent }
     }
+
+    /// Says what of early typing was dropped, and why.
+    pub(super) fn say_dropped(&self, lines: &[&str], why: &str) {
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| format!("\"{}\"", escape(line.trim())))
+            .collect();
+        let text = format!("  {} {why}", lines.join(", "));
+        let text = self.status_styles.paint(Label::Warning, &text);
+        self.line(self.status_sink(), &text);
+    }
+}
+
+/// Text that was typed before there was a line for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlyText {
+    /// What was typed.
+    pub text: String,
+    /// Whether it ended with Enter; otherwise somebody may still be typing it.
+    pub is_sent: bool,
 }
 
 /// Holds the keyboard, and says so to whoever listens when it is free again.

@@ -46,8 +46,12 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// The last sequence that the line editor did not know.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
-/// Binds Shift+Enter.
-pub fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+/// Binds Shift+Enter. The keys of its sequences that are text elsewhere do there what `text` says about them and the line.
+pub fn bind<H: Helper, I: History>(
+    editor: &mut Editor<H, I>,
+    text: impl Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync + 'static,
+) {
+    let text = Arc::new(text);
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {
         // Another one cannot be there; if it were, Shift+Enter would do nothing.
@@ -61,7 +65,7 @@ pub fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>) {
     for key in ('0'..='9').chain(['~']) {
         editor.bind_sequence(
             KeyEvent(KeyCode::Char(key), Modifiers::NONE),
-            EventHandler::Conditional(Box::new(Rest(begun.clone(), key))),
+            EventHandler::Conditional(Box::new(Rest(begun.clone(), key, Arc::clone(&text)))),
         );
     }
 }
@@ -77,7 +81,7 @@ pub fn ask_again() {
 }
 
 /// Writes past everything that holds output back: the line editor has the terminal.
-fn say(sequence: &str) {
+pub fn say(sequence: &str) {
     // A terminal that has gone needs no modes.
     let _ = rustix::io::write(std::io::stdout(), sequence.as_bytes());
 }
@@ -143,9 +147,9 @@ impl ConditionalEventHandler for Unknown {
 }
 
 /// A digit or the end of xterm's form. Elsewhere they are text.
-struct Rest(Begun, char);
+struct Rest<F>(Begun, char, Arc<F>);
 
-impl ConditionalEventHandler for Rest {
+impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler for Rest<F> {
     fn handle(
         &self,
         _: &Event,
@@ -154,7 +158,10 @@ impl ConditionalEventHandler for Rest {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         let mut begun = locked(&self.0);
-        let (at, mut number) = begun.take().filter(|(at, _)| *at == context.pos())?;
+        let Some((at, mut number)) = begun.take().filter(|(at, _)| *at == context.pos()) else {
+            let key = KeyEvent(KeyCode::Char(self.1), Modifiers::NONE);
+            return (self.2)(key, context.line());
+        };
         if self.1 != '~' {
             number.push(self.1);
             *begun = Some((at, number));
