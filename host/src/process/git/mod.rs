@@ -359,6 +359,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_changed_since_an_earlier_command_is_not_frozen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("x/.git/refs")).unwrap();
+        fs::write(root.join("x/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        let find = || Repositories::find(&[root.as_path()]);
+        let access = Access {
+            project: root.clone(),
+            ..Access::default()
+        };
+        let earlier = find();
+        assert_eq!(find().frozen(&access, &earlier).count(), 1);
+        // A command that was killed made it.
+        fs::write(root.join("x/.git/config"), "[core]\n").unwrap();
+        assert_eq!(find().frozen(&access, &earlier).count(), 0);
+        assert_eq!(find().frozen(&access, &Repositories::default()).count(), 0);
+    }
+
+    #[test]
     fn what_cannot_be_looked_at_is_noted_and_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
