@@ -121,6 +121,30 @@ impl Yard {
         }
     }
 
+    /// Makes pipes in the project, over which a command and the test wait for each other.
+    fn make_pipes(&self, names: &[&str]) {
+        for name in names {
+            let made = std::process::Command::new("mkfifo")
+                .arg(self.sandbox.project().join(name))
+                .status();
+            assert!(made.expect("mkfifo").success());
+        }
+    }
+
+    /// Waits until a command writes to a pipe.
+    async fn hear(&self, name: &str) {
+        let pipe = self.sandbox.project().join(name);
+        let heard = tokio::task::spawn_blocking(move || fs::read(pipe));
+        heard.await.expect("no panic").expect("a pipe");
+    }
+
+    /// Waits until a command reads from a pipe.
+    async fn say(&self, name: &str) {
+        let pipe = self.sandbox.project().join(name);
+        let said = tokio::task::spawn_blocking(move || fs::write(pipe, ""));
+        said.await.expect("no panic").expect("a pipe");
+    }
+
     /// What is still running of the commands of this host.
     fn left(&self) -> Vec<String> {
         let mark = format!("{MARK}={}", self.sandbox.project().display());

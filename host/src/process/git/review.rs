@@ -73,6 +73,7 @@ pub(in crate::process) fn review(
         deadline: Instant::now() + MAX_TIME,
         urgent: Vec::new(),
         sentences: Vec::new(),
+        // What was incomplete before stays so: the next command would find no more.
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
     if before.is_incomplete || after.is_incomplete {

@@ -506,32 +506,21 @@ async fn what_one_command_prepares_is_not_known_to_another() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     fs::write(project.join("evil"), "[core]\n\tfsmonitor = ./x\n").unwrap();
-    for fifo in ["made", "go", "began", "undo"] {
-        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
-        assert!(made.unwrap().success());
-    }
-    let say = |fifo: &str| {
-        let fifo = project.join(fifo);
-        tokio::task::spawn_blocking(move || fs::write(fifo, "").unwrap())
-    };
-    let hear = |fifo: &str| {
-        let fifo = project.join(fifo);
-        tokio::task::spawn_blocking(move || fs::read(fifo).unwrap())
-    };
+    yard.make_pipes(&["made", "go", "began", "undo"]);
     let first = yard.start(
         "git init -q nested && cp evil nested/.git/config && echo > made && cat go > /dev/null",
     );
     let first = tokio::spawn(first);
-    hear("made").await.unwrap();
+    yard.hear("made").await;
     let second = yard.start(
         "git --version; echo > began && cat undo > /dev/null && cd nested/.git && mv HEAD.set-aside HEAD; mv config.set-aside config",
     );
     let second = tokio::spawn(second);
-    hear("began").await.unwrap();
-    say("go").await.unwrap();
+    yard.hear("began").await;
+    yard.say("go").await;
     let note = first.await.unwrap().note.unwrap_or_default();
     assert!(note.contains("nested/.git/HEAD.set-aside"), "{note}");
-    say("undo").await.unwrap();
+    yard.say("undo").await;
     let note = second.await.unwrap().note.unwrap_or_default();
     assert!(note.contains("nested/.git"), "{note}");
     let monitor = fs::read_to_string(project.join("nested/.git/config")).unwrap_or_default();
@@ -544,19 +533,12 @@ async fn a_setting_that_changed_meanwhile_is_named() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     git(&project, "init -q mine");
-    for fifo in ["began", "go"] {
-        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
-        assert!(made.unwrap().success());
-    }
+    yard.make_pipes(&["began", "go"]);
     let line = "git --version; echo > began && cat go > /dev/null && printf '[core]\\n\\tfsmonitor = x\\n' >> mine/.git/config";
     let running = tokio::spawn(yard.start(line));
-    let began = project.join("began");
-    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
-    heard.await.unwrap();
+    yard.hear("began").await;
     git(&project, "-C mine config user.signature x");
-    let go = project.join("go");
-    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
-    said.await.unwrap();
+    yard.say("go").await;
     let note = running.await.unwrap().note.unwrap_or_default();
     assert!(
         note.contains("mine/.git/config changed while the command ran"),

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Command;
 
 use serde_json::json;
 
@@ -29,8 +28,8 @@ async fn no_name_that_a_command_takes_keeps_a_repository() {
 
 #[tokio::test]
 async fn a_git_folder_of_many_names_is_set_aside_unread() {
-    for own_world in BOTH {
-        let yard = Yard::with(own_world, |_, _| {});
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
         let project = yard.sandbox.project();
         fs::write(project.join("evil"), EVIL).unwrap();
         let line = "mkdir -p n/.git/objects n/.git/refs; cd n/.git; cp ../../evil config; echo 'ref: refs/heads/x' > HEAD; for i in $(seq 201); do : > z$i; done";
@@ -94,21 +93,14 @@ async fn what_the_user_does_in_a_repository_meanwhile_stays() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     git(&project, "init -q .");
-    for fifo in ["began", "go"] {
-        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
-        assert!(made.unwrap().success());
-    }
+    yard.make_pipes(&["began", "go"]);
     let running = tokio::spawn(yard.start("echo > began && cat go > /dev/null"));
-    let began = project.join("began");
-    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
-    heard.await.unwrap();
+    yard.hear("began").await;
     let rebase = project.join(".git/rebase-merge");
     fs::create_dir(&rebase).unwrap();
     fs::write(rebase.join("git-rebase-todo"), "exec x\n").unwrap();
     git(&project, "config core.pager x");
-    let go = project.join("go");
-    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
-    said.await.unwrap();
+    yard.say("go").await;
     assert_eq!(running.await.unwrap().note, None);
     assert!(rebase.join("git-rebase-todo").exists());
 }
@@ -157,19 +149,12 @@ async fn what_matters_is_said_first() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     git(&project, "init -q mine");
-    for fifo in ["began", "go"] {
-        let made = Command::new("mkfifo").arg(project.join(fifo)).status();
-        assert!(made.unwrap().success());
-    }
+    yard.make_pipes(&["began", "go"]);
     let line = "git --version; for i in $(seq 150); do mkdir -p $(printf 'u/%0200d/.git' $i); done; echo > began && cat go > /dev/null && printf '[core]\\n\\tfsmonitor = x\\n' >> mine/.git/config";
     let running = tokio::spawn(yard.start(line));
-    let began = project.join("began");
-    let heard = tokio::task::spawn_blocking(move || fs::read(began).unwrap());
-    heard.await.unwrap();
+    yard.hear("began").await;
     git(&project, "-C mine config user.signature x");
-    let go = project.join("go");
-    let said = tokio::task::spawn_blocking(move || fs::write(go, "").unwrap());
-    said.await.unwrap();
+    yard.say("go").await;
     let note = running.await.unwrap().note.unwrap_or_default();
     assert!(note.starts_with("mine/.git/config changed"), "{note}");
 }
