@@ -129,6 +129,7 @@ pub fn run(
             tools(&mut report, &workshop);
             servers(&mut report, &workshop.settings);
             commands(&mut report, &workshop);
+            protection::set_aside(&mut report, &workshop.settings);
             protection::variables(&mut report, &workshop.settings);
         }
         Err(error) => broken(&mut report, &error),

@@ -84,6 +84,11 @@ impl Folders {
         self.config.join("config.toml")
     }
 
+    /// Where git repositories are moved that commands made unasked.
+    pub fn set_aside(&self) -> PathBuf {
+        self.data.join("set-aside")
+    }
+
     /// The headers for certain sites.
     pub fn sites_file(&self) -> PathBuf {
         self.config.join("web_fetch.json")

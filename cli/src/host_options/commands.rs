@@ -47,6 +47,7 @@ pub fn options(settings: &Settings) -> CommandOptions {
         environment: environment(settings).passed,
         temporary: temporary(settings.environment.get(env::TMPDIR), &secrets),
         baselines: settings.folders.data.join("commands"),
+        set_aside: settings.folders.set_aside(),
         time_limit: settings.command_timeout.value,
         network: settings.command_network.value,
         write: settings.writable_for_commands().collect(),

@@ -19,6 +19,9 @@ pub struct CommandOptions {
     /// Where commands that run write down what git repositories were like before them: a folder of the user's own that
     /// commands cannot reach. It is made when it is needed.
     pub baselines: PathBuf,
+    /// Where git repositories are moved that appear in the project though no command was meant to make one. What is older
+    /// than 30 days is removed when the next one is moved there.
+    pub set_aside: PathBuf,
     /// How long a command may run.
     pub time_limit: Duration,
     /// Whether every command may reach the network.
@@ -39,6 +42,7 @@ impl CommandOptions {
             environment: Vec::new(),
             temporary: PathBuf::from("/tmp"),
             baselines: PathBuf::new(),
+            set_aside: PathBuf::new(),
             time_limit: Duration::from_secs(120),
             network: false,
             write: Vec::new(),

@@ -24,6 +24,8 @@ pub(super) struct Order {
     pub(super) access: Access,
     /// See [`CommandOptions::baselines`](super::CommandOptions::baselines).
     pub(super) baselines: PathBuf,
+    /// See [`CommandOptions::set_aside`](super::CommandOptions::set_aside).
+    pub(super) set_aside: PathBuf,
     /// An empty folder that is the command's own. The supervisor removes it.
     pub(super) temporary: PathBuf,
     pub(super) time_limit_ms: u64,
@@ -193,6 +195,7 @@ mod tests {
             environment: vec![("A".into(), "b".into())],
             access: Access::default(),
             baselines: PathBuf::from("/x"),
+            set_aside: PathBuf::from("/y"),
             temporary: PathBuf::from("/tmp/x"),
             time_limit_ms: 1,
             network: true,

@@ -210,6 +210,7 @@ impl Running {
             environment: options.environment.clone(),
             access,
             baselines: options.baselines.clone(),
+            set_aside: options.set_aside.clone(),
             temporary: temporary.path().to_owned(),
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
             network: network || options.network,

@@ -148,9 +148,8 @@ impl Supervisor {
         let before = baseline.before(&self.repositories);
         let left_behind = baseline.left_behind(&roots);
         let after = Repositories::find_after(&roots, before);
-        let place = self.order.baselines.with_file_name("set-aside");
         let means = Means {
-            place: &place,
+            place: &self.order.set_aside,
             protected: announced
                 .no_namespaces
                 .is_none()

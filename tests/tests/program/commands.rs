@@ -333,6 +333,17 @@ fn doctor() {
     );
     assert!(!output.stdout.contains('✗'), "{output}");
     assert!(!output.to_string().contains(dunlin_tests::API_KEY));
+    assert!(!output.stdout.contains("moved repositories"), "{output}");
+
+    std::fs::create_dir_all(environment.data().join("set-aside/0123/lib")).unwrap();
+    let output = environment.run(["doctor"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(
+        output.stdout.contains(
+            "– git           Dunlin moved repositories that commands made out of a project, 1 time:"
+        ),
+        "{output}"
+    );
 
     let output = environment.run(["doctor", "--model", "scriptd"]);
     assert_eq!(output.status, Some(1), "{output}");

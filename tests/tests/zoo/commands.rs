@@ -72,6 +72,7 @@ impl Yard {
             ],
             temporary,
             baselines: sandbox.root().join("data/commands"),
+            set_aside: sandbox.root().join("data/set-aside"),
             time_limit: Duration::from_secs(60),
             ..CommandOptions::none()
         };

@@ -43,6 +43,26 @@ pub(super) fn own_files(report: &mut Report<'_>, settings: &Settings) {
     }
 }
 
+/// The git repositories that commands have left in the project unasked, and that were moved out of it.
+pub(super) fn set_aside(report: &mut Report<'_>, settings: &Settings) {
+    let folder = settings.folders.set_aside();
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return;
+    };
+    let moved = entries.count();
+    if moved > 0 {
+        let times = if moved == 1 { "time" } else { "times" };
+        let short = settings.folders.short(&folder);
+        report.line(
+            Verdict::Note,
+            "git",
+            &format!(
+                "Dunlin moved repositories that commands made out of a project, {moved} {times}: they are in {short}, and you can delete them"
+            ),
+        );
+    }
+}
+
 /// Dunlin's folders, and what in them is a link.
 fn own(settings: &Settings) -> Vec<PathBuf> {
     let folders = &settings.folders;

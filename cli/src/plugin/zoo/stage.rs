@@ -96,6 +96,7 @@ impl Stage {
         let of = |name: &str| self.root.join(name);
         let mut installed = self.installed.clone();
         installed.commands.baselines = of("data/commands");
+        installed.commands.set_aside = of("data/set-aside");
         let own = [of("config"), of("data"), of("cache")];
         HostOptions {
             project: of("project"),

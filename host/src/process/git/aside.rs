@@ -4,11 +4,12 @@
 //! folder. So each folder is opened without following links, and compared with what the search has seen.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
@@ -19,6 +20,9 @@ use rustix::io::Errno;
 use super::SUFFIX;
 use super::read::make_readable;
 use crate::process::mounts;
+
+/// How long what was moved out of a project is kept. Test suites make repositories with each run.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What is to be renamed, as the search has seen it.
 #[derive(Debug)]
@@ -139,6 +143,18 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Removes what was moved into this folder longer ago than [`KEPT`].
+pub(super) fn remove_old(place: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        let age = now.duration_since(entry.metadata()?.modified()?);
+        if age.is_ok_and(|age| age > KEPT) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes a symbolic link below this very folder of a repository.
 pub(super) fn remove_link(repository: &Path, id: (u64, u64), link: &Path) -> io::Result<()> {
     let (Some(below), Some(name)) = (link.parent(), link.file_name()) else {
@@ -188,7 +204,6 @@ fn with_end(name: &OsStr, end: &str) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
 
     use super::*;
@@ -219,6 +234,19 @@ mod tests {
         assert!(!at("repository/refs/heads").is_symlink());
         fs::write(at("repository/refs/file"), "").unwrap();
         assert!(removed("refs/file").is_err(), "it is no link any more");
+    }
+
+    #[test]
+    fn what_was_moved_is_removed_after_a_month() {
+        let folder = tempfile::tempdir().unwrap();
+        let moved = folder.path().join("0123/lib/.git.set-aside");
+        fs::create_dir_all(&moved).unwrap();
+        let now = SystemTime::now();
+        remove_old(folder.path(), now + KEPT / 2).unwrap();
+        assert!(moved.exists());
+        remove_old(folder.path(), now + KEPT * 2).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(remove_old(&moved, now).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::aside::{self, Entry};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
@@ -107,6 +107,8 @@ pub(in crate::process) fn review(
         ));
     }
     if !review.moved.is_empty() {
+        // What cannot be removed takes space and does nothing else.
+        let _ = aside::remove_old(means.place, SystemTime::now());
         let shown = review.moved.iter().take(MAX_NAMED);
         let shown: Vec<String> = shown.map(|path| review.short(Some(path))).collect();
         let more = review.moved.len() - shown.len();
