@@ -42,12 +42,12 @@ test: check
 	$(call step,tests,$(CARGO_TEST))
 
 test-quick: setup
-	@$(CARGO_TEST) --lib
+	@$(CARGO_TEST) --lib --exclude 'guest-*'
 
 check: setup
 	$(call step,format,$(CARGO) fmt --all --check)
 	$(call step,clippy,$(CARGO) clippy $(PROFILE) --workspace --all-targets -- --deny warnings)
-	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps)
+	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps --exclude 'guest-*')
 
 # The pool of threads as the program has it.
 bench: setup
