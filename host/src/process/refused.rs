@@ -3,6 +3,11 @@
 //! Such a command has a network namespace of its own, with nothing but a loopback. The kernel counts in each namespace what
 //! it could not send because no route leads there. So it is known that the network was missing, whatever a program says
 //! about that.
+//!
+//! The kernel counts no refused writes. A seccomp listener would see each attempt, but until it has received the call, a
+//! signal whose handler does not restart calls makes the call fail with `EINTR`: also `mkdir` and `rename`, which never
+//! fail so otherwise. Nothing outside of the kernel closes that gap, so a command could fail only because it is watched.
+//! What a program prints of a refused write must be enough; the description of the tool tells the model what it means.
 
 use std::fs;
 

@@ -44,11 +44,13 @@ impl Tool for RunTerminalCommand {
 
     const DESCRIPTION: &'static str = "Runs a command line in a shell, in the project folder, and returns its output and \
         exit status. It runs in a sandbox: it can change files of the project and of $TMPDIR (which is emptied \
-        afterwards), not /tmp or the rest of the machine, and has no network unless asked for. There is no input and no \
-        terminal, so use options instead of prompts. What it leaves in the background ends with it. Long output is cut \
-        in the middle: ask for less, or write it to a file of the project and read that. Prefer one plain command to a \
-        compound one: the user can allow it for good. Only a command line that runs git itself can change the git \
-        repository. Prefer read_file and edit_file for files.";
+        afterwards), not /tmp or the rest of the machine (\"Read-only file system\" or \"Permission denied\") unless the \
+        user grants an existing folder with: dunlin permissions allow write FOLDER/. It has no network unless asked \
+        for. There is no input and no terminal, so use options instead of prompts. What it leaves in the background \
+        ends with it. Long output is cut in the middle: ask for less, or write it to a file of the project and read \
+        that. Prefer one plain command to a compound one: the user can allow it for good. Only a command line that \
+        runs git itself can change a git repository, and none can move a folder that holds one (\"Device or resource \
+        busy\"). Prefer read_file and edit_file for files.";
 
     const PARAMETERS: Parameters = Parameters::lines(
         "@param command {string} [required] The command line\n\

@@ -134,3 +134,47 @@ async fn commands_side_by_side_keep_their_rules() {
     assert!(!text.ends_with("exit status 0"), "{text}");
     assert!(!project.join("held").exists());
 }
+
+/// Nothing but the system's own words tells of a refused write, so the model must know what they mean.
+#[tokio::test]
+async fn what_programs_print_of_a_refused_write_is_described_to_the_model() {
+    const READ_ONLY: &str = "Read-only file system";
+    const BUSY: &str = "Device or resource busy";
+    // A file takes the place of a setting that is missing.
+    const DENIED: &str = "Permission denied";
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    fs::create_dir_all(project.join("sub/.git")).unwrap();
+    fs::write(project.join("sub/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::write(project.join("sub/.git/config"), "[core]\n").unwrap();
+    let (tools, _) = yard.host.tools().await;
+    let tool = tools.iter().find(|it| it.name == "run_terminal_command");
+    let description = &tool.unwrap().description;
+    for (line, words) in [
+        ("touch ../new", READ_ONLY),
+        ("mkdir ../new", READ_ONLY),
+        ("cp README.md ../outside/secret.txt", READ_ONLY),
+        ("mv README.md ../new", READ_ONLY),
+        ("touch sub/.git/index.lock", READ_ONLY),
+        ("git --version && touch sub/.git/config", READ_ONLY),
+        ("git --version && touch sub/.git/config.worktree", DENIED),
+        ("mv sub/.git sub/other", BUSY),
+        ("mv sub other", BUSY),
+    ] {
+        let text = yard.refused(line).await;
+        assert!(text.contains(words), "{line}: {text}");
+        assert!(description.contains(words), "{description}");
+    }
+    // What is granted must be there when the command starts.
+    let granted = project.parent().unwrap().join("granted");
+    let key = format!("{}/", granted.display());
+    yard.host.permissions().set(&key, "?w?").unwrap();
+    let text = yard.refused("mkdir ../granted").await;
+    assert!(text.contains(READ_ONLY), "{text}");
+    fs::create_dir(&granted).unwrap();
+    yard.succeeds("touch ../granted/new").await;
+
+    let without = Yard::with(false, |_, _| {});
+    let text = without.refused("touch ../new").await;
+    assert!(text.contains(DENIED), "{text}");
+}
