@@ -13,7 +13,7 @@ use crate::config::file::{ApiName, line_of_key};
 use crate::config::paths::Folders;
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
-use crate::mcp::find_program;
+use crate::mcp;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Origin, Settings, SettingsError};
 use crate::workshop::Workshop;
@@ -91,7 +91,7 @@ fn check_names(workshop: Workshop) -> Result<(), CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
     for (name, server) in &settings.mcp_servers {
         let entry = &server.value;
-        if let Some(Err(problem)) = find_program(settings, entry).filter(|_| entry.is_enabled()) {
+        if let Some(problem) = mcp::warning(settings, name, entry).filter(|_| entry.is_enabled()) {
             ui.warn(&format!("[mcp.servers.{name}]: {problem}"));
         }
     }

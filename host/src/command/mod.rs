@@ -26,6 +26,7 @@ mod known;
 mod named;
 mod names;
 mod programs;
+mod server;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -83,6 +84,10 @@ impl Names for Permissions {
     fn is_writable(&self, program: &ProgramFile) -> bool {
         self.is_writable_for_commands(&program.called)
             || self.is_writable_for_commands(&program.real)
+    }
+
+    fn is_changeable(&self, path: &Path) -> bool {
+        self.is_writable_for_commands(path)
     }
 
     fn writable_file(&self, written: &str) -> Option<PathBuf> {
@@ -310,44 +315,5 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         is_incomplete: found.is_incomplete,
         commands: found.commands,
         covers: Vec::new(),
-    }
-}
-
-impl CommandTarget {
-    /// The start of an MCP server with these words in this folder, its program first as it is configured.
-    /// `is_sandboxed`: it runs in the sandbox of commands, where starting it is a command like any other.
-    pub(crate) fn of_server(
-        words: &[String],
-        folder: &Path,
-        is_sandboxed: bool,
-        names: &dyn Names,
-    ) -> Result<CommandTarget, CommandError> {
-        let (name, arguments) = words.split_first().ok_or(CommandError::Empty)?;
-        let program = names.program(name)?;
-        let called = program.called.to_string_lossy().into_owned();
-        let subject: Vec<String> = std::iter::once(called)
-            .chain(arguments.iter().cloned())
-            .collect();
-        let key = match is_sandboxed {
-            true => CommandKey::Line(subject.clone()),
-            false => CommandKey::Server(subject.clone()),
-        };
-        // Relative names mean files of its folder, which need not be the project.
-        let in_folder = arguments
-            .iter()
-            .flat_map(|word| named::parts(word))
-            .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
-        let words: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
-        let covers = named::writable(&program, &words, names);
-        Ok(CommandTarget {
-            is_storable: key.is_storable() && covers.is_some(),
-            key,
-            subject,
-            programs: vec![program],
-            mentioned: Vec::new(),
-            commands: Vec::new(),
-            is_incomplete: false,
-            covers: covers.unwrap_or_default(),
-        })
     }
 }

@@ -50,6 +50,9 @@ pub enum Rule {
     WritingGit,
     /// The default for programs.
     Executing,
+    /// The default for starting a server that runs what commands can change, outside of their sandbox. Nothing that is
+    /// stored allows it.
+    ChangeableServer,
     /// The default for the web.
     Web,
     /// The default for servers on this machine.
@@ -160,9 +163,9 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Plugin => {
-                f.write_str("You allowed this before, to an earlier version of the plugin.")
-            }
+            Change::Plugin => f.write_str(
+                "You allowed this before, to another version of the plugin or with other settings of the server.",
+            ),
             Change::Wider => f.write_str(
                 "You allowed this program before. Dunlin now remembers only what it shows, so it asks once more.",
             ),
@@ -201,6 +204,9 @@ impl fmt::Display for Rule {
                 "default: files of a git repository itself are asked, also in a folder that may be written",
             ),
             Rule::Executing => f.write_str("default: commands are asked"),
+            Rule::ChangeableServer => f.write_str(
+                "default: a server without a sandbox is asked about at each start where commands and edits can change what it runs",
+            ),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
