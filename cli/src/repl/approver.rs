@@ -87,7 +87,8 @@ impl<'a> TerminalApprover<'a> {
                     ui.keep_for_later(line);
                     let note = "The text is back in the input line after these calls.";
                     // Before the key.
-                    rows.insert(rows.len().saturating_sub(1), Desk::aside(note, window));
+                    let key = rows.len().saturating_sub(1);
+                    rows.splice(key..key, Desk::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
             }

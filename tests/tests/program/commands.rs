@@ -141,6 +141,8 @@ fn command_lines_are_explained() {
         compound.contains("/.env, so it is asked each time"),
         "{compound}"
     );
+    let options = environment.run(["permissions", "explain", "ls", "-la"]);
+    assert_eq!(options.stdout, explain("ls -la"), "{options}");
     let words = environment.run(["permissions", "explain", "timeout", "5", "ls"]);
     assert_eq!(words.stdout, explain("timeout 5 ls"));
     let failed = environment.run(["permissions", "explain", "no-such-program at all"]);

@@ -450,9 +450,11 @@ impl Desk {
         })
     }
 
-    /// One calm sentence in the look of everything beside the point.
-    pub fn aside(sentence: &str, window: Window) -> String {
-        format!("{MARGIN}{}", window.styles.paint(Label::Quiet, sentence))
+    /// One calm sentence in the look of everything beside the point, in rows.
+    pub fn aside(sentence: &str, window: Window) -> Vec<String> {
+        let rows = sentences_in_rows([sentence], window);
+        let quiet = |row: String| window.styles.paint(Label::Quiet, &row);
+        rows.into_iter().map(quiet).collect()
     }
 }
 
