@@ -20,6 +20,7 @@ use crate::workshop::Workshop;
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap::visible;
 
 /// Runs one of the commands.
 pub fn run(
@@ -275,9 +276,22 @@ fn show(ui: &Ui, settings: &Settings) {
             .unwrap_or_default()
     };
     let (names, values) = (width(|row| &row.0), width(|row| &row.1).min(48));
+    let columns = match ui.streams().output {
+        true => ui.window().columns,
+        false => usize::MAX,
+    };
     for (name, value, origin) in &rows {
+        let row = format!("{name:<names$} = {value:<values$}");
+        let fits = visible(&row) + 2 + visible(origin) < columns;
         let origin = ui.styles().paint(Label::Quiet, origin);
-        ui.data(&format!("{name:<names$} = {value:<values$}  {origin}"));
+        match fits {
+            true => ui.data(&format!("{row}  {origin}")),
+            // A path is not broken.
+            false => {
+                ui.data(&format!("{name} = {value}"));
+                ui.data(&format!("    {origin}"));
+            }
+        }
     }
 }
 

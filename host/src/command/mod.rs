@@ -208,8 +208,9 @@ impl CommandLine {
             let label = why.label();
             notices.push(match why {
                 _ if is_sensitive => format!("{label}."),
-                NotSimple::Builtin(_) => format!(
-                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
+                NotSimple::Builtin(word) => format!(
+                    "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
+                     this line until the session ends."
                 ),
                 NotSimple::Construct(_) => format!(
                     "{label}: s allows exactly this line until the session ends. It can't be allowed \

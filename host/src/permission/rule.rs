@@ -63,6 +63,8 @@ pub enum Rule {
     Unreachable(&'static str),
     /// The configuration names this search engine.
     SearchEngine,
+    /// The configuration names this MCP server by its address.
+    McpServer,
     /// The tool was set to `always` for the session.
     ToolAlways(String),
     /// The tool was set to `never` for the session.
@@ -212,6 +214,7 @@ impl fmt::Display for Rule {
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
             Rule::Unreachable(what) => write!(f, "{what} is never granted"),
             Rule::SearchEngine => f.write_str("the search engine of the configuration"),
+            Rule::McpServer => f.write_str("an MCP server of the configuration"),
             Rule::ToolAlways(tool) => write!(f, "{tool} is set to always for this session"),
             Rule::ToolNever(tool) => write!(
                 f,

@@ -118,7 +118,7 @@ impl McpTools {
                 let Decision { verdict, rule } = decided.map_err(|e| Failure::Host(chain(&e)))?;
                 return Ok(match verdict {
                     Verdict::Deny => (Start::Denied(need), rule),
-                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::Web),
+                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::McpServer),
                 });
             }
         };
