@@ -84,7 +84,7 @@ fn is_understood(word: &str) -> bool {
 
 /// Whether a path lies in a project, which Dunlin may work in at another time.
 fn is_in_a_project(path: &Path) -> bool {
-    let mut above = path.ancestors().skip(1);
+    let mut above = path.ancestors();
     above.any(|folder| {
         [".git", ".dunlin"]
             .iter()

@@ -134,3 +134,28 @@ pub(super) fn freeze(place: impl AsFd) -> io::Result<()> {
     make_read_only(copy.as_fd())?;
     put(copy, place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_the_number_of_another_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let make = || {
+            std::fs::create_dir(&path).unwrap();
+            let id = id_at(&path).unwrap();
+            assert_eq!(
+                id,
+                super::id(look(&path).unwrap().file_or_folder().unwrap()).unwrap()
+            );
+            std::fs::remove_dir(&path).unwrap();
+            id
+        };
+        let first = make();
+        // Clocks of file systems tick some hundred times a second.
+        let other = (0..1_000_000).map(|_| make()).find(|it| *it != first);
+        assert!(other.is_some(), "{first:?}");
+    }
+}

@@ -230,6 +230,44 @@ async fn a_granted_repository_has_no_worktrees_elsewhere() {
 }
 
 #[tokio::test]
+async fn what_is_granted_below_a_repository_is_looked_at() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    git(&project, "init -q --bare .git/modules/sub");
+    for granted in ["modules/sub/refs", "lfs"] {
+        let granted = project.join(".git").join(granted);
+        fs::create_dir_all(&granted).unwrap();
+        let granted = format!("{}/", granted.display());
+        yard.host.permissions().set(&granted, "?w?").unwrap();
+    }
+    let line = "ln -s /tmp .git/modules/sub/refs/heads/feat";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains(".git/modules/sub/refs/heads/feat"), "{note}");
+    fs::write(project.join("make.sh"), "git init -q .git/lfs/x").unwrap();
+    let note = yard.run("sh make.sh").await.note.unwrap_or_default();
+    assert!(
+        note.contains(".git/lfs/x/.git. Dunlin moved it to "),
+        "{note}"
+    );
+}
+
+#[tokio::test]
+async fn what_nobody_heard_is_said_after_the_next_command() {
+    let yard = Yard::new();
+    assert_eq!(yard.run("true").await.note, None);
+    let baselines = fs::read_dir(yard.sandbox.root().join("data/commands")).unwrap();
+    let baselines = baselines.map(|entry| entry.unwrap().path());
+    let said = "lib/.git was moved.";
+    for folder in baselines.filter(|path| path.is_dir()) {
+        fs::write(folder.join("unheard"), json!([said]).to_string()).unwrap();
+    }
+    let note = yard.run("true").await.note.unwrap_or_default();
+    assert!(note.contains(said), "{note}");
+    assert_eq!(yard.run("true").await.note, None);
+}
+
+#[tokio::test]
 async fn packs_are_not_named_elsewhere() {
     let yard = Yard::new();
     let project = yard.sandbox.project();

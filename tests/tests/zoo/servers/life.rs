@@ -206,6 +206,7 @@ async fn a_server_in_the_sandbox_writes_where_it_may() {
     let host = host_with(&sandbox, &["writing", "dead"], |server| {
         if let ServerAt::Program(program) = &mut server.at {
             program.sandbox = true;
+            program.folder = sandbox.project();
         }
     });
     let wanted = call("mcp_loader", json!({"server": "writing"}));
