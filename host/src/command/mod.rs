@@ -42,6 +42,7 @@ pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::Permissions;
+use crate::process::repository_of_worktree;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
@@ -64,6 +65,8 @@ pub struct CommandLine {
     /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
     /// the line never comes to mean more.
     pub may_change_repository: bool,
+    /// Then also the repository elsewhere that the project is a worktree of.
+    pub repository_elsewhere: Option<PathBuf>,
 }
 
 impl Names for Permissions {
@@ -97,6 +100,10 @@ impl Names for Permissions {
         let path = target.path()?;
         let is_meant = path.is_file() && self.is_writable_for_commands(path);
         is_meant.then(|| path.to_owned())
+    }
+
+    fn repository_elsewhere(&self) -> Option<PathBuf> {
+        repository_of_worktree(self.project())
     }
 
     fn guarded(&self, written: &str) -> Option<PathBuf> {
@@ -167,6 +174,9 @@ impl CommandLine {
             is_overlong: guarded.is_none(),
             guarded: guarded.unwrap_or_default(),
             may_change_repository,
+            repository_elsewhere: may_change_repository
+                .then(|| names.repository_elsewhere())
+                .flatten(),
         })
     }
 
@@ -232,7 +242,13 @@ impl CommandLine {
             );
         }
         if self.may_change_repository {
-            notices.push("It may change the git repository.".to_owned());
+            notices.push(match &self.repository_elsewhere {
+                None => "It may change the git repository.".to_owned(),
+                Some(path) => format!(
+                    "It may change the git repository {}, which this worktree belongs to.",
+                    path.display()
+                ),
+            });
         }
         if self.is_overlong {
             notices.push("It names too many files to look for secrets among them.".to_owned());

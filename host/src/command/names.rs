@@ -57,6 +57,11 @@ pub(crate) trait Names {
     /// The real path of a file that exists and that commands can change.
     fn writable_file(&self, written: &str) -> Option<PathBuf>;
 
+    /// The repository that the project is a worktree of, if that lies elsewhere.
+    fn repository_elsewhere(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The real path of a file that need not exist, if it is guarded.
     fn guarded(&self, written: &str) -> Option<PathBuf>;
 }

@@ -509,7 +509,7 @@ fn is_head_aside(name: &OsStr) -> bool {
 }
 
 /// Where a `.git` leads to that is a file or a symbolic link.
-fn target_of(path: &Path) -> Option<PathBuf> {
+pub(super) fn target_of(path: &Path) -> Option<PathBuf> {
     let is_folder = |path: &PathBuf| path.is_dir();
     if path.symlink_metadata().ok()?.is_symlink() {
         return real_path(path).ok().filter(is_folder);
@@ -521,7 +521,7 @@ fn target_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Whether there is a `HEAD` that git takes for one.
-fn has_head(folder: &Path) -> bool {
+pub(super) fn has_head(folder: &Path) -> bool {
     let path = folder.join("HEAD");
     match read_start(&path, HEAD_BYTES) {
         Ok(text) => {

@@ -268,6 +268,53 @@ async fn what_nobody_heard_is_said_after_the_next_command() {
 }
 
 #[tokio::test]
+async fn who_works_in_a_linked_worktree_can_commit() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    let (main, other) = (
+        yard.sandbox.root().join("main"),
+        yard.sandbox.root().join("other"),
+    );
+    for folder in [&main, &other] {
+        fs::create_dir(folder).unwrap();
+        git(folder, "init -q .");
+        git(folder, "commit -q --allow-empty -m first");
+    }
+    for entry in fs::read_dir(&project).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    git(
+        &main,
+        &format!("worktree add -q -b work {}", project.display()),
+    );
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m second";
+    let ran = yard.run(commit).await;
+    assert!(ran.text.contains("exit status 0"), "{}", ran.text);
+    assert_eq!(ran.note, None);
+    let log = yard.run("git log --format=%s").await.text;
+    assert!(log.contains("second"), "{log}");
+    for line in [
+        "echo '[core]' >> ../main/.git/config; git status",
+        "echo x > ../main/.git/hooks/post-commit; git status",
+        "echo x > ../main/file; git status",
+        "echo x > .git; git status",
+        "echo x > ../main/.git/refs/heads/x",
+        "echo x > ../other/.git/refs/heads/x; git status",
+    ] {
+        let ran = yard.run(line).await.text;
+        assert!(
+            ran.contains("Read-only file system") || ran.contains("Permission denied"),
+            "{line}: {ran}"
+        );
+    }
+    assert!(
+        !fs::read_to_string(main.join(".git/config"))
+            .unwrap()
+            .ends_with("[core]\n")
+    );
+}
+
+#[tokio::test]
 async fn packs_are_not_named_elsewhere() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
