@@ -9,6 +9,7 @@ mod layers;
 pub mod project;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -321,6 +322,26 @@ impl Settings {
     pub fn writable_for_commands(&self) -> impl Iterator<Item = PathBuf> {
         let typed = self.command_write.value.iter();
         typed.map(|path| self.folders.resolve(path, &self.project))
+    }
+
+    /// Whether a path lies in the project or in what the configuration lets commands write.
+    pub fn is_changeable(&self, path: &Path) -> bool {
+        let mut granted = self.writable_for_commands();
+        self.is_project && path.starts_with(&self.project)
+            || granted.any(|granted| path.starts_with(granted))
+    }
+
+    /// The `PATH` for programs that run with the user's rights: a command, or the author of the project, could put one of
+    /// the same name into the folders that are left out.
+    pub fn search_path(&self) -> OsString {
+        let folders = self.environment.search_path().into_iter();
+        let kept = folders.filter(|folder| {
+            // It may be a link that a command makes anew.
+            let real = folder.canonicalize();
+            !self.is_changeable(folder) && real.is_ok_and(|real| !self.is_changeable(&real))
+        });
+        // None holds a separator: they were separated.
+        std::env::join_paths(kept).unwrap_or_default()
     }
 
     /// Reads a key of the configuration, with a warning about it, if there is one. May wait for the user to unlock

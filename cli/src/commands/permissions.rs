@@ -259,6 +259,10 @@ fn say_covered(ui: &Ui, key: &str, allows: bool) {
             "This covers {}, also options that make it run other programs.",
             escape(&key.describe())
         )),
+        Ok(key @ CommandKey::Server(_)) => ui.status(&format!(
+            "This covers {}, in all folders and whatever the server's files have become. Without it, Dunlin asks at each start.",
+            escape(&key.describe())
+        )),
         Ok(key) => ui.status(&format!("This covers {}.", escape(&key.describe()))),
         Err(_) if key.starts_with('/') => ui.status(&format!(
             "This covers every use of {}, whatever its arguments are and whatever they make it run.",

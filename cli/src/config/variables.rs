@@ -323,6 +323,22 @@ pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> F
     filtered
 }
 
+/// The same variables without the folders that a program must not look into, wherever a variable lists folders.
+pub fn without_folders(
+    variables: Vec<(OsString, OsString)>,
+    is_left_out: impl Fn(&Path) -> bool,
+) -> Vec<(OsString, OsString)> {
+    let keep = |(name, value): (OsString, OsString)| {
+        let is_list = kind_of(&name.to_string_lossy()) == Some(Kind::Paths);
+        let value = match is_list {
+            true => paths(&value, |path| !is_left_out(path))?,
+            false => value,
+        };
+        Some((name, value))
+    };
+    variables.into_iter().filter_map(keep).collect()
+}
+
 /// What is wrong with a name in `[commands] environment`, which is its entry with this number, from 1.
 pub fn name_problem(name: &str, number: usize) -> Option<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -357,15 +373,15 @@ fn kind_of(name: &str) -> Option<Kind> {
 fn clean(kind: Kind, value: &OsStr) -> Option<OsString> {
     match kind {
         Kind::Text => (!has_credentials(value)).then(|| value.to_owned()),
-        Kind::Paths => paths(value),
+        Kind::Paths => paths(value, Path::is_absolute),
         Kind::Proxy => proxy(value.to_str()?).map(OsString::from),
     }
 }
 
-/// The absolute paths of a list.
-fn paths(value: &OsStr) -> Option<OsString> {
+/// The paths of a list that are kept.
+fn paths(value: &OsStr, is_kept: impl Fn(&Path) -> bool) -> Option<OsString> {
     let parts = value.as_bytes().split(|byte| *byte == b':');
-    let kept = parts.filter(|part| Path::new(OsStr::from_bytes(part)).is_absolute());
+    let kept = parts.filter(|part| is_kept(Path::new(OsStr::from_bytes(part))));
     let kept: Vec<&[u8]> = kept.collect();
     (!kept.is_empty()).then(|| OsString::from_vec(kept.join(&b':')))
 }

@@ -16,6 +16,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
 use crate::config::mcp::ServerEntry;
+use crate::config::variables::without_folders;
 use crate::host_options::commands;
 use crate::settings::Settings;
 use dunlin_provider::http::USER_AGENT;
@@ -172,6 +173,7 @@ fn way_to_project(folder: &str) -> String {
 
 fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) -> Program {
     let sandbox = entry.sandbox == Some(true);
+    let environment = commands::environment(settings).passed;
     let folders = &settings.folders;
     let own = entry.env.iter();
     Program {
@@ -184,7 +186,16 @@ fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) 
             None => command.to_owned(),
         },
         arguments: entry.args.clone(),
-        environment: commands::environment(settings).passed,
+        environment: match sandbox {
+            true => environment,
+            // An interpreter there may be one that a command has made.
+            false => without_folders(environment, |folder| {
+                // It may be a link that a command makes anew.
+                let real = folder.canonicalize();
+                settings.is_changeable(folder)
+                    || real.is_ok_and(|real| settings.is_changeable(&real))
+            }),
+        },
         own_variables: own
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
@@ -195,7 +206,10 @@ fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) 
             None => folders.of_server(name),
         },
         makes_folder: entry.cwd.is_none() && !sandbox,
-        search_path: settings.environment.search_path(),
+        search_path: match sandbox {
+            true => settings.environment.search_path(),
+            false => std::env::split_paths(&settings.search_path()).collect(),
+        },
         sandbox,
     }
 }

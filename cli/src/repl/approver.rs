@@ -117,7 +117,10 @@ impl<'a> TerminalApprover<'a> {
     /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
         let ui = Arc::clone(&self.workshop.ui);
-        let pager = Pager::of(&self.workshop.settings.environment);
+        let pager = Pager::of(
+            &self.workshop.settings.environment,
+            self.workshop.settings.search_path(),
+        );
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
@@ -184,7 +187,8 @@ impl<'a> TerminalApprover<'a> {
         let settings = &self.workshop.settings;
         let program = editor::choose(&settings.environment);
         let folder = settings.folders.data.clone();
-        let work = move || ui.lend(|| editor::edit(&program, &folder, ARGUMENTS, &text));
+        let path = settings.search_path();
+        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => return say(error.to_string()),

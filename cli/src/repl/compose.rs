@@ -30,7 +30,8 @@ pub fn write(workshop: &Workshop, start: &str) -> Result<Option<String>, CliErro
     let ui = Arc::clone(&workshop.ui);
     let settings = &workshop.settings;
     let program = editor::choose(&settings.environment);
-    match ui.lend(|| editor::edit(&program, &settings.folders.data, MESSAGE, start)) {
+    let path = settings.search_path();
+    match ui.lend(|| editor::edit(&program, &path, &settings.folders.data, MESSAGE, start)) {
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
         Err(error) => {
             if !start.is_empty() {

@@ -68,12 +68,15 @@ impl PutBack {
             // No other command replaces the line and leaves the cursor behind the new text.
             KeyEvent(KeyCode::Char(c), Modifiers::NONE | Modifiers::SHIFT) => {
                 *locked(&self.replacement) = Some(c);
+                // What follows may come to the same text.
+                self.is_taken.store(true, Ordering::Relaxed);
                 Some(Cmd::Complete)
             }
             // All of it, also where it has several lines.
             key if key == KeyEvent::ctrl('U') => Some(Cmd::Kill(Movement::WholeBuffer)),
             KeyEvent(KeyCode::BracketedPasteStart, _) => {
                 self.pastes.store(true, Ordering::Relaxed);
+                self.is_taken.store(true, Ordering::Relaxed);
                 Some(Cmd::Kill(Movement::WholeBuffer))
             }
             _ => {
@@ -103,6 +106,7 @@ mod tests {
         assert_eq!(put_back.key(A, "early"), Some(Cmd::Complete));
         assert_eq!(put_back.take_replacement().as_deref(), Some("a"));
         assert_eq!(put_back.key(A, "a"), None);
+        assert_eq!(put_back.key(A, "early"), None, "the same was typed");
         put_back.begin("two\nlines");
         let all = Some(Cmd::Kill(Movement::WholeBuffer));
         assert_eq!(put_back.key(KeyEvent::ctrl('U'), "two\nlines"), all);

@@ -1,6 +1,6 @@
 //! A text in the user's editor.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -74,12 +74,14 @@ pub fn choose(environment: &dyn Variables) -> OsString {
 }
 
 /// Has a text edited in a file of its own in `folder`, which nobody else may look into. Blocks until the
-/// editor has ended; the terminal must be the editor's until then.
+/// editor has ended; the terminal must be the editor's until then. The editor is looked up in `search_path`, a `PATH` without
+/// folders in which a command can put a program.
 ///
 /// # Errors
 /// There is no file, or the editor failed; the text given is what there is then.
 pub fn edit(
     editor: &OsString,
+    search_path: &OsStr,
     folder: &Path,
     draft: Draft,
     text: &str,
@@ -99,6 +101,7 @@ pub fn edit(
         .arg(script)
         .arg(&name)
         .arg(file.path())
+        .env(variables::PATH, search_path)
         .status();
     let status = status.map_err(|source| EditorError::Start {
         editor: name.clone(),
@@ -156,19 +159,21 @@ mod tests {
         what: "the text",
     };
 
+    const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
+
     #[test]
     fn an_editor_may_have_arguments_and_replace_the_file() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let private = folder.path().join("data");
         let script = "f() { stat -c %a \"$1\" > \"$1.new\"; cat \"$1\" >> \"$1.new\"; mv \"$1.new\" \"$1\"; }; f";
-        let text = edit(&script.into(), &private, DRAFT, "text\n").unwrap();
+        let text = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
         assert_eq!(text, "600\ntext\n");
         assert_eq!(fs::read_dir(&private).unwrap().count(), 0);
         let mode = private.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         assert!(matches!(
-            edit(&"false".into(), &private, DRAFT, ""),
+            edit(&"false".into(), SYSTEM.as_ref(), &private, DRAFT, ""),
             Err(EditorError::Failed { .. })
         ));
     }
@@ -182,7 +187,7 @@ mod tests {
             "f() { rm \"$1\"; mkfifo \"$1\"; }; f",
         ] {
             let private = folder.path().join("data");
-            let edited = edit(&script.into(), &private, DRAFT, "text\n");
+            let edited = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n");
             assert!(
                 matches!(edited, Err(EditorError::File { .. })),
                 "{script}: {edited:?}"

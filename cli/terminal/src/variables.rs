@@ -16,6 +16,8 @@ pub const VISUAL: &str = "VISUAL";
 pub const EDITOR: &str = "EDITOR";
 /// What shows long texts; `less -R` without it.
 pub const PAGER: &str = "PAGER";
+/// Where programs are looked up.
+pub const PATH: &str = "PATH";
 /// The options of `less`; colours are let through where nothing is set.
 pub const LESS: &str = "LESS";
 

@@ -89,10 +89,6 @@ impl Names for Permissions {
             || self.is_writable_for_commands(&program.real)
     }
 
-    fn is_changeable(&self, path: &Path) -> bool {
-        self.is_writable_for_commands(path)
-    }
-
     fn writable_file(&self, written: &str) -> Option<PathBuf> {
         // A home is what the shell makes of `~`, and in a simple line it has made nothing of it.
         let home = if written.starts_with('~') { "./" } else { "" };

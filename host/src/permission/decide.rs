@@ -8,7 +8,7 @@ use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
 use super::{
-    Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
+    Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::egress::{Place, Url, named_place};
@@ -111,13 +111,13 @@ impl Permissions {
         }
         let changed = match command {
             Some(command) => match lasting(&state, caller, command, now.as_ref()) {
-                // Who types an option knows what is there now.
-                Found::Allow(rule)
-                    if !command.is_changeable_server() || matches!(rule, Rule::Option(_)) =>
+                Found::Allow(Rule::Stored { key, plugins })
+                    if command.is_server() && !plugins.is_empty() =>
                 {
-                    return Ok(Decision::allow(rule));
+                    // Earlier builds stored answers to starts.
+                    Some(Rule::CommandChanged(key, Change::Server))
                 }
-                Found::Allow(_) => None,
+                Found::Allow(rule) => return Ok(Decision::allow(rule)),
                 Found::Deny(rule) => return Ok(Decision::deny(rule)),
                 Found::Open(stale) => stale,
             },
@@ -178,9 +178,6 @@ impl Permissions {
             false => Rule::NoProject,
         };
         match (&need.target, need.operation) {
-            (Target::Command(command), _) if command.is_changeable_server() => {
-                Decision::ask(Rule::ChangeableServer)
-            }
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,

@@ -50,9 +50,6 @@ pub enum Rule {
     WritingGit,
     /// The default for programs.
     Executing,
-    /// The default for starting a server that runs what commands can change, outside of their sandbox. Nothing that is
-    /// stored allows it.
-    ChangeableServer,
     /// The default for the web.
     Web,
     /// The default for servers on this machine.
@@ -153,6 +150,8 @@ pub enum Change {
     Plugin,
     /// It covered a whole program, which is more than what was shown.
     Wider,
+    /// It was an answer to the start of a server outside of the sandbox, which holds for one start now.
+    Server,
     /// The path of the program leads to another file.
     Program,
     /// The line names other files.
@@ -170,6 +169,9 @@ impl fmt::Display for Change {
             ),
             Change::Wider => f.write_str(
                 "You allowed this program before. Dunlin now remembers only what it shows, so it asks once more.",
+            ),
+            Change::Server => f.write_str(
+                "You allowed this before. What a server runs may change, so Dunlin asks at each start now.",
             ),
             Change::Program => f.write_str(
                 "You allowed this before, but the program's path leads to another file now.",
@@ -206,9 +208,6 @@ impl fmt::Display for Rule {
                 "default: files of a git repository itself are asked, also in a folder that may be written",
             ),
             Rule::Executing => f.write_str("default: commands are asked"),
-            Rule::ChangeableServer => f.write_str(
-                "default: a server without a sandbox is asked about at each start where commands and edits can change what it runs",
-            ),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),

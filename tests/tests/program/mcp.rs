@@ -48,7 +48,7 @@ fn a_chat_gains_tools_while_it_runs() {
         "{:?}",
         chat.terminal
     );
-    chat.terminal.type_line("always");
+    chat.terminal.type_line("y");
     let screen = chat.prompt();
     assert!(screen.contains("  ✓ 1 mcp_loader"), "{:?}", chat.terminal);
     assert!(screen.contains("  ✓ 2 good__echo"), "{:?}", chat.terminal);
@@ -78,13 +78,21 @@ fn a_chat_gains_tools_while_it_runs() {
     );
     chat.leave();
 
-    // The session goes on: the tools are there, the server is not started before one is called, and nobody is asked.
+    // The session goes on: the tools are there, and the server is not started before one is called.
     let mut chat = Chat::of(environment.terminal(["--resume"]));
-    let screen = chat.turn("and again");
+    chat.say("and again");
+    let asked = chat.question();
     assert!(
-        screen.contains(
-            "· this session uses the MCP server good: it is connected when a tool of it is called"
-        ),
+        asked.contains("It has to be started first, without a sandbox:"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.terminal.type_line("y");
+    let screen = chat.prompt();
+    let notice =
+        "· this session uses the MCP server good: it is connected when a tool of it is called";
+    assert!(
+        asked.contains(notice) || screen.contains(notice),
         "{:?}",
         chat.terminal
     );
@@ -143,7 +151,7 @@ fn the_user_connects_and_disables_servers() {
     );
     chat.say("/mcp connect good");
     chat.question();
-    chat.answer("s");
+    chat.answer("y");
     let screen = chat.prompt();
     assert!(
         screen.contains("good is connected and offers "),
@@ -174,11 +182,14 @@ fn the_user_connects_and_disables_servers() {
         Some(&"ERROR: the user disabled the MCP server good for this session")
     );
     after(&mut chat, "/mcp enable good", "Enabled good;");
-    // The answer was given until the session ends.
-    after(
-        &mut chat,
-        "/mcp connect good",
-        "good is connected and offers ",
+    chat.say("/mcp connect good");
+    chat.question();
+    chat.answer("y");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("good is connected and offers "),
+        "{:?}",
+        chat.terminal
     );
     chat.turn("hello");
     let requests = provider.requests();

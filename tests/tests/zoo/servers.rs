@@ -12,6 +12,7 @@ use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 use dunlin_host::process::SUPERVISOR_FLAG;
+use dunlin_host::target::Target;
 use dunlin_host::{CommandOptions, Host, Plugin};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
@@ -159,116 +160,55 @@ async fn a_program_is_started_when_it_was_granted() {
     assert!(!heard_file(&sandbox, "good").exists());
     host.cancelled(&wanted);
 
-    let always = Answer {
-        allow: true,
-        scope: Scope::Always,
-    };
-    let outcome = play(&host, &wanted, Arc::new(Asker::new(always))).await;
+    let outcome = play(&host, &wanted, Arc::new(Asker::yes())).await;
     outcome.expect("allowed").result.expect("connected");
-    // Another host, the same program: it is known. With another argument it is somebody else.
     let again = super::servers::host(&sandbox, &["good"]);
     let plan = again.prepare(&wanted).await.expect("a plan");
-    assert_eq!(plan.standing, Standing::Allowed);
-    let other = host_with(&sandbox, &["good"], |server| {
-        if let ServerAt::Program(program) = &mut server.at {
-            program.arguments.push("more".to_owned());
-        }
-    });
-    let plan = other.prepare(&wanted).await.expect("a plan");
     assert!(matches!(plan.standing, Standing::Ask { .. }), "{plan:?}");
 }
 
-/// Programs such as `npx` and `python3 -m` look first into the folder that they start in.
+/// What its words come to run can be changed in more ways than a list can name.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_project_can_change_is_asked_about_at_each_start() {
+async fn each_start_outside_of_the_sandbox_is_asked_about() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.project().join("server.py"), "print()").expect("a file");
-    let other = sandbox.root().join("other");
-    std::fs::create_dir_all(other.join(".git")).expect("a folder");
-    std::fs::write(other.join("server.py"), "print()").expect("a file");
-    let always = Answer {
-        allow: true,
-        scope: Scope::Always,
-    };
     let wanted = call("mcp_loader", json!({"server": "good"}));
-    let in_project = |name: &str| sandbox.project().join(name).display().to_string();
-    let in_other = |name: &str| other.join(name).display().to_string();
-    for (folder, argument, longest) in [
-        (None, "-m".to_owned(), Scope::Always),
-        (None, in_other("server.py"), Scope::Always),
-        (None, in_other("."), Scope::Once),
-        (None, in_project("server.py"), Scope::Once),
-        (None, in_project("not/there/yet.py"), Scope::Once),
-        (
-            None,
-            format!("--directory={}", in_project(".")),
-            Scope::Once,
-        ),
-        (None, "exec python3 server.py".to_owned(), Scope::Once),
-        (Some(sandbox.project()), "-m".to_owned(), Scope::Once),
-        (
-            Some(sandbox.project().join("new")),
-            "-m".to_owned(),
-            Scope::Once,
-        ),
-    ] {
-        let host = host_with(&sandbox, &["good"], |server| {
-            if let ServerAt::Program(program) = &mut server.at {
-                program.arguments.push(argument.clone());
-                if let Some(folder) = &folder {
-                    program.folder = folder.clone();
-                }
-            }
-        });
-        let plan = host.prepare(&wanted).await.expect("a plan");
-        let Standing::Ask {
-            longest: said,
-            notices,
-            ..
-        } = &plan.standing
-        else {
-            panic!("{argument}: {plan:?}");
-        };
-        assert_eq!(*said, longest, "{argument}");
-        let warns = notices
-            .iter()
-            .any(|it| it.starts_with("Commands and edits can change"));
-        assert_eq!(warns, longest == Scope::Once, "{argument}: {notices:?}");
-        if longest == Scope::Always {
-            continue;
-        }
-        // Not even what a person stored, nor a tool that is always allowed.
-        let need = plan.needs.first().expect("a need").clone();
-        let ways = host.permissions().ways_to_allow(&[need]);
-        assert_eq!(ways, [], "{argument}");
-        let always = dunlin_host::permission::ToolMode::Always;
-        host.permissions().set_tool_mode("mcp_loader", always);
-        let plan = host.prepare(&wanted).await.expect("a plan");
-        assert!(matches!(plan.standing, Standing::Ask { .. }), "{argument}");
-    }
-
-    let host = host_with(&sandbox, &["good"], |server| {
+    let host = host(&sandbox, &["good"]);
+    let always = dunlin_host::permission::ToolMode::Always;
+    host.permissions().set_tool_mode("mcp_loader", always);
+    let plan = host.prepare(&wanted).await.expect("a plan");
+    let Standing::Ask {
+        longest, notices, ..
+    } = &plan.standing
+    else {
+        panic!("{plan:?}");
+    };
+    assert_eq!((*longest, notices.len()), (Scope::Once, 0));
+    assert_eq!(host.permissions().ways_to_allow(&plan.needs), []);
+    let in_project = host_with(&sandbox, &["good"], |server| {
         if let ServerAt::Program(program) = &mut server.at {
-            program.arguments.push(in_other("server.py"));
+            program.folder = sandbox.project();
         }
     });
-    let outcome = play(&host, &wanted, Arc::new(Asker::new(always))).await;
-    outcome.expect("allowed").result.expect("connected");
-    host.cancelled(&wanted);
-    std::fs::write(other.join("server.py"), "import os").expect("a file");
-    let again = super::servers::host_with(&sandbox, &["good"], |server| {
-        if let ServerAt::Program(program) = &mut server.at {
-            program.arguments.push(in_other("server.py"));
-        }
-    });
-    let plan = again.prepare(&wanted).await.expect("a plan");
+    let plan = in_project.prepare(&wanted).await.expect("a plan");
     let Standing::Ask { notices, .. } = &plan.standing else {
         panic!("{plan:?}");
     };
-    assert!(
-        notices[0].contains("server.py has changed since"),
-        "{notices:?}"
+    let folder = sandbox.project();
+    let said = format!(
+        "good starts in {}, where commands and edits can change what it runs.",
+        folder.display()
     );
+    assert_eq!(notices[..], [said]);
+    // Who writes it down means it.
+    let Some(Target::Command(command)) = plan.needs.first().map(|need| &need.target) else {
+        panic!("{plan:?}");
+    };
+    in_project
+        .permissions()
+        .set(&command.key.to_string(), "??x")
+        .expect("stored");
+    let plan = in_project.prepare(&wanted).await.expect("a plan");
+    assert_eq!(plan.standing, Standing::Allowed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

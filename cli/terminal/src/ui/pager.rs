@@ -22,11 +22,12 @@ pub struct Pager {
     program: OsString,
     /// What `less` is told, unless the user tells it something.
     less: Option<&'static str>,
+    search_path: OsString,
 }
 
 impl Pager {
-    /// The user's.
-    pub fn of(environment: &dyn Variables) -> Pager {
+    /// The user's, looked up in this `PATH`: one without folders in which a command can put a program.
+    pub fn of(environment: &dyn Variables, search_path: OsString) -> Pager {
         let program = environment.get(variables::PAGER);
         Pager {
             program: program.map_or_else(|| DEFAULT_PAGER.into(), Into::into),
@@ -34,6 +35,7 @@ impl Pager {
                 .get(variables::LESS)
                 .is_none()
                 .then_some(LESS_OPTIONS),
+            search_path,
         }
     }
 
@@ -45,6 +47,7 @@ impl Pager {
         ui.lend(|| {
             let mut command = Command::new(SHELL);
             command.arg("-c").arg(&self.program).stdin(Stdio::piped());
+            command.env(variables::PATH, &self.search_path);
             if let Some(options) = self.less {
                 command.env(variables::LESS, options);
             }

@@ -234,9 +234,6 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
         Rule::NoProject => {
             vec!["There is no project: Dunlin was started in a home folder or above one.".into()]
         }
-        Rule::ChangeableServer => vec![
-            "Commands and edits can change what it runs: it starts in the project, or names something there or more than can be told. So Dunlin asks at each start.".into(),
-        ],
         Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
         Rule::PrivateNetwork => {
             vec!["This is an address of a private network, not of the internet.".into()]

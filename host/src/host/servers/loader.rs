@@ -110,6 +110,19 @@ impl McpTools {
                             notices.push(notice);
                         }
                     }
+                    if let ServerAt::Program(program) = &server.config.at
+                        && !program.sandbox
+                        && self
+                            .shared
+                            .permissions
+                            .is_writable_for_commands(&program.folder)
+                    {
+                        notices.push(format!(
+                            "{} starts in {}, where commands and edits can change what it runs.",
+                            server.name(),
+                            display::escape(&program.folder.to_string_lossy())
+                        ));
+                    }
                     needs.push(need.clone());
                     if !open.contains(&need) {
                         open.push(need);

@@ -67,7 +67,14 @@ impl McpTools {
                     };
                 }
                 (Start::Asks(need), _) => {
-                    question = format!("{question} It has to be started first: {}", server.place());
+                    let outside = match &server.config.at {
+                        ServerAt::Program(program) if !program.sandbox => ", without a sandbox",
+                        _ => "",
+                    };
+                    question = format!(
+                        "{question} It has to be started first{outside}: {}",
+                        server.place()
+                    );
                     let needs = vec![need];
                     let longest = match standing {
                         Standing::Allowed => Scope::Always,
@@ -220,7 +227,7 @@ impl McpTools {
 /// The longest that a yes to starting servers may hold.
 pub(super) fn longest_start(needs: &[Need]) -> Scope {
     let mut commands = needs.iter().filter_map(|need| need.target.command());
-    match commands.any(CommandTarget::is_changeable_server) {
+    match commands.any(CommandTarget::is_server) {
         true => Scope::Once,
         false => Scope::Always,
     }
