@@ -67,6 +67,15 @@ pub(crate) const MAX_HANDLES: usize = 256;
 /// own clear error.
 pub(crate) const MAX_COPY_BYTES: usize = MAX_BLOB_BYTES + MIB;
 
+/// How long a question waits to learn whether an edit breaks a file. Files that people write take some milliseconds.
+pub(crate) const SYNTAX_TIME: Duration = Duration::from_millis(300);
+
+/// Bytes of a file that is parsed, before and after the edit each. Parsing one of this size takes about [`SYNTAX_TIME`].
+pub(crate) const MAX_SYNTAX_BYTES: usize = MIB;
+
+/// Files that are parsed at once: the slots of the instance pool for it.
+pub(crate) const MAX_SYNTAX_CHECKS: u32 = 1;
+
 /// Bytes that a plugin may keep under one name; what the contract says of `store`.
 pub(crate) const MAX_BLOB_BYTES: usize = 8 * MIB;
 

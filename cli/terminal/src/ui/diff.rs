@@ -41,6 +41,12 @@ pub fn counts(actions: &[Action]) -> Vec<String> {
     edits(actions).into_iter().map(row).collect()
 }
 
+/// A sentence for each file that does not parse any more. Not escaped.
+pub fn broken(actions: &[Action]) -> Vec<String> {
+    let edits = edits(actions).into_iter();
+    edits.filter_map(FileEdit::broken).collect()
+}
+
 /// How many lines come and go in all of them: `+12 −3`.
 pub fn count<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> String {
     let (added, removed) = edits.into_iter().fold((0, 0), |(added, removed), edit| {
@@ -111,7 +117,7 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dunlin_host::edit::ContentHash;
+    use dunlin_host::edit::{ContentHash, Syntax};
 
     use super::*;
 
@@ -122,6 +128,7 @@ mod tests {
             new: ContentHash::of(new.as_bytes()),
             new_folder: None,
             diff: Diff::between(old, new),
+            syntax: Syntax::default(),
         })
     }
 
