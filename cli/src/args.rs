@@ -326,8 +326,8 @@ pub enum PermissionsCommand {
     },
     /// Explain what is allowed for a target, and which rule decides
     Explain {
-        /// A file, `folder/`, a program, a command such as 'cargo test', `https://host/`, or a command line; one with options in quotes
-        #[arg(required = true, num_args = 1..)]
+        /// A file, `folder/`, a program, `https://host/`, or a command line (cargo test --lib)
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         target: Vec<String>,
     },
 }

@@ -242,6 +242,11 @@ impl Dialogue {
             None => &NoJournal,
         };
         let lent = Arc::new(Lent::new(Arc::clone(&self.provider), &self.agent));
+        let ask = Arc::new(WithModel {
+            ask: workshop.asker(),
+            model: Arc::clone(&lent),
+            unasked: Mutex::default(),
+        });
         let context = TurnContext {
             agent: &self.agent,
             provider: self.provider.as_ref(),
@@ -260,10 +265,7 @@ impl Dialogue {
                     max_tool_rounds: settings.max_tool_rounds.value,
                 },
                 approver: approver.as_ref(),
-                ask: Arc::new(WithModel {
-                    ask: workshop.asker(),
-                    model: Arc::clone(&lent),
-                }),
+                ask: ask.clone(),
                 frontend: Arc::new(presenter),
             },
         };
@@ -279,6 +281,7 @@ impl Dialogue {
                 never = workshop.ui.survive_stops() => match never {},
             }
         });
+        ask.complete(&mut report.denials);
         workshop.ui.end_reply();
         workshop.show_notices(host, workshop.runtime()?);
         let (lent_usage, lent_requests) = lent.spent();
@@ -524,7 +527,18 @@ fn conclude_with(
     }
     match report.end {
         TurnEnd::Answered if report.reply.trim().is_empty() => quiet("(the model said nothing)"),
-        TurnEnd::Answered | TurnEnd::Denied => {}
+        TurnEnd::Answered => {}
+        TurnEnd::Denied if ui.is_chat() => {
+            let by_rule = report.denials.iter().all(|denial| denial.rule.is_some());
+            let way = match by_rule {
+                true => "on_denial = \"continue\"",
+                false => "n TEXT",
+            };
+            quiet(&format!(
+                "(a denied call ends the turn: {way} lets the model continue)"
+            ));
+        }
+        TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
         TurnEnd::RoundLimit => {
             let rounds = workshop.settings.max_tool_rounds.value;
@@ -547,6 +561,9 @@ fn conclude_with(
     }
     Ok(report)
 }
+
+/// How a notice begins that is said in the midst of a turn.
+const NOTICE_MARK: &str = "· ";
 
 /// Shows a turn.
 pub struct Presenter {
@@ -745,10 +762,12 @@ impl Frontend for Presenter {
 
     fn call(&self, call: &CallView) {
         let mut call = call.clone();
-        // A number is for whoever can answer or look at the call.
-        call.number = call.number.filter(|_| self.ui.can_ask());
-        if !self.says_why && matches!(call.state, CallState::Failed | CallState::Denied) {
-            call.note = None;
+        if !self.says_why {
+            // Whoever makes a single call needs no number for it.
+            call.number = None;
+            if matches!(call.state, CallState::Failed | CallState::Denied) {
+                call.note = None;
+            }
         }
         // What waits is shown by whoever asks about it.
         if call.state == CallState::Asking {
@@ -780,7 +799,13 @@ impl Frontend for Presenter {
         }
         // The last column stays free.
         let room = self.ui.status_columns().saturating_sub(1);
-        for row in wrap::rows(&escape(text), room) {
+        let text = escape(text);
+        let rows = match text.strip_prefix(NOTICE_MARK) {
+            // Below the calls that it is about.
+            Some(rest) => wrap::hanging(&format!("  {NOTICE_MARK}"), 4, rest, room),
+            None => wrap::rows(&text, room),
+        };
+        for row in rows {
             let row = self.ui.status_styles().paint(Label::Quiet, &row);
             self.ui.status(&row);
         }

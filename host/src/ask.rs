@@ -16,6 +16,8 @@ pub enum Origin {
     Declared,
     /// The tool uses it without having declared it. The question is the host's own.
     Undeclared,
+    /// What the tool asked for redirects it to another address. The question is the host's own.
+    Redirect,
     /// The server of a tool wants it in the middle of a call. The question is the host's own.
     Server,
 }
@@ -93,8 +95,9 @@ pub trait Ask: Send + Sync {
         None
     }
 
-    /// Told of what was denied because nobody was there to be asked. Called from within the call: must not block.
-    fn went_unasked(&self, _needs: &[Need]) {}
+    /// Told of a question that was denied because nobody was there to be asked. Called from within the call: must not
+    /// block.
+    fn went_unasked(&self, _question: &Question) {}
 }
 
 /// Denies everything: for tests, and wherever nobody can be asked.

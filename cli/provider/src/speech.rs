@@ -81,12 +81,6 @@ impl Speech {
         let recovered = self.calls.end(whole, &mut text);
         say(text, out);
         out.append(&mut self.notices);
-        let tools: Vec<&str> = recovered.iter().map(|call| call.tool.as_str()).collect();
-        if !tools.is_empty() {
-            let tools = tools.join(", ");
-            let notice = format!("the model wrote as text what was read as a call: {tools}");
-            out.push(StreamEvent::Notice(notice));
-        }
         for call in recovered {
             out.push(StreamEvent::CallStarted {
                 tool: call.tool.clone(),

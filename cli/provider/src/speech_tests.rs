@@ -69,7 +69,6 @@ fn a_thought_and_a_call_in_the_text() {
         ],
         &[
             "thought hm",
-            "notice",
             "started read_file",
             "Complete recovered read_file",
         ],
@@ -83,7 +82,6 @@ fn a_thought_and_a_call_in_the_text() {
         &[
             "text I look.\n",
             "was a thought",
-            "notice",
             "started read_file",
             "Complete recovered read_file",
         ],

@@ -229,7 +229,7 @@ async fn refusals() {
         ),
         &[
             &format!("{HERE} answered 401: Incorrect API key: ****"),
-            "hint: check the API key \"main\"",
+            "hint: check the API key \"main\"; dunlin config show prints where it comes from",
         ],
     )
     .await;

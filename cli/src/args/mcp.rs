@@ -64,6 +64,9 @@ pub struct McpAddArgs {
     /// Set a variable for the command
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
+    /// Start the command in this folder: . is the project. Without it, it starts in an empty folder of its own
+    #[arg(long, value_name = "FOLDER", conflicts_with = "url")]
+    pub cwd: Option<String>,
     /// The program of the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

@@ -13,13 +13,14 @@ use crate::config::file::{ApiName, line_of_key};
 use crate::config::paths::Folders;
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
-use crate::mcp::find_program;
+use crate::mcp;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Origin, Settings, SettingsError};
 use crate::workshop::Workshop;
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap::visible;
 
 /// Runs one of the commands.
 pub fn run(
@@ -91,7 +92,7 @@ fn check_names(workshop: Workshop) -> Result<(), CliError> {
     let (ui, settings) = (&workshop.ui, &workshop.settings);
     for (name, server) in &settings.mcp_servers {
         let entry = &server.value;
-        if let Some(Err(problem)) = find_program(settings, entry).filter(|_| entry.is_enabled()) {
+        if let Some(problem) = mcp::warning(settings, name, entry).filter(|_| entry.is_enabled()) {
             ui.warn(&format!("[mcp.servers.{name}]: {problem}"));
         }
     }
@@ -275,9 +276,22 @@ fn show(ui: &Ui, settings: &Settings) {
             .unwrap_or_default()
     };
     let (names, values) = (width(|row| &row.0), width(|row| &row.1).min(48));
+    let columns = match ui.streams().output {
+        true => ui.window().columns,
+        false => usize::MAX,
+    };
     for (name, value, origin) in &rows {
+        let row = format!("{name:<names$} = {value:<values$}");
+        let fits = visible(&row) + 2 + visible(origin) < columns;
         let origin = ui.styles().paint(Label::Quiet, origin);
-        ui.data(&format!("{name:<names$} = {value:<values$}  {origin}"));
+        match fits {
+            true => ui.data(&format!("{row}  {origin}")),
+            // A path is not broken.
+            false => {
+                ui.data(&format!("{name} = {value}"));
+                ui.data(&format!("    {origin}"));
+            }
+        }
     }
 }
 

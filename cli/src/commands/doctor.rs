@@ -19,7 +19,7 @@ use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
-use crate::mcp::find_program;
+use crate::mcp::{find_program, warning};
 use crate::provider::provider;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
@@ -497,11 +497,14 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
             );
             continue;
         }
-        match (find_program(settings, entry), &entry.url) {
+        match (find_program(settings, name, entry), &entry.url) {
             (Some(Ok(path)), _) => {
                 let path = settings.folders.short(&path);
                 let text = format!("{name} · program found, {path}");
                 report.line(Verdict::Good, "MCP server", &text);
+                if let Some(problem) = warning(settings, name, entry) {
+                    report.way_out(&problem);
+                }
             }
             (Some(Err(problem)), _) => {
                 report.line(Verdict::Note, "MCP server", &format!("{name} · {problem}"));

@@ -1,5 +1,6 @@
 //! `dunlin permissions`: what is stored, and why something is allowed, denied or asked.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use dunlin_host::display::escape;
@@ -33,6 +34,11 @@ struct NotStored {
 #[derive(Debug, thiserror::Error)]
 #[error("these are several targets; a target with spaces needs quotes")]
 struct SeveralTargets;
+
+/// An address where a program is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("an address cannot be run; it can be read")]
+struct AddressRuns;
 
 /// An option where a target is expected.
 #[derive(Debug, thiserror::Error)]
@@ -101,15 +107,29 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 &ui.styles()
                     .paint(Label::Target, &escape(&target.to_string())),
             );
-            // There is no program at an address.
-            let is_address = matches!(target, Target::Url(_));
-            let means = |line: &&Explained| !is_address || line.operation != Operation::Execute;
+            // There is no program at an address, nor in a file that cannot be executed.
+            let runs = match &target {
+                Target::Url(_) => false,
+                Target::Path(path) => may_run(path),
+                _ => true,
+            };
+            let means = |line: &&Explained| {
+                runs || line.operation != Operation::Execute || line.verdict != Verdict::Ask
+            };
             for line in explained.iter().filter(means) {
                 explain(ui, line);
             }
         }
     }
     Ok(Exit::Done)
+}
+
+/// Whether running this can mean something: an ordinary file that nobody may execute is no program.
+fn may_run(path: &Path) -> bool {
+    let metadata = path.metadata();
+    metadata.map_or(true, |it| {
+        !it.is_file() || it.permissions().mode() & 0o111 != 0
+    })
 }
 
 /// Decides about one operation, and says what that covers.
@@ -122,6 +142,12 @@ fn decide(
     let ui = &workshop.ui;
     let operation = Operation::from(args.operation);
     let target = target_of(operation, decided, &args.target)?;
+    if operation == Operation::Execute && target.contains("://") && !target.contains(' ') {
+        let word = storing::verb(decided);
+        let target = shell_word(&target);
+        return Err(CliError::usage(AddressRuns)
+            .with_hint(Some(format!("dunlin permissions {word} read {target}"))));
+    }
     let key = permissions.set_one(&target, operation, decided)?;
     ui.data(&format!(
         "{} {}  {}",
@@ -194,9 +220,13 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
     let short = workshop.settings.folders.short(Path::new(key));
     let short = escape(&short);
     if !Path::new(key).exists() {
-        ui.status(&format!(
-            "There is no such file yet: {short}; an address begins with https://"
-        ));
+        ui.status(&format!("There is no such file yet: {short}"));
+        if looks_like_host(typed) {
+            let typed = escape(typed);
+            ui.status(&format!(
+                "A web address begins with https://, as in https://{typed}"
+            ));
+        }
     } else if !typed.contains('/')
         && !workshop.settings.project.join(typed).exists()
         && Path::new(key).is_file()
@@ -206,6 +236,17 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
             "{typed} is the program {short}; ./{typed} is a file of the project"
         ));
     }
+}
+
+/// Whether a target that names no file may be meant as a web address.
+fn looks_like_host(typed: &str) -> bool {
+    let (host, _) = typed.split_once('/').unwrap_or((typed, ""));
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        !label.is_empty() && label.chars().all(plain)
+    };
+    labels.len() > 1 && labels.iter().all(is_label)
 }
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
@@ -306,12 +347,11 @@ fn explain(ui: &Ui, line: &Explained) {
 /// Prints a command below the rule that it changes, unbroken if it fits on a row.
 fn say_way(ui: &Ui, label: &str, command: &str) {
     let columns = match ui.streams().output {
-        true => ui.window().columns.saturating_sub(RULE_COLUMN + 1),
+        true => ui.window().columns.saturating_sub(1),
         false => usize::MAX,
     };
-    for row in wrap::command(label, command, columns) {
-        let row = ui.styles().paint(Label::Quiet, &row);
-        ui.data(&format!("{:RULE_COLUMN$}{row}", ""));
+    for row in wrap::command(RULE_COLUMN, label, command, columns) {
+        ui.data(&ui.styles().paint(Label::Quiet, &row));
     }
 }
 

@@ -89,11 +89,8 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
     }
     ui.data("Dunlin isn't configured yet. Available models:");
     for (number, choice) in (1..).zip(&choices) {
-        ui.data(&format!(
-            "  {}  {}",
-            ui.styles().paint(Label::Key, &number.to_string()),
-            choice.describe()
-        ));
+        let number = ui.styles().paint(Label::Key, &number.to_string());
+        ui.data_rows(&format!("  {number}  {}", choice.describe()), 5);
     }
     let choice = match choose(ui, &choices) {
         Ok(choice) => choice,

@@ -89,6 +89,11 @@ impl Folders {
         self.data.join("set-aside")
     }
 
+    /// Where an MCP server starts that has no folder in the configuration.
+    pub fn of_server(&self, name: &str) -> PathBuf {
+        self.data.join("servers").join(name)
+    }
+
     /// The headers for certain sites.
     pub fn sites_file(&self) -> PathBuf {
         self.config.join("web_fetch.json")

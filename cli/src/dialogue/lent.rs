@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
-use dunlin_host::target::Need;
 use futures::StreamExt;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::compose;
+use dunlin_chat::turn::Denial;
 use dunlin_host::display::chain;
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
@@ -129,6 +129,22 @@ pub struct WithModel {
     pub ask: Arc<dyn Ask>,
     /// The model.
     pub model: Arc<Lent>,
+    /// The first question of each call that was denied because nobody could be asked.
+    pub unasked: Mutex<Vec<Question>>,
+}
+
+impl WithModel {
+    /// Says of calls that were denied in their midst what would have been asked, and what allows it beforehand.
+    pub fn complete(&self, denials: &mut [Denial]) {
+        let unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
+        for denial in denials.iter_mut().filter(|denial| denial.rule.is_none()) {
+            if let Some(question) = unasked.iter().find(|it| it.call == denial.call) {
+                denial.question.clone_from(&question.wording);
+                denial.needs.clone_from(&question.needs);
+                denial.longest = Some(question.longest);
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -154,7 +170,12 @@ impl Ask for WithModel {
         Some(model)
     }
 
-    fn went_unasked(&self, needs: &[Need]) {
-        self.ask.went_unasked(needs);
+    fn went_unasked(&self, question: &Question) {
+        let mut unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
+        if unasked.iter().all(|it| it.call != question.call) {
+            unasked.push(question.clone());
+        }
+        drop(unasked);
+        self.ask.went_unasked(question);
     }
 }

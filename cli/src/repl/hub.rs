@@ -54,6 +54,17 @@ enum Choice {
     None,
 }
 
+/// Looks whether there is the session that is to be resumed, before anything else is shown.
+///
+/// # Errors
+/// There is none, or several begin like this.
+pub fn check(workshop: &Workshop, args: &ChatArgs) -> Result<(), CliError> {
+    if let Some(Some(typed)) = &args.resume {
+        workshop.store().find(Some(typed))?;
+    }
+    Ok(())
+}
+
 impl Hub {
     /// Begins as the arguments say: with a session, with an offer, or with nothing. The dialogue is there if a session
     /// was resumed.

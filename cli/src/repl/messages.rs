@@ -5,11 +5,14 @@
 use dunlin_host::display;
 use serde_json::Value;
 
+use super::expand;
 use dunlin_chat::message::{Message, Role, ToolCall};
+use dunlin_chat::turn::CallRecord;
+use dunlin_chat::turn::log::CallLog;
 use dunlin_host::display::one_line;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::text::{BAR, room, wrap};
-use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::calls::{self, fit};
 use dunlin_terminal::ui::markdown;
 use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
@@ -88,8 +91,14 @@ impl Item<'_> {
     }
 }
 
-/// The rows of `/history`; without the steps only what was said to each other.
-pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Window) -> Vec<String> {
+/// The rows of `/history`; without the steps only what was said to each other. `log` says what became of the calls.
+pub fn history(
+    messages: &[Message],
+    log: &CallLog,
+    all: bool,
+    shows_steps: bool,
+    window: Window,
+) -> Vec<String> {
     let items = items(messages);
     if items.is_empty() {
         return vec!["Nothing was said yet.".to_owned()];
@@ -109,6 +118,13 @@ pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Windo
             continue;
         }
         let head = format!("{:>4} ", item.name());
+        if let Item::Called(call, _) = item
+            && let Some(record) = log.find(Some(call.number))
+        {
+            // As it was shown when it ended.
+            rows.push(calls::line(&record.view(), window.styles, window.columns));
+            continue;
+        }
         let who = fit(&item.who(), 20);
         let left = window
             .columns
@@ -124,13 +140,28 @@ pub fn history(messages: &[Message], all: bool, shows_steps: bool, window: Windo
 }
 
 /// The rows of `/show`: the call or message with this name, the last one where it is empty. `None`: there is none.
-pub fn show(messages: &[Message], name: &str, window: Window) -> Option<Vec<String>> {
+/// A call is shown as `/expand` shows it, with the result that the conversation has where `log` has none any more.
+pub fn show(
+    messages: &[Message],
+    log: &CallLog,
+    name: &str,
+    window: Window,
+) -> Option<Vec<String>> {
     let items = items(messages);
     let name = name.trim().to_ascii_lowercase();
     let item = match name.as_str() {
         "" => items.last(),
         name => items.iter().find(|item| item.name() == name),
     }?;
+    if let Item::Called(call, result) = item
+        && let Some(record) = log.find(Some(call.number))
+    {
+        let record = CallRecord {
+            result: record.result.or_else(|| result.map(str::to_owned)),
+            ..record
+        };
+        return Some(expand::call(&record, true, window));
+    }
     let who = window.styles.paint(Label::Name, &fit(&item.who(), 64));
     let mut rows = vec![format!("{:>4} {who}", item.name())];
     match item {
@@ -194,4 +225,63 @@ pub fn last_reply(messages: &[Message]) -> Option<String> {
         |message: &&Message| message.role == Role::Assistant && !message.content.trim().is_empty();
     let last = messages.iter().rev().find(said)?;
     Some(Filter::default().piece(last.content.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use dunlin_chat::turn::CallState;
+    use dunlin_terminal::ui::style::Styles;
+
+    #[test]
+    fn calls_are_listed_and_shown_with_their_outcome() {
+        let call = |number: usize, id: &str| ToolCall {
+            number,
+            id: id.to_owned(),
+            name: "read_file".to_owned(),
+            raw_arguments: None,
+            arguments: json!({ "file_path": "a.txt" }).as_object().unwrap().clone(),
+        };
+        let result = |id: &str, text: &str| Message {
+            tool_call_id: Some(id.to_owned()),
+            ..Message::text(Role::Tool, text)
+        };
+        let messages = [
+            Message::text(Role::User, "read it"),
+            Message {
+                tool_calls: vec![call(1, "a"), call(2, "b"), call(3, "c")],
+                ..Message::text(Role::Assistant, "")
+            },
+            result("a", "the text"),
+            result("b", "not run: call 1 was denied"),
+        ];
+        let log = CallLog::default();
+        for (number, state) in [(1, CallState::Denied), (2, CallState::NotRun)] {
+            let arguments = json!({ "file_path": "a.txt" });
+            log.keep(CallRecord {
+                number,
+                state,
+                ..CallRecord::sample("read_file", arguments)
+            });
+        }
+        let window = Window {
+            columns: 60,
+            rows: 24,
+            styles: Styles::plain(),
+        };
+        assert_eq!(
+            history(&messages, &log, true, true, window),
+            [
+                "  m1 you read it",
+                "  ✗ 1 read_file a.txt · denied",
+                "  – 2 read_file a.txt · not run",
+                "   3 read_file {\"file_path\":\"a.txt\"}",
+            ]
+        );
+        let shown = show(&messages, &log, "1", window).unwrap();
+        assert_eq!(shown[0], "  ✗ 1 read_file · denied");
+        assert_eq!(shown[shown.len() - 1], "  │ the text");
+    }
 }

@@ -58,6 +58,7 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
     editor.toggle_accepted_edits(&workshop.accepts_edits);
+    hub::check(workshop, args)?;
     welcome(workshop)?;
     let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
     let done = converse(workshop, &mut editor, &mut hub, &mut dialogue);

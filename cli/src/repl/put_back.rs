@@ -70,6 +70,8 @@ impl PutBack {
                 *locked(&self.replacement) = Some(c);
                 Some(Cmd::Complete)
             }
+            // All of it, also where it has several lines.
+            key if key == KeyEvent::ctrl('U') => Some(Cmd::Kill(Movement::WholeBuffer)),
             KeyEvent(KeyCode::BracketedPasteStart, _) => {
                 self.pastes.store(true, Ordering::Relaxed);
                 Some(Cmd::Kill(Movement::WholeBuffer))
@@ -101,6 +103,10 @@ mod tests {
         assert_eq!(put_back.key(A, "early"), Some(Cmd::Complete));
         assert_eq!(put_back.take_replacement().as_deref(), Some("a"));
         assert_eq!(put_back.key(A, "a"), None);
+        put_back.begin("two\nlines");
+        let all = Some(Cmd::Kill(Movement::WholeBuffer));
+        assert_eq!(put_back.key(KeyEvent::ctrl('U'), "two\nlines"), all);
+        put_back.begin("early");
         assert_eq!(put_back.key(END, "early"), None);
         assert!(!put_back.is("early"));
         assert_eq!(put_back.key(A, "early"), None);

@@ -156,11 +156,12 @@ fn look(
         Slash::Tools => return tools::set_mode(workshop, tools, rest),
         Slash::History => print(messages::history(
             messages,
+            &workshop.calls,
             rest == "all",
             ui.shows_steps(),
             ui.window(),
         )),
-        Slash::Show => match messages::show(messages, rest, ui.window()) {
+        Slash::Show => match messages::show(messages, &workshop.calls, rest, ui.window()) {
             Some(rows) => print(rows),
             None if rest.is_empty() => ui.status("Nothing was said yet."),
             None => ui.status(

@@ -110,9 +110,9 @@ impl Ask for Caller {
         self.peer.is_some()
     }
 
-    fn went_unasked(&self, needs: &[Need]) {
+    fn went_unasked(&self, question: &Question) {
         let mut unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
-        for need in needs {
+        for need in &question.needs {
             if !unasked.contains(need) {
                 unasked.push(need.clone());
             }

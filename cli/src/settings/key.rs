@@ -70,7 +70,7 @@ impl KeyPlace {
             .map(|value| value.reveal().trim())
             .filter(|value| !value.is_empty())
         {
-            Some(value) => Ok((Secret::new(variable, value), None)),
+            Some(value) => Ok((Secret::new(name, value), None)),
             None => Err(SettingsError::KeyVariable {
                 key: name.to_owned(),
                 variable: variable.to_owned(),

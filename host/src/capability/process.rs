@@ -64,6 +64,7 @@ impl process::Host for View<'_, Commands> {
         let access = self.shared.permissions.access_of_commands(options);
         let mut access = access.map_err(|e| Error::Failed(chain(&e)))?;
         access.may_change_repository = command.may_change_repository;
+        access.writable.extend(command.repository_elsewhere.clone());
         let announced = self
             .shared
             .announced_sandbox()

@@ -14,6 +14,7 @@ use super::context::CallContext;
 use super::refusal::Refusal;
 use super::resources::{OpenResponse, UseId};
 use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
+use crate::ask::Origin;
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::bindings::dunlin::tool::web::{self, Header, Method as WireMethod};
 use crate::egress::{
@@ -181,6 +182,10 @@ impl Gate for WebGate<'_> {
         if !matches!(*hop.method, Method::GET | Method::HEAD | Method::POST) {
             what += &format!(" with {}", hop.method);
         }
+        let origin = match hop.from {
+            Some(_) => Origin::Redirect,
+            None => Origin::Undeclared,
+        };
         if let Some(from) = hop.from {
             what = format!(
                 "follow a redirect from {} and {what}",
@@ -198,7 +203,7 @@ impl Gate for WebGate<'_> {
         }
         let written = self.written.take();
         let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
-        self.authorise(need, written, &what).await
+        self.authorise(need, written, (origin, &what)).await
     }
 
     /// A grant of a name is none of the machine that it leads to: that one is a target of its own.
@@ -223,7 +228,8 @@ impl Gate for WebGate<'_> {
             need.target.shown()
         );
         let written = hop.url.as_str().to_owned();
-        self.authorise(need, written, &what).await
+        let asked = (Origin::Undeclared, what.as_str());
+        self.authorise(need, written, asked).await
     }
 }
 
@@ -253,10 +259,16 @@ impl<'a> WebGate<'a> {
         Ok((value, under))
     }
 
-    async fn authorise(&mut self, need: Need, written: String, what: &str) -> bool {
+    async fn authorise(
+        &mut self,
+        need: Need,
+        written: String,
+        (origin, what): (Origin, &str),
+    ) -> bool {
         let written = Written::Url(written);
         let operation = need.operation;
-        match self.state.authorise_saying(need, written, what).await {
+        let authorised = self.state.authorise_saying(need, written, what, origin);
+        match authorised.await {
             Ok(under) => {
                 self.under = Some(under);
                 self.used = Some(operation);

@@ -26,6 +26,7 @@ mod known;
 mod named;
 mod names;
 mod programs;
+mod server;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -41,6 +42,7 @@ pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::Permissions;
+use crate::process::repository_of_worktree;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
@@ -63,6 +65,8 @@ pub struct CommandLine {
     /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
     /// the line never comes to mean more.
     pub may_change_repository: bool,
+    /// Then also the repository elsewhere that the project is a worktree of.
+    pub repository_elsewhere: Option<PathBuf>,
 }
 
 impl Names for Permissions {
@@ -85,6 +89,10 @@ impl Names for Permissions {
             || self.is_writable_for_commands(&program.real)
     }
 
+    fn is_changeable(&self, path: &Path) -> bool {
+        self.is_writable_for_commands(path)
+    }
+
     fn writable_file(&self, written: &str) -> Option<PathBuf> {
         // A home is what the shell makes of `~`, and in a simple line it has made nothing of it.
         let home = if written.starts_with('~') { "./" } else { "" };
@@ -92,6 +100,10 @@ impl Names for Permissions {
         let path = target.path()?;
         let is_meant = path.is_file() && self.is_writable_for_commands(path);
         is_meant.then(|| path.to_owned())
+    }
+
+    fn repository_elsewhere(&self) -> Option<PathBuf> {
+        repository_of_worktree(self.project())
     }
 
     fn guarded(&self, written: &str) -> Option<PathBuf> {
@@ -162,6 +174,9 @@ impl CommandLine {
             is_overlong: guarded.is_none(),
             guarded: guarded.unwrap_or_default(),
             may_change_repository,
+            repository_elsewhere: may_change_repository
+                .then(|| names.repository_elsewhere())
+                .flatten(),
         })
     }
 
@@ -203,8 +218,9 @@ impl CommandLine {
             let label = why.label();
             notices.push(match why {
                 _ if is_sensitive => format!("{label}."),
-                NotSimple::Builtin(_) => format!(
-                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
+                NotSimple::Builtin(word) => format!(
+                    "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
+                     this line until the session ends."
                 ),
                 NotSimple::Construct(_) => format!(
                     "{label}: s allows exactly this line until the session ends. It can't be allowed \
@@ -226,7 +242,13 @@ impl CommandLine {
             );
         }
         if self.may_change_repository {
-            notices.push("It may change the git repository.".to_owned());
+            notices.push(match &self.repository_elsewhere {
+                None => "It may change the git repository.".to_owned(),
+                Some(path) => format!(
+                    "It may change the git repository {}, which this worktree belongs to.",
+                    path.display()
+                ),
+            });
         }
         if self.is_overlong {
             notices.push("It names too many files to look for secrets among them.".to_owned());
@@ -310,44 +332,5 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         is_incomplete: found.is_incomplete,
         commands: found.commands,
         covers: Vec::new(),
-    }
-}
-
-impl CommandTarget {
-    /// The start of an MCP server with these words in this folder, its program first as it is configured.
-    /// `is_sandboxed`: it runs in the sandbox of commands, where starting it is a command like any other.
-    pub(crate) fn of_server(
-        words: &[String],
-        folder: &Path,
-        is_sandboxed: bool,
-        names: &dyn Names,
-    ) -> Result<CommandTarget, CommandError> {
-        let (name, arguments) = words.split_first().ok_or(CommandError::Empty)?;
-        let program = names.program(name)?;
-        let called = program.called.to_string_lossy().into_owned();
-        let subject: Vec<String> = std::iter::once(called)
-            .chain(arguments.iter().cloned())
-            .collect();
-        let key = match is_sandboxed {
-            true => CommandKey::Line(subject.clone()),
-            false => CommandKey::Server(subject.clone()),
-        };
-        // Relative names mean files of its folder, which need not be the project.
-        let in_folder = arguments
-            .iter()
-            .flat_map(|word| named::parts(word))
-            .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
-        let words: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
-        let covers = named::writable(&program, &words, names);
-        Ok(CommandTarget {
-            is_storable: key.is_storable() && covers.is_some(),
-            key,
-            subject,
-            programs: vec![program],
-            mentioned: Vec::new(),
-            commands: Vec::new(),
-            is_incomplete: false,
-            covers: covers.unwrap_or_default(),
-        })
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn writable(
 }
 
 /// What `look_up` finds for the words and for their parts, each once; `None`: there is too much to look at.
-fn named<'a>(
+pub(super) fn named<'a>(
     words: impl Iterator<Item = &'a str>,
     look_up: impl Fn(&str) -> Option<PathBuf>,
 ) -> Option<Vec<PathBuf>> {

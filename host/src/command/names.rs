@@ -51,8 +51,16 @@ pub(crate) trait Names {
     /// Whether commands could replace the program.
     fn is_writable(&self, program: &ProgramFile) -> bool;
 
+    /// Whether commands can change what is at this real path, or put something there.
+    fn is_changeable(&self, path: &Path) -> bool;
+
     /// The real path of a file that exists and that commands can change.
     fn writable_file(&self, written: &str) -> Option<PathBuf>;
+
+    /// The repository that the project is a worktree of, if that lies elsewhere.
+    fn repository_elsewhere(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// The real path of a file that need not exist, if it is guarded.
     fn guarded(&self, written: &str) -> Option<PathBuf>;

@@ -72,6 +72,7 @@ pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
     };
     let mut words: Vec<String> = Vec::new();
     let mut is_redirected = false;
+    let mut builtin = None;
     loop {
         reader.skip_spaces();
         if reader.rest.is_empty() {
@@ -87,14 +88,18 @@ pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
         let start = reader.rest;
         let word = reader.word()?;
         if words.is_empty() {
-            check_program(&start[..start.len() - reader.rest.len()], &word)?;
+            match check_program(&start[..start.len() - reader.rest.len()], &word) {
+                // Whether there is more than this one command is to be known first.
+                Err(of_the_shell @ NotSimple::Builtin(_)) => builtin = Some(of_the_shell),
+                checked => checked?,
+            }
         }
         words.push(word);
     }
     if words.is_empty() {
         return Err("no command".into());
     }
-    Ok(words)
+    builtin.map_or(Ok(words), Err)
 }
 
 /// What a person would not see, or not read to its end.

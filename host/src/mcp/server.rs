@@ -150,6 +150,8 @@ impl Server {
     pub(crate) fn withdraw(&self) -> Option<Arc<Bridge>> {
         let mut state = self.lock();
         state.is_used = false;
+        // Whoever takes it out by hand does not need to be told that it is started again.
+        state.starts = 0;
         state.bridge.take()
     }
 

@@ -1,7 +1,9 @@
 //! A server that is a program: its messages are the lines of its standard streams.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +48,8 @@ pub struct Program {
     pub own_variables: Vec<(String, String)>,
     /// Where it runs.
     pub folder: PathBuf,
+    /// Whether that folder is made if it is missing.
+    pub makes_folder: bool,
     /// Where names are looked up.
     pub search_path: Vec<PathBuf>,
     /// Whether it runs in the command sandbox instead of with the user's own rights.
@@ -108,6 +112,16 @@ impl Connect for Program {
         let program = self
             .path()
             .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
+        if self.makes_folder {
+            let mut folder = DirBuilder::new();
+            let made = folder.recursive(true).mode(0o700).create(&self.folder);
+            made.map_err(|e| {
+                format!(
+                    "cannot be started: its folder {} cannot be made: {e}",
+                    self.folder.display()
+                )
+            })?;
+        }
         let order = ServerOrder {
             program,
             arguments: self.arguments.iter().map(OsString::from).collect(),
@@ -388,6 +402,7 @@ mod tests {
                 environment: Vec::new(),
                 own_variables: vec![("OWN".to_owned(), "s3cret".to_owned())],
                 folder: PathBuf::new(),
+                makes_folder: false,
                 search_path: Vec::new(),
                 sandbox: false,
             };

@@ -111,7 +111,13 @@ impl Permissions {
         }
         let changed = match command {
             Some(command) => match lasting(&state, caller, command, now.as_ref()) {
-                Found::Allow(rule) => return Ok(Decision::allow(rule)),
+                // Who types an option knows what is there now.
+                Found::Allow(rule)
+                    if !command.is_changeable_server() || matches!(rule, Rule::Option(_)) =>
+                {
+                    return Ok(Decision::allow(rule));
+                }
+                Found::Allow(_) => None,
                 Found::Deny(rule) => return Ok(Decision::deny(rule)),
                 Found::Open(stale) => stale,
             },
@@ -172,6 +178,9 @@ impl Permissions {
             false => Rule::NoProject,
         };
         match (&need.target, need.operation) {
+            (Target::Command(command), _) if command.is_changeable_server() => {
+                Decision::ask(Rule::ChangeableServer)
+            }
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,

@@ -50,6 +50,9 @@ pub enum Rule {
     WritingGit,
     /// The default for programs.
     Executing,
+    /// The default for starting a server that runs what commands can change, outside of their sandbox. Nothing that is
+    /// stored allows it.
+    ChangeableServer,
     /// The default for the web.
     Web,
     /// The default for servers on this machine.
@@ -60,6 +63,8 @@ pub enum Rule {
     Unreachable(&'static str),
     /// The configuration names this search engine.
     SearchEngine,
+    /// The configuration names this MCP server by its address.
+    McpServer,
     /// The tool was set to `always` for the session.
     ToolAlways(String),
     /// The tool was set to `never` for the session.
@@ -160,9 +165,9 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Plugin => {
-                f.write_str("You allowed this before, to an earlier version of the plugin.")
-            }
+            Change::Plugin => f.write_str(
+                "You allowed this before, to another version of the plugin or with other settings of the server.",
+            ),
             Change::Wider => f.write_str(
                 "You allowed this program before. Dunlin now remembers only what it shows, so it asks once more.",
             ),
@@ -201,11 +206,15 @@ impl fmt::Display for Rule {
                 "default: files of a git repository itself are asked, also in a folder that may be written",
             ),
             Rule::Executing => f.write_str("default: commands are asked"),
+            Rule::ChangeableServer => f.write_str(
+                "default: a server without a sandbox is asked about at each start where commands and edits can change what it runs",
+            ),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),
             Rule::Unreachable(what) => write!(f, "{what} is never granted"),
             Rule::SearchEngine => f.write_str("the search engine of the configuration"),
+            Rule::McpServer => f.write_str("an MCP server of the configuration"),
             Rule::ToolAlways(tool) => write!(f, "{tool} is set to always for this session"),
             Rule::ToolNever(tool) => write!(
                 f,

@@ -7,9 +7,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, fstat, openat2, statx,
+};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+use rustix::path::Arg;
+use serde::{Deserialize, Serialize};
 
 use super::sys;
 
@@ -52,10 +56,39 @@ pub(super) fn look(path: &Path) -> io::Result<Entry> {
     })
 }
 
-/// Device and number of what was opened.
-pub(super) fn id(opened: impl AsFd) -> io::Result<(u64, u64)> {
-    let status = fstat(opened)?;
-    Ok((status.st_dev, status.st_ino))
+/// What tells a file or folder from every other one. A file system uses the number of what was removed again, so it is
+/// the number together with the time at which it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct FileId {
+    device: (u32, u32),
+    pub(super) number: u64,
+    /// Nanoseconds since 1970; 0 where the file system does not keep it.
+    made: i64,
+}
+
+/// What was opened.
+pub(super) fn id(opened: impl AsFd) -> io::Result<FileId> {
+    file_id(opened.as_fd(), c"", AtFlags::EMPTY_PATH)
+}
+
+/// What is at a path, whose last part may be a link.
+pub(super) fn id_at(path: &Path) -> io::Result<FileId> {
+    file_id(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+fn file_id(folder: BorrowedFd<'_>, path: impl Arg, flags: AtFlags) -> io::Result<FileId> {
+    let found = statx(folder, path, flags, StatxFlags::INO | StatxFlags::BTIME)?;
+    let has_time = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+    let made = found.stx_btime;
+    let nanoseconds = made.tv_sec.saturating_mul(1_000_000_000);
+    Ok(FileId {
+        device: (found.stx_dev_major, found.stx_dev_minor),
+        number: found.stx_ino,
+        made: match has_time {
+            true => nanoseconds.saturating_add(made.tv_nsec.into()),
+            false => 0,
+        },
+    })
 }
 
 /// The first symbolic link on the way to a path.
@@ -100,4 +133,29 @@ pub(super) fn freeze(place: impl AsFd) -> io::Result<()> {
     let copy = copy(&place)?;
     make_read_only(copy.as_fd())?;
     put(copy, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_the_number_of_another_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let make = || {
+            std::fs::create_dir(&path).unwrap();
+            let id = id_at(&path).unwrap();
+            assert_eq!(
+                id,
+                super::id(look(&path).unwrap().file_or_folder().unwrap()).unwrap()
+            );
+            std::fs::remove_dir(&path).unwrap();
+            id
+        };
+        let first = make();
+        // Clocks of file systems tick some hundred times a second.
+        let other = (0..1_000_000).map(|_| make()).find(|it| *it != first);
+        assert!(other.is_some(), "{first:?}");
+    }
 }

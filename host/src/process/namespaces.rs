@@ -209,7 +209,7 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
 }
 
 /// Another command may move a folder between the look at it and its mount: what lies there now would not be protected.
-fn expect(entry: &Entry, id: (u64, u64)) -> io::Result<()> {
+fn expect(entry: &Entry, id: mounts::FileId) -> io::Result<()> {
     match entry {
         Entry::Folder(opened) if mounts::id(opened)? == id => Ok(()),
         _ => Err(moved()),
@@ -256,7 +256,7 @@ fn hold(path: &Path) -> io::Result<()> {
 fn hold_git_link(path: &Path, target: Option<&Path>, number: u64) -> io::Result<()> {
     let entry = mounts::look(path)?;
     if let Entry::File(opened) | Entry::Link(Some(opened)) = &entry
-        && mounts::id(opened)?.1 != number
+        && mounts::id(opened)?.number != number
     {
         return Err(moved());
     }

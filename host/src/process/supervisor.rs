@@ -157,10 +157,21 @@ impl Supervisor {
             is_plain: baseline.is_plain(),
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
-        let mut is_said = true;
-        for notice in reviewed.sentences {
-            is_said &= self.report(&Report::Notice(notice));
+        let own = reviewed.sentences.len();
+        let mut sentences = reviewed.sentences;
+        for earlier in baseline.unheard() {
+            if !sentences.contains(&earlier) {
+                sentences.push(earlier);
+            }
         }
+        let mut bytes = 0;
+        let heard = sentences.iter().take_while(|sentence| {
+            bytes += sentence.len();
+            let fits = bytes <= git::MAX_SAID_BYTES;
+            fits && self.report(&Report::Notice((*sentence).clone()))
+        });
+        let heard = heard.count();
+        let is_said = baseline.keep_unheard(&sentences[heard..]).is_ok() && heard >= own;
         // Otherwise the next command looks for the same things again.
         if reviewed.is_complete && is_said {
             baseline.is_reviewed(&left_behind);

@@ -261,6 +261,7 @@ fn after_a_denied_call_the_others_are_not_run() {
         "✓ 1 read_file src/a.txt",
         "✗ 2 read_file ../outside",
         "– 3 read_file src/b.txt",
+        "(a denied call ends the turn: n TEXT lets the model continue)\n",
     ] {
         assert!(screen.contains(line), "{:?}", chat.terminal);
     }
@@ -289,7 +290,7 @@ fn what_was_not_declared_is_asked_in_the_hosts_words() {
     chat.say("do it");
     let screen = chat.question();
     assert!(
-        screen.contains("undeclared asks for something that it did not announce"),
+        screen.contains("undeclared asks while it runs"),
         "{:?}",
         chat.terminal
     );
@@ -310,5 +311,33 @@ fn dunlins_own_files_are_refused_without_a_question() {
     let screen = chat.turn("read your configuration");
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
     assert!(!screen.contains("allow?"));
+    chat.leave();
+}
+
+/// That a call was written as text is said once: at its question, or below what allows it.
+#[test]
+fn a_call_that_was_written_as_text_is_said_to_be_one() {
+    let written = |path: &str| {
+        let call = json!({ "name": "read_file", "arguments": { "file_path": path } });
+        Response::reply(&format!("<tool_call>{call}</tool_call>"))
+    };
+    let provider = Provider::play([
+        written("src/a.txt"),
+        written(PATH),
+        Response::reply("I see."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("src/a.txt", "the text of a");
+    environment.outside_file("notes.txt", TEXT);
+    let mut chat = Chat::open(&environment);
+    chat.say("read them");
+    let screen = chat.question();
+    let notice = "  · The model wrote this call of read_file as text.\n";
+    assert_eq!(screen.count(notice), 1, "{:?}", chat.terminal);
+    let asked = "  ! Outside the project.\n  ! The model wrote this call as text.\n";
+    assert!(screen.contains(asked), "{:?}", chat.terminal);
+    chat.answer("y");
+    let screen = chat.prompt();
+    assert_eq!(screen.count("as text"), 2, "{:?}", chat.terminal);
     chat.leave();
 }

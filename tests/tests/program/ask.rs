@@ -224,7 +224,7 @@ fn a_hostile_tool_fails_alone() {
         );
         let request = provider.wait_for_request(1);
         assert!(request.results()[1].contains("text of a"), "{guest}");
-        let line = format!("✗ {guest} · failed");
+        let line = format!("✗ 1 {guest} · failed");
         assert!(output.stderr.contains(&line), "{guest}: {output}");
     }
 }

@@ -141,6 +141,8 @@ fn command_lines_are_explained() {
         compound.contains("/.env, so it is asked each time"),
         "{compound}"
     );
+    let options = environment.run(["permissions", "explain", "ls", "-la"]);
+    assert_eq!(options.stdout, explain("ls -la"), "{options}");
     let words = environment.run(["permissions", "explain", "timeout", "5", "ls"]);
     assert_eq!(words.stdout, explain("timeout 5 ls"));
     let failed = environment.run(["permissions", "explain", "no-such-program at all"]);
@@ -235,8 +237,26 @@ fn permissions() {
         "nothing is stored for",
     );
     let nowhere = &["permissions", "set", "docs.rs", "r--"];
-    let said = "There is no such file yet: [PROJECT]/docs.rs; an address begins with https://";
+    let said = "There is no such file yet: [PROJECT]/docs.rs\nA web address begins with https://, as in https://docs.rs";
     check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
+    let missing = environment.run(["permissions", "allow", "read", "nosuchfile"]);
+    assert!(
+        missing.stderr.contains("There is no such file yet"),
+        "{missing}"
+    );
+    assert!(!missing.stderr.contains("https"), "{missing}");
+    let address = &["permissions", "allow", "run", "https://docs.rs/"];
+    check(
+        address,
+        2,
+        "",
+        "hint: dunlin permissions allow read https://docs.rs/",
+    );
+    // What cannot be executed is no program.
+    environment.project_file(".env", "A=1");
+    let secret = environment.run(["permissions", "explain", ".env"]);
+    assert!(secret.stdout.contains("read"), "{secret}");
+    assert!(!secret.stdout.contains("execute"), "{secret}");
     let ftp = &["permissions", "set", "ftp://docs.rs/", "r--"];
     check(ftp, 2, "", "is not an http or https address");
     let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);

@@ -72,7 +72,7 @@ fn an_edit_voids_the_yes_that_was_given() {
         "{screen:?}"
     );
     let screen = chat.decide("run");
-    assert!(screen.contains("nothing is approved yet"), "{screen:?}");
+    assert!(screen.contains("Nothing is approved yet"), "{screen:?}");
     chat.answer("n all");
     let screen = chat.prompt();
     assert!(!screen.contains("✓"), "{screen:?}");
@@ -88,7 +88,7 @@ fn broken_text_is_not_lost() {
     let (provider, environment, mut chat) = waiting(script);
     chat.answer("e");
     let screen = chat.question();
-    let said = "the arguments cannot be used: they are no JSON: key must be a string at line 2 column 3; e opens";
+    let said = "The arguments cannot be used: they are no JSON: key must be a string at line 2 column 3; e opens";
     assert!(screen.contains(said), "{screen:?}");
     // The question is still about the call as it was.
     assert!(!screen.contains("as you edited it"), "{screen:?}");
@@ -118,7 +118,7 @@ fn what_does_not_fit_the_schema_can_be_mended() {
     chat.answer("y");
     let screen = chat.question();
     assert!(
-        screen.contains("call 1 cannot be run like this"),
+        screen.contains("Call 1 cannot be run like this"),
         "{screen:?}"
     );
     chat.answer("e");
@@ -133,8 +133,8 @@ fn what_does_not_fit_the_schema_can_be_mended() {
 fn nothing_changes_where_nothing_was_changed() {
     // After what was in the way of the question it is there once more.
     for (script, said, questions) in [
-        ("true", "the arguments are unchanged", 2),
-        (": > \"$1\"", "the arguments are unchanged", 2),
+        ("true", "The arguments are unchanged.", 2),
+        (": > \"$1\"", "The arguments are unchanged.", 2),
         ("exit 3", "nothing is changed", 1),
     ] {
         let (_provider, _environment, mut chat) = waiting(script);

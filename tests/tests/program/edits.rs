@@ -229,6 +229,15 @@ fn edits_of_the_project_can_be_accepted_in_advance() {
         screen.cursor_line == format!("› {PLACEHOLDER}")
     });
     chat.leave();
+    // How much a call changed outlives the session, the diff does not.
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    chat.terminal.wait_for(" · +1 −1\n");
+    let screen = chat.turn("/diff 2");
+    let known = "Call 2 changed files (+1 −1), but the diff is no longer known.";
+    assert!(screen.contains(known), "{:?}", chat.terminal);
+    let screen = chat.turn("/history");
+    assert!(screen.contains("  ✓ 2 edit_file "), "{:?}", chat.terminal);
+    chat.leave();
     drop(provider);
 }
 

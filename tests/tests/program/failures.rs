@@ -62,7 +62,7 @@ fn a_refused_key_is_named_and_never_shown() {
         Response::json(401, &json!({ "error": { "message": message } })),
         "",
         "error: http://127.0.0.1:[PORT]/v1/chat/completions answered 401: Incorrect API key provided: ****\n\
-         hint: check the API key \"OPENAI_API_KEY\"",
+         hint: check the API key \"test\"; dunlin config show prints where it comes from",
     );
 }
 

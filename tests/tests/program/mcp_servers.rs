@@ -21,7 +21,7 @@ fn servers_come_and_go_and_the_rest_stays() {
     assert!(run(&environment, "mcp list", 0).starts_with("No MCP server is configured"));
     let mine = "# mine\non_denial = \"stop\"  # really\n";
     environment.configure(mine);
-    let add = "mcp add git --env TOKEN=secret --description Repositories -- sh mcp-server-git --repository .";
+    let add = "mcp add git --env TOKEN=secret --cwd . --description Repositories -- sh mcp-server-git --repository .";
     assert_eq!(
         run(&environment, add, 0),
         "git is added to ~/config/dunlin/config.toml.\n"
@@ -38,6 +38,12 @@ fn servers_come_and_go_and_the_rest_stays() {
     );
     assert!(run(&environment, "config check", 2).contains("no agent is configured"));
 
+    let said = run(&environment, "mcp add here -- sh server .", 0);
+    assert!(
+        said.contains("\".\" is nothing in the project: the server starts in ~/data/dunlin/servers/here; cwd = \".\""),
+        "{said}"
+    );
+    run(&environment, "mcp remove here --yes", 0);
     let said = run(&environment, "mcp add git -- other", 2);
     assert!(
         said.contains("there is an MCP server \"git\" already"),

@@ -53,16 +53,14 @@ fn a_call_keeps_its_number() {
         &["  ? 3 read_file\n  parameters\n  │ {\n  │   \"file_path\": \".env\""],
     );
     let screen = chat.decide("/show 3");
-    assert_shows(
-        &screen,
-        &["   3 read_file\n  │ {\n  │   \"file_path\": \".env\""],
-    );
+    let shown = "  ? 3 read_file\n  parameters\n  │ {\n  │   \"file_path\": \".env\"";
+    assert_eq!(screen.count(shown), 2, "{screen:?}");
     let screen = chat.decide("/history");
     assert_shows(
         &screen,
         &[
-            "  m1 you first\n   1 read_file {\"file_path\":\"harmless.txt\"}\n  m2 model It is harmless.\n",
-            "   3 read_file {\"file_path\":\".env\"}\n",
+            "  m1 you first\n  ✓ 1 read_file harmless.txt · ",
+            "  ? 3 read_file .env\n",
         ],
     );
     let screen = chat.decide("/show m2");

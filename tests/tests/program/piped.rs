@@ -24,7 +24,7 @@ fn one_message_per_line_and_only_replies_on_stdout() {
     assert!(output.stdout.contains("The first.\n"), "{output}");
     assert!(!output.stdout.contains("\n\n"), "{output}");
     assert!(
-        output.stderr.contains("✓ read_file a.txt · [TIME]"),
+        output.stderr.contains("✓ 1 read_file a.txt · [TIME]"),
         "{output}"
     );
     assert!(
@@ -46,7 +46,7 @@ fn what_is_undecided_is_denied_with_status_3() {
     assert!(
         output
             .stderr
-            .contains("✗ read_file ../outside/a.txt · denied"),
+            .contains("✗ 1 read_file ../outside/a.txt · denied"),
         "{output}"
     );
     assert!(output.stderr.contains("allows it for one run"), "{output}");

@@ -351,6 +351,9 @@ fn damage_is_said_and_costs_nothing_else() {
     chat.leave();
     assert!(fs::read(&path).unwrap().starts_with(&bytes));
     // Nothing can be made of these; they are named and stay.
+    let missing = environment.terminal(["--resume", "nosuch"]);
+    let screen = missing.wait_for("error: ");
+    assert!(!screen.contains("/help shows"), "{screen:?}");
     for (bytes, why) in [
         (&b""[..], "it is empty"),
         (&[0; 512], "it is empty"),

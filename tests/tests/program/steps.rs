@@ -153,7 +153,7 @@ fn what_is_said_between_calls_is_a_step() {
     chat.say("/history");
     let screen = chat.prompt();
     assert!(
-        screen.contains("  m2 model I look first.\n   1 read_file "),
+        screen.contains("  m2 model I look first.\n  ✓ 1 read_file "),
         "{:?}",
         chat.terminal
     );

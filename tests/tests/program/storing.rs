@@ -44,7 +44,7 @@ fn never_at_a_compound_line_is_for_that_line() {
     assert!(!screen.contains("always"), "{screen:?}");
     chat.answer("never");
     let screen = chat.prompt();
-    let row = "Stored for all projects: deny = cat a.txt | grep a. Undo: dunlin permissions ask run '= cat a.txt | grep a'";
+    let row = "Stored for all projects: deny exactly this line. Undo: dunlin permissions ask run '= cat a.txt | grep a'";
     assert_shows(
         &screen,
         &[

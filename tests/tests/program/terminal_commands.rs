@@ -162,6 +162,9 @@ fn a_command_without_the_network_is_told_why_it_failed() {
         assert!(screen.contains("exit status 7"), "{:?}", chat.terminal);
         let words = screen.text.replace("\n    ", " ");
         assert_eq!(words.contains(why), is_told, "{:?}", chat.terminal);
+        // Below the call, as its output is.
+        let notice = screen.contains("\n  · The command tried to reach the network");
+        assert_eq!(notice, is_told, "{:?}", chat.terminal);
         chat.leave();
         assert_eq!(last_result(&provider).contains(why), is_told, "{line}");
     }

@@ -179,3 +179,17 @@ fn what_is_typed_next_replaces_what_was_put_back() {
     // A word that is being typed when the reply ends stays one word.
     check_without_question("hel", "", "lo", "hello");
 }
+
+/// A message that was not sent because its model was refused is put back, and a command that is typed next is a command.
+#[test]
+fn a_command_replaces_a_message_that_was_put_back() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut chat = Chat::of(environment.terminal(["--model", "nope"]));
+    chat.say("hi");
+    chat.terminal.wait_for("Use it anyway? [y/n] ");
+    chat.answer("n");
+    chat.prompt_with("hi");
+    chat.terminal.type_line("exit");
+    assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
+}

@@ -172,6 +172,26 @@ fn trouble_is_told_to_the_model() {
     }
 }
 
+/// With nobody to ask, a redirect is named as one, with the flag that allows it.
+#[test]
+fn a_denied_redirect_names_what_allows_it() {
+    let there = Site::of(Page::html(PAGE));
+    let here = Site::of(Page::redirect(&there.url("/page")));
+    let call = Response::call("web_fetch", json!({ "url": here.url("/r") }));
+    let provider = Provider::play([call]);
+    let environment = environment(&provider);
+    let grant = format!("{}=r", here.url("/r"));
+    let output = environment.run(["ask", "--allow", &grant, "go"]);
+    assert_eq!(output.status, Some(3), "{output}");
+    for expected in [
+        "warning: denied, with nobody to ask: Allow web_fetch to follow a redirect from 127.0.0.1",
+        "hint: dunlin ask --allow ",
+    ] {
+        assert!(output.stderr.contains(expected), "{expected}: {output}");
+    }
+    assert_eq!(there.requests(), [""; 0]);
+}
+
 /// What is never granted has no command that would grant it.
 #[test]
 fn addresses_are_explained() {

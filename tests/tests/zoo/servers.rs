@@ -37,7 +37,8 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
                 ],
                 environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
                 own_variables: vec![("OWN".to_owned(), "1".to_owned())],
-                folder: sandbox.project(),
+                folder: sandbox.root().join("data/servers").join(behaviour),
+                makes_folder: true,
                 search_path: Vec::new(),
                 sandbox: false,
             }),
@@ -175,6 +176,99 @@ async fn a_program_is_started_when_it_was_granted() {
     });
     let plan = other.prepare(&wanted).await.expect("a plan");
     assert!(matches!(plan.standing, Standing::Ask { .. }), "{plan:?}");
+}
+
+/// Programs such as `npx` and `python3 -m` look first into the folder that they start in.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_project_can_change_is_asked_about_at_each_start() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.project().join("server.py"), "print()").expect("a file");
+    let other = sandbox.root().join("other");
+    std::fs::create_dir_all(other.join(".git")).expect("a folder");
+    std::fs::write(other.join("server.py"), "print()").expect("a file");
+    let always = Answer {
+        allow: true,
+        scope: Scope::Always,
+    };
+    let wanted = call("mcp_loader", json!({"server": "good"}));
+    let in_project = |name: &str| sandbox.project().join(name).display().to_string();
+    let in_other = |name: &str| other.join(name).display().to_string();
+    for (folder, argument, longest) in [
+        (None, "-m".to_owned(), Scope::Always),
+        (None, in_other("server.py"), Scope::Always),
+        (None, in_other("."), Scope::Once),
+        (None, in_project("server.py"), Scope::Once),
+        (None, in_project("not/there/yet.py"), Scope::Once),
+        (
+            None,
+            format!("--directory={}", in_project(".")),
+            Scope::Once,
+        ),
+        (None, "exec python3 server.py".to_owned(), Scope::Once),
+        (Some(sandbox.project()), "-m".to_owned(), Scope::Once),
+        (
+            Some(sandbox.project().join("new")),
+            "-m".to_owned(),
+            Scope::Once,
+        ),
+    ] {
+        let host = host_with(&sandbox, &["good"], |server| {
+            if let ServerAt::Program(program) = &mut server.at {
+                program.arguments.push(argument.clone());
+                if let Some(folder) = &folder {
+                    program.folder = folder.clone();
+                }
+            }
+        });
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        let Standing::Ask {
+            longest: said,
+            notices,
+            ..
+        } = &plan.standing
+        else {
+            panic!("{argument}: {plan:?}");
+        };
+        assert_eq!(*said, longest, "{argument}");
+        let warns = notices
+            .iter()
+            .any(|it| it.starts_with("Commands and edits can change"));
+        assert_eq!(warns, longest == Scope::Once, "{argument}: {notices:?}");
+        if longest == Scope::Always {
+            continue;
+        }
+        // Not even what a person stored, nor a tool that is always allowed.
+        let need = plan.needs.first().expect("a need").clone();
+        let ways = host.permissions().ways_to_allow(&[need]);
+        assert_eq!(ways, [], "{argument}");
+        let always = dunlin_host::permission::ToolMode::Always;
+        host.permissions().set_tool_mode("mcp_loader", always);
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert!(matches!(plan.standing, Standing::Ask { .. }), "{argument}");
+    }
+
+    let host = host_with(&sandbox, &["good"], |server| {
+        if let ServerAt::Program(program) = &mut server.at {
+            program.arguments.push(in_other("server.py"));
+        }
+    });
+    let outcome = play(&host, &wanted, Arc::new(Asker::new(always))).await;
+    outcome.expect("allowed").result.expect("connected");
+    host.cancelled(&wanted);
+    std::fs::write(other.join("server.py"), "import os").expect("a file");
+    let again = super::servers::host_with(&sandbox, &["good"], |server| {
+        if let ServerAt::Program(program) = &mut server.at {
+            program.arguments.push(in_other("server.py"));
+        }
+    });
+    let plan = again.prepare(&wanted).await.expect("a plan");
+    let Standing::Ask { notices, .. } = &plan.standing else {
+        panic!("{plan:?}");
+    };
+    assert!(
+        notices[0].contains("server.py has changed since"),
+        "{notices:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -174,7 +174,7 @@ async fn each_address_and_operation_is_its_own() {
     assert_eq!(
         asker.questions()[0].wording,
         format!(
-            "Allow fetch_otherwise to follow a redirect from 127.0.0.1 and read '{}'? It did not announce this.",
+            "Allow fetch_otherwise to follow a redirect from 127.0.0.1 and read '{}'?",
             there.url("/b")
         )
     );

@@ -360,7 +360,9 @@ fn status_hint(refusal: &Refusal) -> Option<String> {
         (300..=399, _) => {
             "put the address that it redirects to into the agent's base_url".to_owned()
         }
-        (401 | 403, Some(key)) => format!("check the API key {key:?}"),
+        (401 | 403, Some(key)) => {
+            format!("check the API key {key:?}; dunlin config show prints where it comes from")
+        }
         (401 | 403, None) => {
             "the agent has no api_key; name one of [keys] in config.toml".to_owned()
         }

@@ -72,7 +72,12 @@ pub fn markdown(loaded: &Loaded, id: &str) -> String {
                     let arguments = Value::Object(call.arguments.clone());
                     let parameters = entry.map_or(&arguments, |entry| &entry.parameters);
                     let result = result_of(&loaded.messages, &call.id);
-                    call_section(&mut out, &call.name, parameters, entry, result);
+                    let name = match call.number {
+                        // A file of an earlier build.
+                        0 => call.name.clone(),
+                        number => format!("{number} {}", call.name),
+                    };
+                    call_section(&mut out, &name, parameters, entry, result);
                 }
             }
             // Beside its call.
@@ -91,7 +96,7 @@ fn section(out: &mut String, who: &str, content: &str) {
 
 fn call_section(
     out: &mut String,
-    tool: &str,
+    name: &str,
     parameters: &Value,
     entry: Option<&CallEntry>,
     result: Option<&str>,
@@ -102,7 +107,7 @@ fn call_section(
         let time = time.map_or_else(String::new, |time| format!(", {time} ms"));
         format!(" · {}{time}", status.as_str().unwrap_or_default())
     });
-    let _ = writeln!(out, "### {tool}{status}\n");
+    let _ = writeln!(out, "### {name}{status}\n");
     let parameters = serde_json::to_string_pretty(parameters).unwrap_or_default();
     fenced(out, "json", &parameters);
     if let Some(result) = result {
@@ -195,7 +200,7 @@ mod tests {
             name: "read_file".to_owned(),
             arguments: json!({"path": "b.md"}).as_object().cloned().unwrap(),
             raw_arguments: None,
-            number: 0,
+            number: 1,
         };
         let assistant = Message {
             tool_calls: vec![call],
@@ -227,6 +232,7 @@ mod tests {
                 result: Some("```\ncode\n```\n".to_owned()),
                 error: None,
                 execution_time_ms: Some(2.5),
+                changed: None,
                 recovered: false,
                 repaired: false,
             }],
@@ -238,7 +244,7 @@ mod tests {
     fn markdown_is_for_reading() {
         let expected = "# What is in b.md?\n\nsession k7 · the model · 2026-01-31T12:00:00Z\n\n\
             ## You\n\nWhat is in b.md?\n\n## the model\n\nI will look.\n\n\
-            ### read_file · completed, 2.5 ms\n\n```json\n{\n  \"path\": \"b.md\"\n}\n```\n\n\
+            ### 1 read_file · completed, 2.5 ms\n\n```json\n{\n  \"path\": \"b.md\"\n}\n```\n\n\
             ````\n```\ncode\n```\n````\n\n## the model\n\nIt is\n\n*(interrupted)*\n\n";
         assert_eq!(markdown(&sample(), "k7"), expected);
     }

@@ -140,6 +140,7 @@ impl Loaded {
             failure: None,
             denied_by: None,
             edits: Arc::default(),
+            changed: None,
         }
     }
 }

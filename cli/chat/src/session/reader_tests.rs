@@ -54,6 +54,7 @@ fn call(id: &str, result: &str) -> Record {
         result: Some(result.to_owned()),
         error: None,
         execution_time_ms: Some(1.0),
+        changed: None,
         recovered: false,
         repaired: false,
     })

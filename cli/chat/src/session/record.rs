@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::message::Message;
 use crate::provider::Usage;
 use crate::request::cuts::Condensed;
-use crate::turn::{CallRecord, CallState};
+use crate::turn::{CallRecord, CallState, ChangedLines};
 
 /// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
 /// record is no such change.
@@ -80,6 +80,9 @@ pub struct CallEntry {
     /// How long it ran, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_time_ms: Option<f64>,
+    /// How many lines of files it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<ChangedLines>,
     /// Whether the model wrote it as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
@@ -100,6 +103,7 @@ impl CallEntry {
             result: call.result.clone(),
             error: call.error.clone(),
             execution_time_ms: call.duration_ms,
+            changed: call.changed,
             recovered: call.recovered,
             repaired: call.repaired,
         }
@@ -120,6 +124,7 @@ impl CallEntry {
             error: self.error,
             failure: None,
             edits: std::sync::Arc::default(),
+            changed: self.changed,
             denied_by: None,
         }
     }
@@ -453,6 +458,10 @@ mod tests {
             result: Some("text".to_owned()),
             error: None,
             execution_time_ms: Some(3.25),
+            changed: Some(ChangedLines {
+                added: 1,
+                removed: 0,
+            }),
             recovered: false,
             repaired: false,
         };

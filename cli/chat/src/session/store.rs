@@ -112,7 +112,8 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::None | StoreError::Unknown { .. } => Some(
-                "dunlin sessions list shows those of this project, with --all every one".to_owned(),
+                "dunlin sessions list lists the sessions of this project, with --all those of every project"
+                    .to_owned(),
             ),
             StoreError::Ambiguous { .. } => Some("type more of the id".to_owned()),
             StoreError::Locked { id, .. } => Some(format!(

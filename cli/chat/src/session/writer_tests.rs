@@ -127,6 +127,7 @@ fn ended(id: &str, result: &str) -> CallRecord {
         error: None,
         failure: None,
         edits: std::sync::Arc::default(),
+        changed: None,
         denied_by: None,
     }
 }

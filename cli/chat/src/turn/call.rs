@@ -1,5 +1,6 @@
 //! One call within a turn, and how it is shown.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,9 +131,41 @@ pub struct CallRecord {
     /// What it has changed in files, where it completed in this process.
     #[serde(skip)]
     pub edits: Arc<[FileEdit]>,
+    /// How much that was, also where the edits themselves are no longer known.
+    #[serde(skip)]
+    pub changed: Option<ChangedLines>,
     /// The rule that denied it.
     #[serde(skip)]
     pub denied_by: Option<DeniedBy>,
+}
+
+/// How many lines a call added to files and removed from them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedLines {
+    /// Lines that were not there before.
+    pub added: usize,
+    /// Lines that are not there any more.
+    pub removed: usize,
+}
+
+impl ChangedLines {
+    /// The sum of these edits; `None` where there are none.
+    pub fn of<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> Option<ChangedLines> {
+        let one = |edit: &FileEdit| ChangedLines {
+            added: edit.diff.added,
+            removed: edit.diff.removed,
+        };
+        edits.into_iter().map(one).reduce(|a, b| ChangedLines {
+            added: a.added + b.added,
+            removed: a.removed + b.removed,
+        })
+    }
+}
+
+impl fmt::Display for ChangedLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{} −{}", self.added, self.removed)
+    }
 }
 
 /// The rule that denied a call.
@@ -158,11 +191,12 @@ impl CallRecord {
             tool: line(&self.tool, TARGET_CHARS),
             target: target(&self.arguments),
             state: self.state,
-            note: self
-                .error
-                .as_deref()
-                .filter(|_| self.state == CallState::Failed)
-                .map(|error| line(error, NOTE_CHARS)),
+            note: match (&self.error, self.changed) {
+                (Some(error), _) if self.state == CallState::Failed => {
+                    Some(line(error, NOTE_CHARS))
+                }
+                (_, changed) => changed.map(|changed| changed.to_string()),
+            },
             revert: None,
             duration: self.duration(),
         }
@@ -323,7 +357,10 @@ impl TurnCall {
 
     /// What became of it.
     pub fn record(&self) -> CallRecord {
+        let edits = self.edits();
         CallRecord {
+            changed: ChangedLines::of(edits.iter()),
+            edits,
             number: self.index,
             id: self.call.id.clone(),
             tool: self.call.tool.clone(),
@@ -335,7 +372,6 @@ impl TurnCall {
             repaired: self.repaired,
             error: self.error(),
             failure: self.failure.clone(),
-            edits: self.edits(),
             denied_by: self.denied_by.clone(),
         }
     }

@@ -263,6 +263,12 @@ async fn drive(
                     // Before anybody sees that it runs.
                     if let Some(speaker) = speaker.filter(|_| call.state == CallState::Running) {
                         speaker.journal.started(&call.call.id);
+                        // A question about the call would have said so.
+                        if call.recovered && !call.shown {
+                            let tool = &call.call.tool;
+                            let notice = format!("· The model wrote this call of {tool} as text.");
+                            context.frontend.notice(&notice);
+                        }
                     }
                     context.frontend.keep_call(call);
                     context.frontend.call(&call.view());

@@ -52,7 +52,7 @@ mod room;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
-pub use call::{CallRecord, CallState, CallView, Denial, DeniedBy, TurnCall};
+pub use call::{CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall};
 pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use journal::{Journal, NoJournal};

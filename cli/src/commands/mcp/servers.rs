@@ -6,8 +6,8 @@ use crate::args::McpAddArgs;
 use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
-use crate::mcp::find_program;
 use crate::mcp::oauth::TokenFile;
+use crate::mcp::warning;
 use crate::settings::{Origin, Sourced};
 use crate::workshop::Workshop;
 use dunlin_chat::nearest::nearest;
@@ -118,6 +118,7 @@ pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
         command: words.next(),
         args: words.collect(),
         env: args.env.into_iter().collect(),
+        cwd: args.cwd,
         url: args.url,
         api_key: args.api_key,
         description: args.description,
@@ -129,13 +130,13 @@ pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
     }
     let path = settings.folders.config_file();
     add_server(&path, &args.name, &entry)?;
-    let missing = find_program(settings, &entry).and_then(Result::err);
+    let problem = warning(settings, &args.name, &entry);
     workshop.ui.status(&format!(
         "{} is added to {}.",
         escape(&args.name),
         escape(&settings.folders.short(&path))
     ));
-    if let Some(problem) = missing {
+    if let Some(problem) = problem {
         let word = shell_word(&args.name);
         workshop.ui.warn(&problem);
         workshop

@@ -127,6 +127,8 @@ async fn attempt(stage: &Stage, trial: &Trial) -> Result<Found, String> {
     };
     host.begin_turn();
     let found = lead(stage, trial, &host).await?;
+    // They write into the stage, which is looked at and removed next.
+    host.commands_ended().await;
     match unwell(&host).await {
         Some(problem) => Err(problem),
         None => Ok(found),

@@ -10,6 +10,7 @@ use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
 use crate::ui::style::Label;
+use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CallState, Choice, Resolution};
 
@@ -94,7 +95,7 @@ impl Desk {
         for entry in &self.entries {
             let form = form(entry);
             if !entry.is_asking() || self.shown.contains(&form) {
-                rows.push(look::row(entry, window));
+                rows.push(self.row(entry, window));
                 continue;
             }
             let share = if self.several {
@@ -114,7 +115,7 @@ impl Desk {
                 look::question(entry, self.several, window, share.max(MIN_SHARE))
             } else {
                 // Later, when others are decided.
-                rows.push(look::row(entry, window));
+                rows.push(self.row(entry, window));
                 continue;
             };
             waiting = waiting.saturating_sub(1);
@@ -159,7 +160,11 @@ impl Desk {
     /// A row for each of several calls.
     pub fn list(&self, window: Window) -> Vec<String> {
         let rows = self.entries.iter().filter(|_| self.several);
-        rows.map(|entry| look::row(entry, window)).collect()
+        rows.map(|entry| self.row(entry, window)).collect()
+    }
+
+    fn row(&self, entry: &Entry, window: Window) -> String {
+        look::row(entry, !self.is_unseen(entry), window)
     }
 
     /// The call with this number of the turn.
@@ -177,26 +182,33 @@ impl Desk {
 
     /// Rows in Dunlin's words, and the key.
     pub fn say(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Reply {
-        let rows = sentences.into_iter().map(|row| format!("{MARGIN}{row}"));
-        Reply::Say(rows.chain([self.key(window)]).collect())
+        let mut rows = sentences_in_rows(sentences, window);
+        rows.push(self.key(window));
+        Reply::Say(rows)
     }
 
     fn understand(&mut self, typed: &str, window: Window) -> Result<Reply, String> {
-        let (word, which, comment) = match line::parse(typed) {
+        let pending: Vec<usize> = self.asking().map(|entry| entry.index).collect();
+        let (word, which, comment) = match line::parse(typed, &pending) {
             Line::Empty => return Ok(self.say([], window)),
             Line::Wrong(problem) | Line::Mistyped(problem) => return Err(problem),
             Line::Unclear(problem) => {
-                return Ok(Reply::Keep(vec![
-                    format!("{MARGIN}{problem}"),
-                    self.key(window),
-                ]));
+                return Ok(Reply::Keep(
+                    [sentences_in_rows([problem], window), vec![self.key(window)]].concat(),
+                ));
             }
             Line::Slash => return Ok(Reply::Slash),
             Line::Other => {
                 let typed = display::escape(typed.trim()).into_owned();
                 let typed = display::shorten(&typed, MAX_ECHO_CHARS);
-                let sentence = format!("{MARGIN}\"{typed}\" is not an answer");
-                return Ok(Reply::Keep(vec![sentence, self.key(window)]));
+                let sentence = format!("\"{typed}\" is not an answer.");
+                return Ok(Reply::Keep(
+                    [
+                        sentences_in_rows([sentence], window),
+                        vec![self.key(window)],
+                    ]
+                    .concat(),
+                ));
             }
             Line::Word(word, which, comment) => (word, which, comment),
         };
@@ -228,7 +240,11 @@ impl Desk {
                 self.not_while_running()?;
                 match self.choose(&which, "e")?.as_slice() {
                     [entry] => Ok(Reply::Edit(entry.number)),
-                    _ => Err("one call at a time: e 2".to_owned()),
+                    [entry, ..] => Err(format!(
+                        "e opens one call at a time, as in e {}.",
+                        entry.index
+                    )),
+                    [] => Err("No call is pending.".to_owned()),
                 }
             }
             Word::Skip => {
@@ -293,7 +309,7 @@ impl Desk {
                 .map(|entry| {
                     let mut approved = (*entry).clone();
                     approved.state = CallState::Approved;
-                    look::row(&approved, window)
+                    look::row(&approved, true, window)
                 })
                 .collect(),
             _ => Vec::new(),
@@ -309,13 +325,13 @@ impl Desk {
     fn check(&self, entry: &Entry, answer: Answer) -> Result<(), String> {
         if let Some(why) = entry.refuses(answer) {
             return Err(match entry.index {
-                0 => format!("this call {why}"),
-                index => format!("call {index} {why}"),
+                0 => format!("This call {why}."),
+                index => format!("Call {index} {why}."),
             });
         }
         if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry)) {
             return Err(
-                "the target does not fit on the screen, so it can't be allowed permanently"
+                "The target does not fit on the screen, so it can't be allowed permanently."
                     .to_owned(),
             );
         }
@@ -333,7 +349,7 @@ impl Desk {
         } else {
             "v".to_owned()
         };
-        format!("there is more than the screen shows: {view} shows all of it first")
+        format!("The screen does not show all of it: {view} does, then answer again.")
     }
 
     /// Runs what is approved and skips the rest, or runs the named calls and keeps the rest.
@@ -361,13 +377,12 @@ impl Desk {
         if self.entries.iter().any(|entry| approved(&entry)) {
             return Ok(Reply::Resolve(Vec::new(), Resolution::Run(comment)));
         }
-        let problem = "nothing is approved yet: y allows and runs, skip leaves out";
+        let problem = "Nothing is approved yet: y approves a call and runs it, skip leaves it out.";
         match comment {
             // It may be a message that begins with the word.
-            Some(_) => Ok(Reply::Keep(vec![
-                format!("{MARGIN}{problem}"),
-                self.key(window),
-            ])),
+            Some(_) => Ok(Reply::Keep(
+                [sentences_in_rows([problem], window), vec![self.key(window)]].concat(),
+            )),
             None => Err(problem.to_owned()),
         }
     }
@@ -406,9 +421,12 @@ impl Desk {
     }
 
     fn not_while_running(&self) -> Result<(), String> {
-        let runs = |entry: &Entry| entry.question.origin == Origin::Undeclared;
+        let runs = |entry: &Entry| {
+            let origin = entry.question.origin;
+            matches!(origin, Origin::Undeclared | Origin::Redirect)
+        };
         match self.entries.iter().any(runs) {
-            true => Err("the call runs already: it can have a yes or a no".to_owned()),
+            true => Err("The call runs already: answer with a yes or a no alone.".to_owned()),
             false => Ok(()),
         }
     }
@@ -432,10 +450,24 @@ impl Desk {
         })
     }
 
-    /// One calm sentence in the look of everything beside the point.
-    pub fn aside(sentence: &str, window: Window) -> String {
-        format!("{MARGIN}{}", window.styles.paint(Label::Quiet, sentence))
+    /// One calm sentence in the look of everything beside the point, in rows.
+    pub fn aside(sentence: &str, window: Window) -> Vec<String> {
+        let rows = sentences_in_rows([sentence], window);
+        let quiet = |row: String| window.styles.paint(Label::Quiet, &row);
+        rows.into_iter().map(quiet).collect()
     }
+}
+
+/// Sentences behind the margin, broken between words.
+fn sentences_in_rows(
+    sentences: impl IntoIterator<Item = impl AsRef<str>>,
+    window: Window,
+) -> Vec<String> {
+    let room = window.columns.saturating_sub(MARGIN.len() + 1);
+    let rows = sentences
+        .into_iter()
+        .flat_map(|sentence| wrap::rows(sentence.as_ref(), room));
+    rows.map(|row| format!("{MARGIN}{row}")).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::look::tests::{asked, window};
+use super::look::tests::{asked, edit, window};
 use super::*;
 use dunlin_chat::turn::Decision;
 
@@ -86,7 +86,7 @@ fn one_call_is_answered_with_a_word() {
             "y but be careful",
             "Nothing was approved: to say something with it, name one call",
         ),
-        ("run", "nothing is approved yet"),
+        ("run", "Nothing is approved yet"),
         ("?", "yes, also from now on until the session ends"),
         ("v", "arguments {\"file_path\":\"/outside/1\"}"),
         ("tell me more", "\"tell me more\" is not an answer"),
@@ -141,8 +141,8 @@ fn several_calls_are_answered_by_number() {
         ("y", "Which of the 2 calls? For example y 1, or y all."),
         ("n because", "Which of the 2 calls? For example n 1"),
         ("y 4", "No pending call 4: pending are 1, 3."),
-        ("never 2", "call 2 is not being asked about"),
-        ("e 1 3", "one call at a time"),
+        ("never 2", "Call 2 is not being asked about"),
+        ("e 1 3", "e opens one call at a time, as in e 1."),
     ] {
         says(answer(&mut desk, line), expected);
     }
@@ -181,7 +181,7 @@ fn a_yes_needs_to_have_seen_all_of_it() {
     let mut desk = Desk::default();
     let rows = desk.open(11, vec![large.clone()], small);
     assert!(!rows.join("\n").contains("always"), "{rows:?}");
-    says(desk.answer("y", small), "v shows all of it first");
+    says(desk.answer("y", small), "v does, then answer again.");
     says(desk.answer("always", small), "can't be allowed permanently");
     assert_eq!(decisions(desk.answer("n", small)), ["11.1 false Once"]);
     says(desk.answer("v", small), "xxx");
@@ -193,11 +193,15 @@ fn a_yes_needs_to_have_seen_all_of_it() {
         ..large.clone()
     };
     desk.open(11, vec![other], small);
-    says(desk.answer("y", small), "v shows all of it first");
+    says(desk.answer("y", small), "v does, then answer again.");
     // Among others, too: what was not shown in full is shown, and nothing is approved yet.
     let mut desk = Desk::default();
     desk.open(11, vec![large.clone(), entry(2)], small);
-    says(desk.answer("y 1", small), "v 1 shows all of it first");
+    // A row says of which calls a yes does not count yet.
+    let list = desk.list(small);
+    assert!(list[0].ends_with(" · v 1 shows it"), "{list:?}");
+    assert!(!list[1].contains("shows it"), "{list:?}");
+    says(desk.answer("y 1", small), "v 1 does, then answer again.");
     assert_eq!(decisions(desk.answer("y 2", small)), ["12.1 true Once"]);
     says(
         desk.answer("y all", small),
@@ -269,7 +273,7 @@ fn some_answers_cannot_be_given() {
     for line in ["e", "skip", "n why"] {
         says(
             answer(&mut desk(vec![running.clone()]), line),
-            "the call runs already",
+            "The call runs already",
         );
     }
     assert_eq!(
@@ -296,12 +300,23 @@ fn the_help_says_what_works_and_no_more() {
         assert!(of_one.contains(row), "{row}\n{of_one}");
     }
     assert!(!of_one.contains("y all"), "{of_one}");
+    assert!(!of_one.contains("Shift-Tab"), "{of_one}");
+    let of_edit = help(&mut desk(vec![edit(1)]));
+    assert!(
+        of_edit.contains("  Shift-Tab    at the prompt, not here: accept edits"),
+        "{of_edit}"
+    );
+    let of_later = help(&mut desk(vec![entry(7), entry(9)]));
+    for row in ["  y 7 9  ", "run 7 runs call 7 now"] {
+        assert!(of_later.contains(row), "{row}\n{of_later}");
+    }
     let of_several = help(&mut desk(vec![entry(1), entry(2)]));
     for row in [
         "  tool 1 always  ",
         "  y all          ",
         "  n 1 TEXT       ",
-        "  run            ",
+        "  run            run the approved calls now and skip the rest; run 1 runs call 1 now",
+        "  y 1 2          ",
     ] {
         assert!(of_several.contains(row), "{row}\n{of_several}");
     }

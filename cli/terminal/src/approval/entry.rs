@@ -101,7 +101,7 @@ impl Entry {
     pub fn refuses(&self, answer: Answer) -> Option<&'static str> {
         match answer.scope {
             _ if answer.allow && self.problem.is_some() => {
-                Some("cannot be run like this: change it again with e, or leave it out with skip")
+                Some("cannot be run like this: e changes it again, skip leaves it out")
             }
             Scope::Session | Scope::Always if !self.is_asking() => {
                 Some("is not being asked about: there is nothing to remember")

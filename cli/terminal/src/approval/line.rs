@@ -60,7 +60,7 @@ pub const WORDS: &[(&str, Word, &str)] = &[
     (
         "run",
         Word::Run,
-        "run the approved calls now and skip the rest; run 2 runs call 2 now and keeps the rest",
+        "run the approved calls now and skip the rest",
     ),
     ("?", Word::Help, "show this"),
 ];
@@ -123,8 +123,9 @@ pub enum Line {
     Other,
 }
 
-/// Understands a line: the words exactly, in either case, and nothing that only begins like one.
-pub fn parse(line: &str) -> Line {
+/// Understands a line: the words exactly, in either case, and nothing that only begins like one. `pending`: the numbers of
+/// the calls that are asked about, which the sentences take for their examples.
+pub fn parse(line: &str, pending: &[usize]) -> Line {
     let text = line.trim();
     if text.is_empty() {
         return Line::Empty;
@@ -151,6 +152,17 @@ pub fn parse(line: &str) -> Line {
     let Some((name, word, _)) = WORDS.iter().find(|(name, ..)| *name == first) else {
         return unknown(first, rest);
     };
+    let call = pending.first().copied().unwrap_or(1);
+    if is_range(rest) && *word != Word::Help {
+        let calls: Vec<String> = pending.iter().take(3).map(usize::to_string).collect();
+        let calls = match calls.is_empty() {
+            true => call.to_string(),
+            false => calls.join(" "),
+        };
+        return Line::Wrong(format!(
+            "Dunlin takes no ranges here: name each call, as in {name} {calls}."
+        ));
+    }
     let (which, comment) = match calls_of(rest) {
         Ok(parts) => parts,
         Err(problem) => return Line::Wrong(problem),
@@ -172,7 +184,7 @@ pub fn parse(line: &str) -> Line {
             if commented && !names_one(&which) && (*word != Word::Run || which != Which::Only) =>
         {
             unclear(format!(
-                "Nothing was approved: to say something with it, name one call, as in {name} 1 TEXT."
+                "Nothing was approved: to say something with it, name one call, as in {name} {call} TEXT."
             ))
         }
         // "run 1 more time" is none either.
@@ -200,7 +212,7 @@ pub fn looks_like_answer(text: &str) -> bool {
     // A word and numbers; what has more words is something to say.
     let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     let words = text.split_whitespace().filter(|word| !is_number(word));
-    match parse(text) {
+    match parse(text, &[]) {
         Line::Word(_, _, None) => true,
         Line::Wrong(_) => words.count() <= 1,
         _ => false,
@@ -209,7 +221,7 @@ pub fn looks_like_answer(text: &str) -> bool {
 
 /// Whether a text is an answer, word for word.
 pub fn is_answer(text: &str) -> bool {
-    matches!(parse(text), Line::Word(_, _, None))
+    matches!(parse(text, &[]), Line::Word(_, _, None))
 }
 
 fn names_one(which: &Which) -> bool {
@@ -262,6 +274,13 @@ fn tool(rest: &str) -> Line {
     }
 }
 
+/// Whether all of it is something like `5-9`.
+fn is_range(rest: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    rest.split_once(['-', '–'])
+        .is_some_and(|(from, to)| is_number(from.trim()) && is_number(to.trim()))
+}
+
 /// The calls named at the beginning of `rest`, and what comes after them.
 fn calls_of(rest: &str) -> Result<(Which, &str), String> {
     let mut numbers = Vec::new();
@@ -285,7 +304,7 @@ fn calls_of(rest: &str) -> Result<(Which, &str), String> {
         }
         let number: usize = token
             .parse()
-            .map_err(|_| "there is no call with such a number".to_owned())?;
+            .map_err(|_| "No call has such a number.".to_owned())?;
         if !numbers.contains(&number) {
             numbers.push(number);
         }
@@ -296,6 +315,29 @@ fn calls_of(rest: &str) -> Result<(Which, &str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(line: &str) -> Line {
+        super::parse(line, &[])
+    }
+
+    #[test]
+    fn examples_name_calls_that_are_pending() {
+        for (line, expected) in [
+            ("y all but 8", "as in y 7 TEXT."),
+            ("y 7-9", "name each call, as in y 7 8 9."),
+            ("skip 7 - 9", "name each call, as in skip 7 8 9."),
+        ] {
+            let (Line::Unclear(why) | Line::Wrong(why)) = super::parse(line, &[7, 8, 9, 10]) else {
+                panic!("{line:?} is taken for an answer")
+            };
+            assert!(why.ends_with(expected), "{line:?}: {why}");
+        }
+        // Words behind it make it something to say.
+        assert!(matches!(
+            parse("n 5-9 lines are enough"),
+            Line::Word(_, _, Some(_))
+        ));
+    }
 
     #[test]
     fn only_the_words_answer() {

@@ -1,6 +1,7 @@
 //! How calls that wait look: rows of text, made of an entry, the size of the window and nothing else.
 
 use dunlin_host::ask::{Answer, Origin, Scope};
+use dunlin_host::call::Action;
 use dunlin_host::display;
 use dunlin_host::target::Target;
 use unicode_width::UnicodeWidthStr;
@@ -66,7 +67,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
-    page.foreign(&one_line(&entry.question.wording), None);
+    page.wording(&one_line(&entry.question.wording));
     let before = page.rows.len();
     page.needs(entry);
     let needs = page.rows.len() - before;
@@ -100,14 +101,15 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     shown
 }
 
-/// A call in one row, among others.
-pub fn row(entry: &Entry, window: Window) -> String {
+/// A call in one row, among others. `seen`: whether it was shown in full, so that a yes to it counts.
+pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     let (mark, label, _) = look(entry.state);
     let styles = window.styles;
     let word = match entry.state {
-        CallState::Asking if entry.problem.is_some() => " · cannot be run like this",
-        CallState::Approved => " · approved",
-        _ => "",
+        CallState::Asking if entry.problem.is_some() => " · cannot be run like this".to_owned(),
+        CallState::Asking if !seen => format!(" · v {} shows it", entry.index),
+        CallState::Approved => " · approved".to_owned(),
+        _ => String::new(),
     };
     let edited = if entry.edited { " · edited" } else { "" };
     let head = format!("{MARGIN}{mark} {} ", entry.index);
@@ -137,7 +139,7 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
     let wording = display::escape(&entry.question.wording);
-    page.foreign(&display::shorten(&wording, MAX_VIEW_CHARS), None);
+    page.wording(&display::shorten(&wording, MAX_VIEW_CHARS));
     page.needs(entry);
     let counts = diff::counts(&entry.question.actions);
     for row in &counts {
@@ -231,13 +233,19 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
         Word::Answer(_) | Word::View | Word::Help => true,
     };
     let words = WORDS.iter().filter(|(_, word, _)| works(*word));
+    let first = entries.first().map_or(1, |entry| entry.index);
     let mut entries_of_help: Vec<(String, String)> = words
-        .map(|(word, _, meaning)| ((*word).to_owned(), (*meaning).to_owned()))
+        .map(|(word, kind, meaning)| {
+            let more = match kind {
+                Word::Run => format!("; run {first} runs call {first} now and keeps the rest"),
+                _ => String::new(),
+            };
+            ((*word).to_owned(), format!("{meaning}{more}"))
+        })
         .collect();
     let mut add = |typed: &str, meaning: &str| {
         entries_of_help.push((typed.to_owned(), meaning.to_owned()));
     };
-    let first = entries.first().map_or(1, |entry| entry.index);
     if waits {
         let number = if several {
             format!(" {first}")
@@ -258,8 +266,9 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
         );
     }
     if several {
+        let second = entries.get(1).map_or(first + 1, |entry| entry.index);
         add(
-            "y 1 3",
+            &format!("y {first} {second}"),
             "the numbers of the calls stand behind any of these words",
         );
         add(
@@ -274,8 +283,18 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
     add("yes, no", "mean y and n");
     add(
         "Ctrl-C",
-        "no to everything, and the turn ends; so does Ctrl-D",
+        "no to everything, and the turn ends; so does Ctrl-D on an empty line",
     );
+    let edits = |entry: &&Entry| {
+        let mut actions = entry.question.actions.iter();
+        actions.any(|action| matches!(action, Action::Edit(_)))
+    };
+    if waits && entries.iter().any(edits) {
+        add(
+            "Shift-Tab",
+            "at the prompt, not here: accept edits of ordinary files in the project without a question",
+        );
+    }
     if waits {
         add("/help", "lists the commands; most of them work here");
     }
@@ -331,7 +350,8 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
         Origin::Declared => " asks",
-        Origin::Undeclared => " asks for something that it did not announce",
+        Origin::Undeclared => " asks while it runs",
+        Origin::Redirect => " asks to follow a redirect",
         Origin::Server => " asks in the middle of its call",
     };
     format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
@@ -366,6 +386,17 @@ impl Page {
     fn own(&mut self, text: &str) {
         let row = format!("{}{text}", self.margin());
         self.rows.push(row);
+    }
+
+    /// What a tool asks, escaped, behind the bar: broken between words where a row has room for them.
+    fn wording(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let bar = self.bar();
+        let rows = words::rows(text, room(self.indent, self.window.columns));
+        let rows = rows.iter().map(|row| format!("{bar}{row}"));
+        self.rows.extend(rows.map(|row| row.trim_end().to_owned()));
     }
 
     /// Foreign text, escaped by whoever has it, behind the bar.
@@ -420,7 +451,7 @@ impl Page {
         }
     }
 
-    /// A row of what would be stored, broken between words, and the command that takes it back, unbroken.
+    /// A row of what would be stored, broken between words, and the command that takes it back, as it can be copied.
     fn stored(&mut self, label: &str, text: &str) {
         let styles = self.window.styles;
         let columns = self.window.columns.saturating_sub(self.indent + 3);
@@ -433,12 +464,12 @@ impl Page {
             Some((text, undo)) => (format!("{text}; {undo}"), None),
             None => (text.to_owned(), None),
         };
-        // Below its label there is more room for a command.
-        let is_command = label == UNDO && visible(&text) > room && visible(&text) + 2 <= columns;
         let quiet = |row: &str| styles.paint(Label::Quiet, row);
-        if is_command {
-            self.own(&format!("  {}", quiet(first.trim_end())));
-            self.own(&format!("    {}", quiet(&text)));
+        // Below its label there is more room for a command.
+        if label == UNDO && visible(&text) > room {
+            let columns = self.window.columns.saturating_sub(1);
+            let rows = words::command(self.indent + 2, first.trim_end(), &text, columns);
+            self.rows.extend(rows.iter().map(|row| quiet(row)));
             return;
         }
         let bar = quiet(BAR.trim_end());

@@ -34,7 +34,7 @@ pub(in crate::approval) fn window(columns: usize, rows: usize) -> Window {
     }
 }
 
-fn edit(lines: usize) -> Entry {
+pub(in crate::approval) fn edit(lines: usize) -> Entry {
     let old: String = (0..lines).map(|n| format!("old {n}\n")).collect();
     let hash = ContentHash::of(b"");
     let mut entry = asked("Edit file 'a' with 1 edit?", &["/p/a"]);
@@ -77,8 +77,18 @@ fn one_question_is_a_few_calm_rows() {
         ]
     );
     assert_eq!(
-        row(&entry, window(80, 24)),
+        row(&entry, true, window(80, 24)),
         "  ? 2 read_file Read file '/etc/hosts'? · edited"
+    );
+    entry.question.origin = Origin::Redirect;
+    let shown = question(&entry, false, window(44, 24), 20);
+    assert!(
+        shown.rows[0].starts_with("  ? 2 read_file asks to follow a redirect"),
+        "{shown:?}"
+    );
+    assert_eq!(
+        row(&entry, false, window(80, 24)),
+        "  ? 2 read_file Read file '/etc/hosts'? · edited · v 2 shows it"
     );
 }
 
@@ -229,6 +239,10 @@ fn foreign_text_begins_no_row() {
                         !text.contains(['\x1b', '\r', '\n', '\u{202e}', '\u{200b}', '\t']),
                         "{text:?}"
                     );
+                    // The rest of a word of a command.
+                    if text.starts_with('\'') {
+                        continue;
+                    }
                     let begins = text[margin.min(text.len())..].to_owned();
                     let own = [
                         "! ",
@@ -237,7 +251,20 @@ fn foreign_text_begins_no_row() {
                         "  never: ",
                         "  always, never: ",
                         "  undo:",
-                        "    dunlin permissions ",
+                        "    dunlin",
+                        // A path that needs no quotes, as a word of a command.
+                        "    /",
+                        "  permissions",
+                        "  list shows",
+                        "  shows",
+                        "  the key",
+                        "  key",
+                        "    permissions",
+                        "    ask",
+                        "    read",
+                        "    run",
+                        "    \'",
+                        "    aaaa",
                         "\"",
                         "aaaa",
                         "… more: v",
@@ -252,7 +279,7 @@ fn foreign_text_begins_no_row() {
                         "{columns} {numbered}: {number} {text:?}"
                     );
                 }
-                assert!(row(&entry, window).width() < columns.max(44));
+                assert!(row(&entry, true, window).width() < columns.max(44));
             }
         }
     }
@@ -287,6 +314,16 @@ fn the_command_that_takes_an_answer_back_is_not_broken() {
             "    always, never: stored for all projects".to_owned(),
             "    undo:".to_owned(),
             format!("      {command}"),
+        ]
+    );
+    // What is longer than a row is continued as a shell takes it.
+    assert_eq!(
+        stored(44),
+        [
+            "    always, never: stored for all projects",
+            "    undo:",
+            "      dunlin permissions ask read \\",
+            "      /home/ada/docs/birds.txt",
         ]
     );
 }

@@ -14,6 +14,9 @@ const MAX_NAMED: usize = 5;
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
 
+/// Stands in the place of a command whose target cannot be typed.
+pub const SHOWS_KEY: &str = "dunlin permissions list shows the key";
+
 /// What the lasting answers to a question store, a label and an escaped text for each row; behind a line end the command that
 /// takes it back. `always`: whether a yes can be stored.
 pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> {
@@ -85,10 +88,7 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     let row = |need: &Need| {
         let about = match need.target.command() {
             Some(command) if answer.allow => command.describe(),
-            Some(command) => match command.key.describe() {
-                exactly if exactly == EXACTLY => command.key.to_string(),
-                covers => covers,
-            },
+            Some(command) => command.key.describe(),
             None => format!("{} {}", need.operation.verb(), need.target.shown()),
         };
         let undo = match answer.scope {
@@ -110,15 +110,12 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     rows
 }
 
-/// How a key says that it covers no more than its line.
-const EXACTLY: &str = "exactly this line";
-
 /// The command that takes back what is stored for a need, escaped.
 fn undo(need: &Need) -> String {
     match WayOut::of(need, Decided::Open) {
         Some(way) => command(&way),
         // A name that cannot be typed.
-        None => "dunlin permissions list shows the key".to_owned(),
+        None => SHOWS_KEY.to_owned(),
     }
 }
 
@@ -127,7 +124,7 @@ pub fn command(way: &WayOut) -> String {
     let target = shell_word(&way.target);
     // What cannot be shown as it is cannot be pasted.
     if escape(&target) != target {
-        return "dunlin permissions list shows the key".to_owned();
+        return SHOWS_KEY.to_owned();
     }
     format!(
         "dunlin permissions {} {} {target}",

@@ -126,22 +126,32 @@ fn denied(call: &CallView, styles: Styles, columns: usize) -> String {
         ..call.clone()
     };
     let note = call.note.as_deref().filter(|note| !note.is_empty());
-    let rule = note.map(|note| format!("denied by: {}", escape(note)));
     let undo = call.revert.as_ref().and_then(storing::revert);
-    let room = columns.saturating_sub(REASON_INDENT + 1);
-    let rule = rule.map_or_else(Vec::new, |rule| wrap::rows(&rule, room));
-    let undo = undo.map_or_else(Vec::new, |undo| wrap::command("undo:", &undo, room));
-    let rows = rule.into_iter().chain(undo);
-    let rows = rows.map(|row| {
-        format!(
-            "\n{:REASON_INDENT$}{}",
-            "",
-            styles.paint(Label::Quiet, &row)
-        )
-    });
+    let rows = note.map_or_else(Vec::new, |note| denied_by(note, undo.as_deref(), columns));
+    let rows = rows.iter().map(|row| styles.paint(Label::Quiet, row));
     std::iter::once(line(&short, styles, columns))
-        .chain(rows)
+        .chain(rows.map(|row| format!("\n{row}")))
         .collect()
+}
+
+/// The rows below a call that a rule denied: the rule, and the escaped command that takes it back.
+pub fn denied_by(rule: &str, undo: Option<&str>, columns: usize) -> Vec<String> {
+    let columns = columns.saturating_sub(1);
+    // Some rules name the command themselves.
+    let rule = match undo.and_then(|undo| rule.split_once(&format!("; {undo} "))) {
+        Some((rule, _)) => rule,
+        None => rule,
+    };
+    let rule = format!("denied by: {}", escape(rule));
+    let rule = wrap::rows(&rule, columns.saturating_sub(REASON_INDENT));
+    let mut rows: Vec<String> = rule
+        .into_iter()
+        .map(|row| format!("{:REASON_INDENT$}{row}", ""))
+        .collect();
+    if let Some(undo) = undo {
+        rows.extend(wrap::command(REASON_INDENT, "undo:", undo, columns));
+    }
+    rows
 }
 
 /// Mark, look and word of a state.
@@ -330,6 +340,16 @@ mod tests {
             80,
             "  ✗ read_file /project/src/main.rs · denied · 12 ms\n    denied by: stored under /project/src/\n    \
              undo: dunlin permissions ask read /project/src/",
+        );
+        // A rule that names the command says it once.
+        call.note =
+            Some("t is set to never for this session; /tools t prompt changes that".to_owned());
+        call.revert = Some(Revert::ToolMode("t".to_owned()));
+        check(
+            &call,
+            80,
+            "  ✗ read_file /project/src/main.rs · denied · 12 ms\n    denied by: t is set to never for this session\n    \
+             undo: /tools t prompt",
         );
     }
 

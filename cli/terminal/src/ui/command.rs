@@ -66,6 +66,7 @@ mod tests {
                 guarded: Vec::new(),
                 is_overlong: false,
                 may_change_repository: false,
+                repository_elsewhere: None,
             };
             assert_eq!(
                 lines(&[Action::Command(command)], wording),

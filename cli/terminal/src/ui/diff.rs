@@ -11,6 +11,7 @@ use super::calls::fit;
 use super::style::Label;
 use crate::approval::look::Window;
 use crate::approval::text::BAR;
+use dunlin_chat::turn::ChangedLines;
 
 /// What stands before the bar.
 const ROW_MARGIN: &str = "  ";
@@ -49,10 +50,7 @@ pub fn broken(actions: &[Action]) -> Vec<String> {
 
 /// How many lines come and go in all of them: `+12 −3`.
 pub fn count<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> String {
-    let (added, removed) = edits.into_iter().fold((0, 0), |(added, removed), edit| {
-        (added + edit.diff.added, removed + edit.diff.removed)
-    });
-    format!("+{added} −{removed}")
+    ChangedLines::of(edits).map_or_else(String::new, |changed| changed.to_string())
 }
 
 /// The rows of edits that were made, behind the bar, at most so many: what is left out is the last. The number of those.

@@ -355,12 +355,9 @@ impl Ui {
 
     /// Says what an answer has stored, and behind a line end which command takes that back. The text is escaped.
     pub fn say_stored(&self, text: &str) {
-        let room = self.status_columns().saturating_sub(3);
-        for row in wrap::with_command(text, " ", room) {
-            self.status(&format!(
-                "  {}",
-                self.status_styles.paint(Label::Quiet, &row)
-            ));
+        let room = self.status_columns().saturating_sub(1);
+        for row in wrap::with_command(2, text, " ", room) {
+            self.status(&self.status_styles.paint(Label::Quiet, &row));
         }
     }
 

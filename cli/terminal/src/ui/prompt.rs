@@ -87,11 +87,11 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
                 Reply::Say(rows)
             }
             Reply::Slash | Reply::Tools(..) => desk.say(
-                ["commands work again once the call has ended".to_owned()],
+                ["Dunlin takes no commands at this question: answer it first.".to_owned()],
                 window,
             ),
             Reply::Edit(_) => desk.say(
-                ["the arguments of this call can't be edited".to_owned()],
+                ["The arguments of this call can't be edited.".to_owned()],
                 window,
             ),
             Reply::Resolve(..) => desk.say([], window),

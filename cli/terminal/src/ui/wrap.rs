@@ -7,14 +7,21 @@ use std::borrow::Cow;
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
+use crate::approval::storing::SHOWS_KEY;
+use crate::approval::text::BAR;
+use crate::shell_word;
+
 /// The deepest indentation that is repeated on the rows below, in columns.
 const MAX_INDENT: usize = 8;
 
 /// The narrowest rows, in columns; a window that leaves less is not for reading.
 const MIN_COLUMNS: usize = 8;
 
-/// How far in a command stands that has a row of its own below its label, in columns.
+/// How far in a command stands that has rows of its own below its label, in columns.
 const COMMAND_INDENT: usize = 2;
+
+/// How a command of the chat begins. It cannot be continued on another row.
+const CHAT_COMMAND: char = '/';
 
 /// How many columns a text takes whose only escape sequences are colours and links.
 pub fn visible(text: &str) -> usize {
@@ -73,31 +80,52 @@ pub fn hanging(first: &str, margin: usize, text: &str, columns: usize) -> Vec<St
     rows.into_iter().map(row).collect()
 }
 
-/// A command behind its label, whole on one row so that it can be copied: beside the label, or where it does not fit there
-/// below it. Only a command that is longer than a row is broken.
-pub fn command(label: &str, command: &str, columns: usize) -> Vec<String> {
+/// A command behind its label, so that it can be copied: beside the label, or where it does not fit there below it. One that
+/// is longer than a row is broken as a shell takes it, see [`shell_word::rows`]. The rows are complete with the margin.
+pub fn command(margin: usize, label: &str, command: &str, columns: usize) -> Vec<String> {
+    let own = |row: String| format!("{:margin$}{row}", "");
     let beside = format!("{label} {command}");
+    let room = columns.saturating_sub(margin);
     let wide = visible(command) + COMMAND_INDENT;
-    if visible(&beside) <= columns || wide > columns {
-        return rows(&beside, columns);
+    let is_typed = !command.starts_with(CHAT_COMMAND) && command != SHOWS_KEY;
+    if visible(&beside) <= room {
+        return vec![own(beside)];
     }
-    vec![label.to_owned(), format!("{:COMMAND_INDENT$}{command}", "")]
+    if wide > room && !is_typed {
+        // The name of a tool, or a key, must not begin a row.
+        let rows = rows(&beside, room.saturating_sub(visible(BAR)));
+        let below = |(number, row)| match number {
+            0 => own(row),
+            _ => own(format!("{BAR}{row}")),
+        };
+        return rows.into_iter().enumerate().map(below).collect();
+    }
+    let mut all = vec![own(label.to_owned())];
+    let margin = margin + COMMAND_INDENT;
+    match wide > room {
+        true => all.extend(shell_word::rows(command, margin, columns)),
+        false => all.push(format!("{:margin$}{command}", "")),
+    }
+    all
 }
 
 /// A sentence, and behind a line end perhaps a command with its label (`Undo: dunlin ...`): on one row if both fit, else the
-/// command gets rows of its own.
-pub fn with_command(text: &str, separator: &str, columns: usize) -> Vec<String> {
+/// command gets rows of its own. The rows are complete with the margin.
+pub fn with_command(margin: usize, text: &str, separator: &str, columns: usize) -> Vec<String> {
+    let own = |row: String| format!("{:margin$}{row}", "");
+    let room = columns.saturating_sub(margin);
     let Some((sentence, undo)) = text.split_once('\n') else {
-        return rows(text, columns);
+        return rows(text, room).into_iter().map(own).collect();
     };
     let one = format!("{sentence}{separator}{undo}");
-    if visible(&one) <= columns {
-        return vec![one];
+    if visible(&one) <= room {
+        return vec![own(one)];
     }
     let (label, what) = undo.split_once(' ').unwrap_or((undo, ""));
-    let mut all = rows(sentence, columns);
-    all.extend(command(label, what, columns));
-    all
+    let sentence = rows(sentence, room).into_iter().map(own);
+    sentence
+        .chain(command(margin, label, what, columns))
+        .collect()
 }
 
 #[cfg(test)]
@@ -161,6 +189,7 @@ mod tests {
     fn commands_are_not_broken() {
         let of = |columns| {
             with_command(
+                0,
                 "It is stored.\nUndo: dunlin permissions ask read a",
                 " ",
                 columns,
@@ -179,8 +208,18 @@ mod tests {
             ["It is stored.", "Undo:", "  dunlin permissions ask read a"]
         );
         assert_eq!(
+            command(2, "undo:", "/tools a rather long name? prompt", 20),
+            ["  undo: /tools a", "  │ rather long", "  │ name? prompt"]
+        );
+        assert_eq!(
             of(20),
-            ["It is stored.", "Undo: dunlin", "permissions ask read", "a"]
+            [
+                "It is stored.",
+                "Undo:",
+                "  dunlin \\",
+                "  permissions ask \\",
+                "  read a"
+            ]
         );
     }
 }

@@ -23,15 +23,18 @@ impl CallContext {
         written: types::Target,
     ) -> Result<UseId, Refusal> {
         let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
-        self.authorise_saying(need, written, &what).await
+        self.authorise_saying(need, written, &what, Origin::Undeclared)
+            .await
     }
 
-    /// The same, with the use in words: `what` follows "Allow TOOL to".
+    /// The same, with the use in words: `what` follows "Allow TOOL to". `origin` says why it comes up in the middle of the
+    /// call.
     pub(crate) async fn authorise_saying(
         &mut self,
         need: Need,
         written: types::Target,
         what: &str,
+        origin: Origin,
     ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
         let (allowed, rule) = match decision.verdict {
@@ -39,7 +42,8 @@ impl CallContext {
             Verdict::Deny => (false, decision.rule.to_string()),
             Verdict::Ask => {
                 let needs = vec![need.clone()];
-                self.ask_undeclared(what, &written, needs, Vec::new(), &decision.rule)
+                let asked = (origin, what);
+                self.ask_in_call(asked, &written, needs, Vec::new(), &decision.rule)
                     .await?
             }
         };
@@ -139,17 +143,29 @@ impl CallContext {
         actions: Vec<Action>,
         rule: &Rule,
     ) -> Result<(bool, String), Refusal> {
-        let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
-            if let Some(ask) = &self.ask {
-                ask.went_unasked(&needs);
-            }
-            return Ok((false, format!("{rule}; {}", crate::answer::NOBODY)));
+        let asked = (Origin::Undeclared, what);
+        self.ask_in_call(asked, written, needs, actions, rule).await
+    }
+
+    /// The same for whatever comes up in the middle of a call; `asked` says why, and what it is in words.
+    async fn ask_in_call(
+        &mut self,
+        (origin, what): (Origin, &str),
+        written: &types::Target,
+        needs: Vec<Need>,
+        actions: Vec<Action>,
+        rule: &Rule,
+    ) -> Result<(bool, String), Refusal> {
+        let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
+        let Some(ask) = self.ask.clone() else {
+            return Ok((false, nobody()));
         };
+        let is_attended = ask.is_attended();
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
-        if self.refused.is_some() {
+        if is_attended && self.refused.is_some() {
             return Ok((false, format!("{rule}; refused in this call before")));
         }
-        if self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
+        if is_attended && self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
             return Ok((
                 false,
                 format!(
@@ -158,7 +174,7 @@ impl CallContext {
                 ),
             ));
         }
-        self.questions += 1;
+        self.questions += usize::from(is_attended);
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = notices(rule);
@@ -172,13 +188,20 @@ impl CallContext {
             call: self.call.clone(),
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
-            wording: format!("Allow {} to {what}? It did not announce this.", self.tool),
+            wording: match origin {
+                Origin::Redirect => format!("Allow {} to {what}?", self.tool),
+                _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
+            },
             needs: needs.clone(),
             actions,
             notices: warnings,
             longest,
-            origin: Origin::Undeclared,
+            origin,
         };
+        if !is_attended {
+            ask.went_unasked(&question);
+            return Ok((false, nobody()));
+        }
         let answer = {
             let _standing = self.clock.pause();
             ask.ask(question).await.at_most(longest)
@@ -211,6 +234,9 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
         Rule::NoProject => {
             vec!["There is no project: Dunlin was started in a home folder or above one.".into()]
         }
+        Rule::ChangeableServer => vec![
+            "Commands and edits can change what it runs: it starts in the project, or names something there or more than can be told. So Dunlin asks at each start.".into(),
+        ],
         Rule::ThisMachine => vec!["This is a server on this machine, not on the internet.".into()],
         Rule::PrivateNetwork => {
             vec!["This is an address of a private network, not of the internet.".into()]

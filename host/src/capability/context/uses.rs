@@ -126,10 +126,15 @@ impl CallContext {
             times: std::mem::take(&mut entry.times),
             bytes: Arc::new(entry.bytes.swap(0, Ordering::Relaxed).into()),
         };
+        let record = Record {
+            // A command that starts: how much it printed is known when it has ended, and written then.
+            bytes: Some(used.bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0),
+            ..self.used(&used)
+        };
         let logged = self
             .shared
             .audit
-            .append_counted(&[self.used(&used)])
+            .append_counted(&[record])
             .map_err(|e| host_failed(&e))?;
         self.audit_room.take(logged);
         Ok(())

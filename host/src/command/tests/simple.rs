@@ -53,7 +53,7 @@ fn everything_else_is_named() {
     let mut wrong = Vec::new();
     for (line, why) in [
         // More than one command.
-        ("cd x && npm test", "cd is a part of the shell"),
+        ("cd x && npm test", "&&"),
         ("npm ci && npm test", "&&"),
         ("a || b", "||"),
         ("a | b", "a pipe"),
@@ -67,7 +67,11 @@ fn everything_else_is_named() {
         ("(a)", "parentheses"),
         ("{ a; }", "braces"),
         ("f() { a; }", "parentheses"),
-        ("if a; then b; fi", "if is a part of the shell"),
+        ("if a; then b; fi", "several commands"),
+        ("echo a; echo b", "several commands"),
+        ("echo a | wc", "a pipe"),
+        ("echo a > f", "a redirection"),
+        ("echo a", "echo is a part of the shell"),
         ("! a", "an exclamation mark"),
         ("if a", "if is a part of the shell"),
         // Redirections.

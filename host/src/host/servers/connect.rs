@@ -65,7 +65,7 @@ impl McpTools {
         }
         if before > 0 && was_there {
             let name = server.name();
-            let notice = format!("the MCP server {name} is started again");
+            let notice = format!("The MCP server {name} is started again.");
             self.shared.notices.push(notice);
         }
         let rule = rule.to_string();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::McpTools;
-use super::tool::{Start, server_need};
+use super::tool::{Start, longest_start, server_need};
 use crate::Progress;
-use crate::ask::{Answer, Ask, Scope};
+use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, Standing, Success};
 use crate::capability::{self};
 use crate::display;
@@ -168,9 +168,9 @@ impl McpTools {
             },
             _ if open.is_empty() => Standing::Allowed,
             _ => Standing::Ask {
+                longest: longest_start(&open),
                 needs: open,
                 notices,
-                longest: Scope::Always,
             },
         };
         Ok(Plan {

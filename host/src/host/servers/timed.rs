@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use crate::ask::{Answer, Ask, Question, TextQuestion};
 use crate::call::{Failure, Outcome, Success};
 use crate::model::Model;
-use crate::target::Need;
 
 /// Asks as somebody else does, and knows how long the user thought.
 pub(in crate::host) struct Timed {
@@ -70,7 +69,7 @@ impl Ask for Timed {
         self.ask.model()
     }
 
-    fn went_unasked(&self, needs: &[Need]) {
-        self.ask.went_unasked(needs);
+    fn went_unasked(&self, question: &Question) {
+        self.ask.went_unasked(question);
     }
 }

@@ -68,13 +68,15 @@ impl McpTools {
                 }
                 (Start::Asks(need), _) => {
                     question = format!("{question} It has to be started first: {}", server.place());
+                    let needs = vec![need];
+                    let longest = match standing {
+                        Standing::Allowed => Scope::Always,
+                        _ => Scope::Session,
+                    };
                     standing = Standing::Ask {
-                        needs: vec![need],
+                        longest: longest.min(longest_start(&needs)),
+                        needs,
                         notices: capability::notices(&rules),
-                        longest: match standing {
-                            Standing::Allowed => Scope::Always,
-                            _ => Scope::Session,
-                        },
                     };
                 }
                 (Start::Allowed(_) | Start::Needless, _) => {}
@@ -116,7 +118,7 @@ impl McpTools {
                 let Decision { verdict, rule } = decided.map_err(|e| Failure::Host(chain(&e)))?;
                 return Ok(match verdict {
                     Verdict::Deny => (Start::Denied(need), rule),
-                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::Web),
+                    Verdict::Allow | Verdict::Ask => (Start::Needless, Rule::McpServer),
                 });
             }
         };
@@ -212,6 +214,15 @@ impl McpTools {
             .permissions
             .remember(&call.id, &server.id, &[need], answer)
             .map_err(|e| Failure::Host(chain(&e)))
+    }
+}
+
+/// The longest that a yes to starting servers may hold.
+pub(super) fn longest_start(needs: &[Need]) -> Scope {
+    let mut commands = needs.iter().filter_map(|need| need.target.command());
+    match commands.any(CommandTarget::is_changeable_server) {
+        true => Scope::Once,
+        false => Scope::Always,
     }
 }
 

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::SUFFIX;
 use super::read::make_readable;
-use crate::process::mounts;
+use crate::process::mounts::{self, FileId};
 
 /// How long what was moved out of a project is kept. Test suites make repositories with each run.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -29,15 +29,15 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub(super) struct Entry<'a> {
     pub(super) folder: &'a Path,
     pub(super) name: &'a OsStr,
-    /// Device and number of the folder.
-    folder_id: Option<(u64, u64)>,
+    /// The folder itself.
+    folder_id: Option<FileId>,
     /// The number of the file or folder itself.
     number: Option<u64>,
 }
 
 impl<'a> Entry<'a> {
     /// Whatever has this name in this very folder: all of it is the command's. The name may hold slashes.
-    pub(super) fn of_folder(folder: &'a Path, id: (u64, u64), name: &'a OsStr) -> Entry<'a> {
+    pub(super) fn of_folder(folder: &'a Path, id: FileId, name: &'a OsStr) -> Entry<'a> {
         Entry {
             folder,
             name,
@@ -156,7 +156,7 @@ pub(super) fn remove_old(place: &Path, now: SystemTime) -> io::Result<()> {
 }
 
 /// Removes a symbolic link below this very folder of a repository.
-pub(super) fn remove_link(repository: &Path, id: (u64, u64), link: &Path) -> io::Result<()> {
+pub(super) fn remove_link(repository: &Path, id: FileId, link: &Path) -> io::Result<()> {
     let (Some(below), Some(name)) = (link.parent(), link.file_name()) else {
         return Err(replaced());
     };
@@ -204,13 +204,12 @@ fn with_end(name: &OsStr, end: &str) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
-    fn id(path: &Path) -> (u64, u64) {
-        let meta = path.symlink_metadata().unwrap();
-        (meta.dev(), meta.ino())
+    fn id(path: &Path) -> FileId {
+        mounts::id_at(path).unwrap()
     }
 
     #[test]
@@ -260,14 +259,14 @@ mod tests {
         let (a, b) = (root.join("a"), root.join("b"));
         let of_other = Entry::of_folder(&a, id(&b), OsStr::new("HEAD"));
         assert!(of_other.set_aside().is_err() && a.join("HEAD").exists());
-        let other = Entry::of_number(&root, OsStr::new("a"), id(&b).1);
+        let other = Entry::of_number(&root, OsStr::new("a"), id(&b).number);
         assert!(other.set_aside().is_err() && a.exists());
-        let same = Entry::of_number(&root, OsStr::new("a"), id(&a).1);
+        let same = Entry::of_number(&root, OsStr::new("a"), id(&a).number);
         assert_eq!(same.set_aside().unwrap(), "a.set-aside");
         let place = root.join("place");
-        let other = Entry::of_number(&root, OsStr::new("b"), id(&root).1);
+        let other = Entry::of_number(&root, OsStr::new("b"), id(&root).number);
         assert!(other.take_out(&place).is_err() && b.exists());
-        let same = Entry::of_number(&root, OsStr::new("b"), id(&b).1);
+        let same = Entry::of_number(&root, OsStr::new("b"), id(&b).number);
         let taken = same.take_out(&place).unwrap();
         assert_eq!(taken, place.join("b.set-aside"));
         assert!(taken.join("HEAD").exists() && !b.exists());

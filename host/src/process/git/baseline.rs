@@ -33,6 +33,12 @@ const LAST_GIT: &str = "last-git";
 /// command adds to the project, it does not hide these.
 const KNOWN: &str = "known";
 
+/// The file with what nobody has heard yet.
+const UNHEARD: &str = "unheard";
+
+/// Sentences that are kept there.
+const MAX_UNHEARD: usize = 200;
+
 /// The end of the names of files that are not written yet.
 const UNFINISHED: &str = ".new";
 
@@ -176,6 +182,29 @@ impl Baseline {
             *other != self.file && is_taken_over && !is_held(other) && is_covered()
         });
         left
+    }
+
+    /// What commands came to that nobody heard: Dunlin had ended.
+    pub(in crate::process) fn unheard(&self) -> Vec<String> {
+        let _lock = lock(&self.folder);
+        let text = fs::read(self.folder.join(UNHEARD)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Keeps what nobody heard for the next command; nothing: all was heard.
+    pub(in crate::process) fn keep_unheard(&self, sentences: &[String]) -> io::Result<()> {
+        let _lock = lock(&self.folder);
+        let file = self.folder.join(UNHEARD);
+        if sentences.is_empty() {
+            return match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let mut private = private();
+        let mut file = private.create(true).truncate(true).open(file)?;
+        let kept = sentences.get(..MAX_UNHEARD).unwrap_or(sentences);
+        file.write_all(&serde_json::to_vec(kept)?)
     }
 
     /// Everything was looked at: nobody has to compare with this any more, nor with what was left behind.
@@ -347,6 +376,29 @@ mod tests {
         assert!(third.is_plain(), "it has ended before");
         drop((first, second));
         assert!(!take(Kind::Plain).is_plain(), "two were killed");
+    }
+
+    #[test]
+    fn what_nobody_heard_is_said_by_the_next_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let project = folder.path();
+        let take = || {
+            Baseline::take(&state, project, &[project], Kind::Plain)
+                .unwrap()
+                .0
+        };
+        take()
+            .keep_unheard(&["lib/.git was moved".to_owned()])
+            .unwrap();
+        assert_eq!(take().unheard(), ["lib/.git was moved"]);
+        take()
+            .keep_unheard(&vec!["a".to_owned(); MAX_UNHEARD * 2])
+            .unwrap();
+        assert_eq!(take().unheard().len(), MAX_UNHEARD);
+        take().keep_unheard(&[]).unwrap();
+        take().keep_unheard(&[]).unwrap();
+        assert_eq!(take().unheard(), [""; 0]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod read;
 mod review;
 mod search;
 mod settings;
+mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -26,8 +27,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::access::{Access, Held};
+use super::mounts::FileId;
 pub(super) use baseline::{Baseline, Kind};
-pub(super) use review::{Means, review};
+pub(super) use review::{MAX_SAID_BYTES, Means, review};
+pub(crate) use worktree::repository_of_worktree;
 
 /// The file in which a worktree names the repository that it shares settings with.
 const COMMON: &str = "commondir";
@@ -68,8 +71,7 @@ pub(super) struct Repositories {
 /// A folder where git keeps a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct GitFolder {
-    /// Device and number of the folder.
-    id: (u64, u64),
+    id: FileId,
     /// What is in it and can be a setting.
     #[serde(with = "pairs")]
     settings: BTreeMap<OsString, Mark>,
@@ -98,8 +100,7 @@ struct GitFolder {
 /// A folder that could not be looked at, or that holds too much.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Unread {
-    /// Device and number of the folder.
-    id: (u64, u64),
+    id: FileId,
     /// Whether git keeps a repository in it.
     is_git: bool,
 }
@@ -163,6 +164,11 @@ impl GitFolder {
         self.common.as_deref().map(Path::new)
     }
 
+    /// Whether it is what a repository notes about one of its worktrees.
+    fn is_of_worktree(&self) -> bool {
+        self.has_common && self.settings.contains_key(OsStr::new("gitdir"))
+    }
+
     fn worktrees(&self) -> impl Iterator<Item = &Path> {
         self.worktrees.iter().map(Path::new)
     }
@@ -187,8 +193,8 @@ impl Mark {
 }
 
 impl Repositories {
-    /// The folders of repositories, outer ones before inner ones, with device and number.
-    pub(super) fn folders(&self) -> impl Iterator<Item = (&Path, (u64, u64))> {
+    /// The folders of repositories, outer ones before inner ones.
+    pub(super) fn folders(&self) -> impl Iterator<Item = (&Path, FileId)> {
         let folders = self.folders.iter();
         folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
@@ -199,8 +205,8 @@ impl Repositories {
         paths.map(|path| path.as_os_str().to_owned())
     }
 
-    /// Device and number of all folders of repositories.
-    fn ids(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// All folders of repositories.
+    fn ids(&self) -> impl Iterator<Item = FileId> {
         self.folders.values().map(|folder| folder.id)
     }
 
@@ -236,14 +242,21 @@ impl Repositories {
         .collect()
     }
 
-    /// Device and number of the folders that this command cannot change anything in. Without those that were otherwise
-    /// `before`, when a command started that ran beside it or was killed.
-    fn frozen(&self, access: &Access, before: &Repositories) -> impl Iterator<Item = (u64, u64)> {
+    /// The folders that this command cannot change anything in. Without those that were otherwise `before`, when a command
+    /// started that ran beside it or was killed.
+    fn frozen(&self, access: &Access, before: &Repositories) -> impl Iterator<Item = FileId> {
         let kept = self.read_only(access);
+        let nearest = |all: &[PathBuf], path: &Path| {
+            let above = all.iter().filter(|it| path.starts_with(it));
+            above.map(|it| it.components().count()).max()
+        };
+        let is_kept = move |path: &Path| {
+            let is_granted_within = access.writable.iter().any(|it| it.starts_with(path));
+            !is_granted_within && nearest(&kept, path) > nearest(&access.writable, path)
+        };
         let folders = self.folders.iter();
         let frozen = folders.filter(move |(path, folder)| {
-            let is_kept = kept.iter().any(|kept| path.starts_with(kept));
-            is_kept && before.folders.get(*path) == Some(folder)
+            is_kept(path) && before.folders.get(*path) == Some(folder)
         });
         frozen.map(|(_, folder)| folder.id)
     }
@@ -375,6 +388,67 @@ mod tests {
         fs::write(root.join("x/.git/config"), "[core]\n").unwrap();
         assert_eq!(find().frozen(&access, &earlier).count(), 0);
         assert_eq!(find().frozen(&access, &Repositories::default()).count(), 0);
+    }
+
+    #[test]
+    fn where_something_is_granted_nothing_is_frozen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let make = |path: &str| {
+            fs::create_dir_all(root.join(path).join("refs")).unwrap();
+            fs::create_dir_all(root.join(path).join("objects")).unwrap();
+            fs::write(root.join(path).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            fs::write(root.join(path).join("config"), "[core]\n").unwrap();
+        };
+        for path in [
+            ".git",
+            ".git/modules/a",
+            ".git/modules/b",
+            ".git/lfs/x/.git",
+        ] {
+            make(path);
+        }
+        let found = Repositories::find(&[root.as_path()]);
+        let frozen = |granted: &str| {
+            let access = Access {
+                project: root.clone(),
+                writable: vec![root.join(granted)],
+                ..Access::default()
+            };
+            let ids: Vec<_> = found.frozen(&access, &found).collect();
+            let folders = found.folders().filter(|(_, id)| ids.contains(id));
+            let paths = folders.map(|(path, _)| path.strip_prefix(&root).unwrap());
+            paths
+                .map(|it| it.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert!(frozen("elsewhere").contains(&".git".to_owned()));
+        let others = [".git/lfs/x/.git", ".git/modules/b"];
+        assert_eq!(frozen(".git/modules/a/refs"), others);
+        // What is there is a repository of its own.
+        let others = [".git/lfs/x/.git", ".git/modules/a", ".git/modules/b"];
+        assert_eq!(frozen(".git/lfs"), others);
+    }
+
+    #[test]
+    fn a_worktree_keeps_its_settings_as_a_root() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for (name, text) in [
+            ("HEAD", "ref: refs/heads/main\n"),
+            ("commondir", "../..\n"),
+            ("gitdir", "/x/.git\n"),
+        ] {
+            fs::write(root.join(name), text).unwrap();
+        }
+        fs::create_dir(root.join("refs")).unwrap();
+        let found = Repositories::find(&[root.as_path()]);
+        assert!(
+            found.folders[&root]
+                .settings
+                .contains_key(OsStr::new(COMMON)),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
 use super::search::is_aside;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
 use crate::process::access::Access;
+use crate::process::mounts::FileId;
 
 /// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
 const MAX_TIME: Duration = Duration::from_secs(2);
@@ -24,8 +25,11 @@ const MAX_URGENT: usize = 200;
 /// Paths that one sentence names.
 const MAX_NAMED: usize = 5;
 
-/// Bytes of these, and of those: half of what is heard of a supervisor.
-const MAX_BYTES: usize = 24 * 1024;
+/// Bytes that are said after one command.
+pub(in crate::process) const MAX_SAID_BYTES: usize = 48 * 1024;
+
+/// Bytes of either kind of sentence.
+const MAX_BYTES: usize = MAX_SAID_BYTES / 2;
 
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
@@ -169,10 +173,10 @@ struct Review<'a> {
     before: &'a Repositories,
     after: &'a Repositories,
     means: Means<'a>,
-    /// Device and number of the folders that could not be changed.
-    protected: BTreeSet<(u64, u64)>,
-    /// The same of those in which nothing at all could be changed.
-    frozen: BTreeSet<(u64, u64)>,
+    /// The folders that could not be changed.
+    protected: BTreeSet<FileId>,
+    /// Those in which nothing at all could be changed.
+    frozen: BTreeSet<FileId>,
     /// What could not be looked at.
     unseen: Vec<PathBuf>,
     /// What was moved out of the project, and where to.
@@ -431,7 +435,7 @@ impl<'a> Review<'a> {
     }
 
     /// Sets aside a repository as a whole, whatever is in it: what of it git trusts is a list that grows.
-    fn whole(&mut self, why: &str, path: &Path, id: (u64, u64)) {
+    fn whole(&mut self, why: &str, path: &Path, id: FileId) {
         let head = Entry::of_folder(path, id, OsStr::new(HEAD));
         let name = path.file_name().unwrap_or_default();
         let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
@@ -446,7 +450,7 @@ impl<'a> Review<'a> {
         // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
         // another name it would still be one for whoever goes there.
         let head = head.set_aside();
-        let folder = Entry::of_number(parent, name, id.1);
+        let folder = Entry::of_number(parent, name, id.number);
         if self.take_out(&folder) {
             return;
         }
@@ -487,7 +491,7 @@ impl<'a> Review<'a> {
     }
 
     /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
-    fn set_aside(&mut self, why: &str, folder: &Path, id: (u64, u64), name: &OsStr) {
+    fn set_aside(&mut self, why: &str, folder: &Path, id: FileId, name: &OsStr) {
         self.rename(why, &Entry::of_folder(folder, id, name), "");
     }
 

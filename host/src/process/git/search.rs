@@ -149,6 +149,7 @@ impl Search<'_> {
                 if self.roots.contains(&folder.as_path())
                     && !listing.names.config
                     && let Some(found) = self.found.folders.get_mut(&folder)
+                    && !found.is_of_worktree()
                 {
                     found.settings.clear();
                 }
@@ -210,7 +211,7 @@ impl Search<'_> {
     ) -> io::Result<T> {
         match (read(folder), self.before) {
             (Err(error), Some(before)) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let id = id_of(&folder.symlink_metadata()?);
+                let id = mounts::id_at(folder)?;
                 if before.unread.values().any(|unread| unread.id == id) {
                     return Err(error);
                 }
@@ -227,8 +228,8 @@ impl Search<'_> {
         if is_no_folder(error) {
             return;
         }
-        let meta = match path.symlink_metadata() {
-            Ok(meta) => meta,
+        let id = match mounts::id_at(path) {
+            Ok(id) => id,
             Err(error) if is_no_folder(&error) => return,
             Err(error) => {
                 self.found.is_incomplete = true;
@@ -243,7 +244,6 @@ impl Search<'_> {
                 return;
             }
         };
-        let id = id_of(&meta);
         let unread = Unread { id, is_git: false };
         let unread = self.found.unread.entry(path.to_owned()).or_insert(unread);
         unread.is_git |= is_git;
@@ -265,11 +265,11 @@ impl Search<'_> {
             Err(error) => return self.cannot_look(path, !is_reference, &error),
         };
         self.entries += entries.len();
-        let Ok(meta) = path.symlink_metadata() else {
+        let Ok(id) = mounts::id_at(path) else {
             return;
         };
         let mut folder = GitFolder {
-            id: id_of(&meta),
+            id,
             settings: Default::default(),
             data: Vec::new(),
             has_head: false,
@@ -508,13 +508,8 @@ fn is_head_aside(name: &OsStr) -> bool {
     name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
 }
 
-/// Device and number of a file or folder.
-pub(super) fn id_of(meta: &Metadata) -> (u64, u64) {
-    (meta.dev(), meta.ino())
-}
-
 /// Where a `.git` leads to that is a file or a symbolic link.
-fn target_of(path: &Path) -> Option<PathBuf> {
+pub(super) fn target_of(path: &Path) -> Option<PathBuf> {
     let is_folder = |path: &PathBuf| path.is_dir();
     if path.symlink_metadata().ok()?.is_symlink() {
         return real_path(path).ok().filter(is_folder);
@@ -526,7 +521,7 @@ fn target_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Whether there is a `HEAD` that git takes for one.
-fn has_head(folder: &Path) -> bool {
+pub(super) fn has_head(folder: &Path) -> bool {
     let path = folder.join("HEAD");
     match read_start(&path, HEAD_BYTES) {
         Ok(text) => {

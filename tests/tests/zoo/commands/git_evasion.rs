@@ -230,6 +230,91 @@ async fn a_granted_repository_has_no_worktrees_elsewhere() {
 }
 
 #[tokio::test]
+async fn what_is_granted_below_a_repository_is_looked_at() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    git(&project, "init -q --bare .git/modules/sub");
+    for granted in ["modules/sub/refs", "lfs"] {
+        let granted = project.join(".git").join(granted);
+        fs::create_dir_all(&granted).unwrap();
+        let granted = format!("{}/", granted.display());
+        yard.host.permissions().set(&granted, "?w?").unwrap();
+    }
+    let line = "ln -s /tmp .git/modules/sub/refs/heads/feat";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains(".git/modules/sub/refs/heads/feat"), "{note}");
+    fs::write(project.join("make.sh"), "git init -q .git/lfs/x").unwrap();
+    let note = yard.run("sh make.sh").await.note.unwrap_or_default();
+    assert!(
+        note.contains(".git/lfs/x/.git. Dunlin moved it to "),
+        "{note}"
+    );
+}
+
+#[tokio::test]
+async fn what_nobody_heard_is_said_after_the_next_command() {
+    let yard = Yard::new();
+    assert_eq!(yard.run("true").await.note, None);
+    let baselines = fs::read_dir(yard.sandbox.root().join("data/commands")).unwrap();
+    let baselines = baselines.map(|entry| entry.unwrap().path());
+    let said = "lib/.git was moved.";
+    for folder in baselines.filter(|path| path.is_dir()) {
+        fs::write(folder.join("unheard"), json!([said]).to_string()).unwrap();
+    }
+    let note = yard.run("true").await.note.unwrap_or_default();
+    assert!(note.contains(said), "{note}");
+    assert_eq!(yard.run("true").await.note, None);
+}
+
+#[tokio::test]
+async fn who_works_in_a_linked_worktree_can_commit() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    let (main, other) = (
+        yard.sandbox.root().join("main"),
+        yard.sandbox.root().join("other"),
+    );
+    for folder in [&main, &other] {
+        fs::create_dir(folder).unwrap();
+        git(folder, "init -q .");
+        git(folder, "commit -q --allow-empty -m first");
+    }
+    for entry in fs::read_dir(&project).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    git(
+        &main,
+        &format!("worktree add -q -b work {}", project.display()),
+    );
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m second";
+    let ran = yard.run(commit).await;
+    assert!(ran.text.contains("exit status 0"), "{}", ran.text);
+    assert_eq!(ran.note, None);
+    let log = yard.run("git log --format=%s").await.text;
+    assert!(log.contains("second"), "{log}");
+    for line in [
+        "echo '[core]' >> ../main/.git/config; git status",
+        "echo x > ../main/.git/hooks/post-commit; git status",
+        "echo x > ../main/file; git status",
+        "echo x > .git; git status",
+        "echo x > ../main/.git/refs/heads/x",
+        "echo x > ../other/.git/refs/heads/x; git status",
+    ] {
+        let ran = yard.run(line).await.text;
+        assert!(
+            ran.contains("Read-only file system") || ran.contains("Permission denied"),
+            "{line}: {ran}"
+        );
+    }
+    assert!(
+        !fs::read_to_string(main.join(".git/config"))
+            .unwrap()
+            .ends_with("[core]\n")
+    );
+}
+
+#[tokio::test]
 async fn packs_are_not_named_elsewhere() {
     let yard = Yard::new();
     let project = yard.sandbox.project();

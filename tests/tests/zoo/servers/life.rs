@@ -22,13 +22,24 @@ async fn an_ended_server_is_started_again_a_few_times() {
         assert!(why.contains("out of memory"), "{why}");
     }
     let notices = host.take_notices();
-    assert_eq!(notices, vec!["the MCP server dies is started again"; 3]);
+    assert_eq!(notices, vec!["The MCP server dies is started again."; 3]);
     let why = use_tool(&host, "dies__echo").await.expect_err("an end");
     assert!(
         why.contains("ended 4 times in this session and is left alone now"),
         "{why}"
     );
     assert_alive(&host).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_disconnects_a_server_is_not_told_that_it_is_started_again() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, &["good"]);
+    for _ in 0..6 {
+        load(&host, json!({})).await.expect("a connection");
+        assert!(host.disconnect_server("good").await);
+    }
+    assert_eq!(host.take_notices(), [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,6 +206,7 @@ async fn a_server_in_the_sandbox_writes_where_it_may() {
     let host = host_with(&sandbox, &["writing", "dead"], |server| {
         if let ServerAt::Program(program) = &mut server.at {
             program.sandbox = true;
+            program.folder = sandbox.project();
         }
     });
     let wanted = call("mcp_loader", json!({"server": "writing"}));
