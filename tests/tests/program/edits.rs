@@ -309,6 +309,12 @@ fn break_greet() -> Response {
     )
 }
 
+/// An edit at which the parsers are loaded: a busy machine may take longer for that than a question waits.
+fn first_edit() -> Response {
+    let edits = json!([{ "range": [1, 1], "replacement": "one" }]);
+    edit_with("first.txt", edits)
+}
+
 /// A project with `greet.py`, where the parsers are compiled: they are those of the search.
 fn with_greet(provider: &Provider) -> Environment {
     let environment = environment(provider);
@@ -322,6 +328,7 @@ fn with_greet(provider: &Provider) -> Environment {
 fn an_edit_that_breaks_a_file_is_marked_and_the_model_is_told() {
     let new = json!([{ "range": [1, 1], "replacement": "{\"a\": [1,2}" }]);
     let provider = Provider::play([
+        first_edit(),
         read("greet.py"),
         break_greet(),
         edit_with("a.json", new),
@@ -330,6 +337,8 @@ fn an_edit_that_breaks_a_file_is_marked_and_the_model_is_told() {
     let environment = with_greet(&provider);
     let mut chat = Chat::open(&environment);
     chat.say("translate it");
+    chat.question();
+    chat.answer("y");
     let mark = "  ! greet.py does not parse after this edit: line 4\n";
     assert!(chat.question().contains(mark), "{:?}", chat.terminal);
     chat.answer("v");
@@ -351,6 +360,7 @@ fn an_edit_that_breaks_a_file_is_marked_and_the_model_is_told() {
 #[test]
 fn an_edit_that_was_accepted_beforehand_is_marked_below_the_call() {
     let provider = Provider::play([
+        first_edit(),
         read("greet.py"),
         break_greet(),
         read("greet.py"),
