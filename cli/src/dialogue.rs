@@ -780,6 +780,13 @@ impl Frontend for Presenter {
         let call = &call;
         let output = std::mem::take(&mut *locked(&self.output));
         self.ui.call_with_output(call, &output);
+        if !was_seen {
+            for broken in edits.iter().filter_map(FileEdit::broken) {
+                let row = format!("  ! {}", escape(&broken));
+                let styles = self.ui.status_styles();
+                self.ui.status(&styles.paint(Label::Warning, &row));
+            }
+        }
         if let (Some(number), false) = (call.number, was_seen) {
             self.show_edits(number, &edits);
         }

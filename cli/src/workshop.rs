@@ -280,8 +280,15 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             ..WebOptions::system(http::USER_AGENT)
         },
         mcp: crate::mcp::options(settings),
+        syntax: parsers(),
         embedder: meaning::embedder(settings),
     }
+}
+
+/// The component that knows whether a file parses: the one whose tool needs the same parsers.
+fn parsers() -> Option<Plugin> {
+    let mut plugins = built_in_plugins().into_iter();
+    plugins.find(|plugin| plugin.name == "codebase_search")
 }
 
 /// The components that were embedded when the program was built.

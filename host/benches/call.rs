@@ -165,6 +165,7 @@ fn main() -> Result<()> {
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("bench"),
             mcp: dunlin_host::mcp::McpOptions::none(),
+            syntax: None,
             embedder: None,
         },
         vec![Plugin {

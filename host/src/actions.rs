@@ -2,6 +2,8 @@
 
 mod command;
 
+use std::time::Duration;
+
 pub(crate) use self::command::Conditions;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure};
@@ -48,6 +50,8 @@ pub(crate) async fn look(
     };
     let is_only = planned.len() == 1;
     let mut bytes = 0;
+    // All files of a question together: it must not wait for each.
+    let mut left = limits::SYNTAX_TIME;
     for action in planned {
         let edit = match action {
             wire::Action::Edit(edit) => edit,
@@ -59,7 +63,7 @@ pub(crate) async fn look(
         tokio::task::yield_now().await;
         let wording = wording(&edit);
         let created = format!("Create file '{}'?", edit.path);
-        bytes += look_at_edit(shared, call, plugin, edit, &mut looked)?;
+        bytes += look_at_edit(shared, call, plugin, edit, &mut looked, &mut left).await?;
         if bytes > limits::MAX_EDITED_BYTES {
             let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
             return Err(Failure::Action {
@@ -78,13 +82,14 @@ pub(crate) async fn look(
     Ok(looked)
 }
 
-/// Adds one edit. Returns how many bytes it is about.
-fn look_at_edit(
+/// Adds one edit. Returns how many bytes it is about. `left` is how long it may take to find out whether the file parses.
+async fn look_at_edit(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
     edit: wire::FileEdit,
     looked: &mut Looked,
+    left: &mut Duration,
 ) -> Result<usize, Failure> {
     let target = shared.permissions.resolve_path(&edit.path);
     let target = target.map_err(|e| Failure::Arguments {
@@ -111,7 +116,8 @@ fn look_at_edit(
         declared: false,
     };
     match shared.look_at_edit(&caller, path, &edits, true) {
-        Ok(prepared) => {
+        Ok(mut prepared) => {
+            shared.syntax.check(&mut prepared, left).await;
             looked.needs.extend(prepared.edit.needs());
             looked.actions.push(Action::Edit(prepared.edit));
             Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))

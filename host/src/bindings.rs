@@ -26,6 +26,15 @@ wasmtime::component::bindgen!({
     },
 });
 
+/// What the parsers are asked.
+pub(crate) mod syntax {
+    wasmtime::component::bindgen!({
+        path: "wit/syntax",
+        world: "syntax-checker",
+        exports: { default: async },
+    });
+}
+
 /// The other side of a bridge.
 pub(crate) mod bridge {
     wasmtime::component::bindgen!({

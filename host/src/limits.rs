@@ -67,6 +67,17 @@ pub(crate) const MAX_HANDLES: usize = 256;
 /// own clear error.
 pub(crate) const MAX_COPY_BYTES: usize = MAX_BLOB_BYTES + MIB;
 
+/// How long a question waits to learn whether an edit breaks a file. Files that people write take some milliseconds; 100 KB
+/// of Python take 50 ms, and twice as long to find the line.
+pub(crate) const SYNTAX_TIME: Duration = Duration::from_millis(300);
+
+/// Bytes of a file that is parsed, before and after the edit each. Code of this size takes longer than [`SYNTAX_TIME`], data
+/// does not.
+pub(crate) const MAX_SYNTAX_BYTES: usize = MIB;
+
+/// Files that are parsed at once: the slots of the instance pool for it.
+pub(crate) const MAX_SYNTAX_CHECKS: u32 = 1;
+
 /// Bytes that a plugin may keep under one name; what the contract says of `store`.
 pub(crate) const MAX_BLOB_BYTES: usize = 8 * MIB;
 

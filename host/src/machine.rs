@@ -1,10 +1,10 @@
 //! The engine and what components are linked with.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Store, UpdateDeadline};
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
 
 use crate::capability::{self, CallState, wasi};
 use crate::code::CodeError;
@@ -35,9 +35,33 @@ impl From<CodeError> for EngineError {
     }
 }
 
+/// The machine, made at the first need.
+pub(crate) struct LazyMachine {
+    limits: Limits,
+    made: OnceLock<Result<Arc<Machine>, EngineError>>,
+}
+
+impl LazyMachine {
+    pub(crate) fn new(limits: Limits) -> LazyMachine {
+        LazyMachine {
+            limits,
+            made: OnceLock::new(),
+        }
+    }
+
+    /// Takes some milliseconds at the first call.
+    pub(crate) fn get(&self) -> Result<&Arc<Machine>, &EngineError> {
+        self.made
+            .get_or_init(|| Machine::new(&self.limits).map(Arc::new))
+            .as_ref()
+    }
+}
+
 /// The engine and the linker, made at the first need.
 pub(crate) struct Machine {
     pub(crate) ticking: Ticking,
+    /// What one instance may have, see [`Limits::memory_bytes`].
+    pub(crate) memory_bytes: usize,
     pub(crate) linker: Linker<CallState>,
     /// The same with WASI; made when the first component wants that.
     wasi: OnceLock<Result<Linker<CallState>, EngineError>>,
@@ -51,6 +75,7 @@ impl Machine {
         capability::link(&mut linker)?;
         Ok(Machine {
             ticking,
+            memory_bytes: limits.memory_bytes,
             linker,
             wasi: OnceLock::new(),
         })
@@ -78,8 +103,17 @@ impl Machine {
 
     /// A store within its limits.
     pub(crate) fn store(&self, state: CallState) -> Store<CallState> {
+        self.store_of(state, |state| &mut state.limiter)
+    }
+
+    /// The same for a component that is no tool.
+    pub(crate) fn store_of<T: Send + 'static>(
+        &self,
+        state: T,
+        limiter: fn(&mut T) -> &mut dyn ResourceLimiter,
+    ) -> Store<T> {
         let mut store = Store::new(self.ticking.engine(), state);
-        store.limiter(|state| &mut state.limiter);
+        store.limiter(limiter);
         store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
         // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
         store.set_epoch_deadline(1);

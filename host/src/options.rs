@@ -7,6 +7,7 @@ use crate::egress;
 use crate::embedding;
 use crate::limits::Limits;
 use crate::mcp;
+use crate::plugin::Plugin;
 use crate::process::CommandOptions;
 use crate::search::SearchOptions;
 
@@ -48,6 +49,8 @@ pub struct HostOptions {
     pub web: WebOptions,
     /// The MCP servers that may be used.
     pub mcp: mcp::McpOptions,
+    /// The component that knows whether a file parses: it exports `dunlin:syntax/checker`. `None`: no edit is checked.
+    pub syntax: Option<Plugin>,
     /// The model of meaning, if there is one.
     pub embedder: Option<Arc<dyn embedding::Embedder>>,
 }

@@ -144,6 +144,7 @@ impl Sandbox {
             commands: CommandOptions::none(),
             web: WebOptions::system("dunlin-tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
+            syntax: None,
             embedder: None,
         }
     }

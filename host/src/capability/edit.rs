@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::context::CallContext;
+use super::context::{BrokenFile, CallContext};
 use super::refusal::Refusal;
 use super::resources::UseId;
 use super::shared::Shared;
@@ -19,7 +19,8 @@ use crate::call::Action;
 use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{FileEdit, LineEdit};
+use crate::edit::{FileEdit, LineEdit, Syntax};
+use crate::limits;
 use crate::permission::{Caller, PermissionError, Verdict};
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Kept, UndoError};
@@ -90,7 +91,7 @@ impl CallContext {
         let looked = self
             .shared
             .look_at_edit(&self.caller(false), &path, &edits, is_shown);
-        let prepared = match looked {
+        let mut prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {
                 // Decides the same, and writes it down.
@@ -103,13 +104,36 @@ impl CallContext {
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
         };
+        let was_known = self.check_syntax(&mut prepared).await;
+        let name = written.clone();
         let under = self.authorise_edit(&prepared.edit, written).await?;
         self.write(&path, &prepared, under)?;
+        if let Syntax::Broken { line } = prepared.edit.syntax {
+            self.broken_files.push(BrokenFile {
+                name,
+                is_new: prepared.base.is_none(),
+                line,
+                was_known,
+            });
+        }
         Ok(Edited {
             created: prepared.base.is_none(),
             lines_before: prepared.lines_before,
             lines_after: prepared.lines_after,
         })
+    }
+
+    /// Finds out whether an edit breaks the file, unless the plan says so already. Whether it does.
+    async fn check_syntax(&mut self, prepared: &mut Prepared) -> bool {
+        let planned = self.actions.iter().find_map(|action| match action {
+            Action::Edit(planned) if planned.is_same(&prepared.edit) => Some(planned.syntax),
+            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) => None,
+        });
+        prepared.edit.syntax = planned.unwrap_or_default();
+        let was_known = prepared.edit.syntax != Syntax::Unchecked;
+        let mut left = limits::SYNTAX_TIME;
+        self.shared.syntax.check(prepared, &mut left).await;
+        was_known
     }
 
     /// Decides about an edit: as it was shown it needs what it needs, otherwise it is shown now.

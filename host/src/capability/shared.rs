@@ -8,6 +8,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::OnceCell;
 
 use crate::audit::JsonLines;
+use crate::edit::syntax::Checker;
 use crate::egress::{Egress, SiteHeaders};
 use crate::embedding::Embedder;
 use crate::history::HistoryBook;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) searches: Mutex<Window>,
     /// The model of meaning.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// What knows whether a file parses.
+    pub(crate) syntax: Checker,
     /// What commands run in, once that was found out.
     pub(crate) sandbox: OnceCell<Result<CommandSandbox, SandboxError>>,
 }

@@ -11,6 +11,7 @@ mod apply;
 pub mod diff;
 pub(crate) mod prepare;
 pub(crate) mod replace;
+pub(crate) mod syntax;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
 pub use diff::Diff;
 use sha2::{Digest as _, Sha256};
+pub use syntax::Syntax;
 
 use crate::target::{Need, Operation, Target};
 
@@ -85,6 +87,8 @@ pub struct FileEdit {
     pub new_folder: Option<PathBuf>,
     /// The difference.
     pub diff: Diff,
+    /// Whether the edit breaks the file.
+    pub syntax: Syntax,
 }
 
 impl FileEdit {
@@ -99,6 +103,18 @@ impl FileEdit {
             .chain([&self.path])
             .map(writes)
             .collect()
+    }
+
+    /// What the user is told if the edit breaks the file: `greet.py does not parse after this edit: line 3`. Escape
+    /// before showing.
+    pub fn broken(&self) -> Option<String> {
+        let Syntax::Broken { line } = self.syntax else {
+            return None;
+        };
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        Some(format!(
+            "{name} does not parse after this edit: line {line}"
+        ))
     }
 
     /// Whether this is the same change of the same content.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{ApplyError, ContentHash, Diff, FileEdit, LineEdit, MAX_FILE_BYTES, apply};
+use super::{ApplyError, ContentHash, Diff, FileEdit, LineEdit, MAX_FILE_BYTES, Syntax, apply};
 use crate::display::shown;
 use crate::history::Seen;
 use crate::open;
@@ -89,6 +89,7 @@ pub(crate) fn prepare(
         new_folder: new_folder(&path)?,
         path,
         diff,
+        syntax: Syntax::default(),
     };
     Ok(Prepared {
         edit,

@@ -134,7 +134,7 @@ fn config(pool: Option<&Limits>) -> Config {
         // Traps are told to users in words; addresses in a guest help nobody at the prompt.
         .wasm_backtrace_max_frames(None);
     if let Some(limits) = pool {
-        let calls = limits::MAX_PARALLEL_CALLS + limits::MAX_BRIDGES;
+        let calls = limits::MAX_PARALLEL_CALLS + limits::MAX_BRIDGES + limits::MAX_SYNTAX_CHECKS;
         let mut pool = PoolingAllocationConfig::default();
         pool.total_component_instances(calls)
             .total_core_instances(calls * limits::MAX_INSTANCES as u32)

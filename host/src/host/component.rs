@@ -1,5 +1,6 @@
 //! A call of a plugin's tool: what it would touch, what the user answered, and its run.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::background::BackgroundWork;
@@ -12,7 +13,7 @@ use crate::audit::{self, AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, Phase, Shared, tree};
+use crate::capability::{self, BrokenFile, Phase, Shared, tree};
 use crate::display::chain;
 use crate::engine::clock::Clock;
 use crate::limits;
@@ -243,6 +244,7 @@ impl Components {
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;
+            tell_of_broken_files(success, &state.context.broken_files);
         }
         if let Some(state) = &mut state {
             state.write_messages();
@@ -383,5 +385,19 @@ impl Components {
             .audit
             .append(&records)
             .map_err(|e| Failure::Host(chain(&e)))
+    }
+}
+
+/// Tells the model which files do not parse any more, and the user of those that the plan did not know.
+fn tell_of_broken_files(success: &mut Success, broken: &[BrokenFile]) {
+    for file in broken {
+        if !success.text.ends_with('\n') {
+            success.text.push('\n');
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(success.text, "{file}");
+        if !file.was_known && success.note.is_none() {
+            success.note = Some(file.to_string());
+        }
     }
 }

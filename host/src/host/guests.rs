@@ -1,6 +1,6 @@
 //! The plugins of a host: which there are, what they say of themselves, and one function of one within its limits.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -13,7 +13,7 @@ use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
 use crate::engine::limiter::Limiter;
 use crate::limits::{self, Limits};
-use crate::machine::{EngineError, Machine};
+use crate::machine::{EngineError, LazyMachine, Machine};
 use crate::plugin::{Described, LoadError, Loaded, Plugin, Registered};
 use crate::trap::{explain, one_line, seconds};
 
@@ -24,8 +24,8 @@ pub(super) struct Guests {
     pub(super) cache: Cache,
     /// Replaced as a whole, when other ones are installed.
     plugins: RwLock<Arc<[Arc<Registered>]>>,
-    /// Made at the first need. Shared with the bridges.
-    machine: OnceLock<Result<Arc<Machine>, EngineError>>,
+    /// Shared with the bridges and the parsers.
+    machine: Arc<LazyMachine>,
     slots: Semaphore,
 }
 
@@ -34,6 +34,7 @@ impl Guests {
         shared: Arc<Shared>,
         limits: Limits,
         cache: Cache,
+        machine: Arc<LazyMachine>,
         plugins: Vec<Plugin>,
     ) -> Guests {
         let registered = plugins.into_iter().map(Registered::new).map(Arc::new);
@@ -42,7 +43,7 @@ impl Guests {
             limits,
             cache,
             plugins: RwLock::new(registered.collect()),
-            machine: OnceLock::new(),
+            machine,
             slots: Semaphore::new(limits::MAX_PARALLEL_CALLS as usize),
         }
     }
@@ -264,9 +265,7 @@ impl Guests {
     }
 
     pub(super) fn machine(&self) -> Result<&Arc<Machine>, &EngineError> {
-        self.machine
-            .get_or_init(|| Machine::new(&self.limits).map(Arc::new))
-            .as_ref()
+        self.machine.get()
     }
 
     pub(super) fn state(

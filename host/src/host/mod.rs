@@ -24,7 +24,9 @@ use crate::audit::{self, Event, JsonLines, Record};
 use crate::call::{Call, Failure, Outcome, Plan, Standing};
 use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
+use crate::edit::syntax::Checker;
 use crate::engine::cache::Cache;
+use crate::machine::LazyMachine;
 use crate::mcp::{ServerReport, Servers};
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions};
@@ -75,6 +77,8 @@ enum Callee {
 impl Host {
     /// Makes a host. Touches no wasm, no network and no large file.
     pub fn new(options: HostOptions, plugins: Vec<Plugin>) -> Result<Host, HostError> {
+        let cache = Cache::new(&options.cache_dir);
+        let machine = Arc::new(LazyMachine::new(options.limits));
         let shared = Arc::new(Shared {
             permissions: Permissions::open(&options)?,
             audit: JsonLines::new(&options.audit_file),
@@ -91,10 +95,10 @@ impl Host {
             search: options.web.search,
             searches: Mutex::default(),
             embedder: options.embedder,
+            syntax: Checker::new(options.syntax, Arc::clone(&machine), cache.clone()),
             sandbox: OnceCell::new(),
         });
-        let cache = Cache::new(&options.cache_dir);
-        let guests = Guests::new(Arc::clone(&shared), options.limits, cache, plugins);
+        let guests = Guests::new(Arc::clone(&shared), options.limits, cache, machine, plugins);
         let guests = Arc::new(guests);
         let components = Components::new(Arc::clone(&shared), Arc::clone(&guests));
         let servers = Servers::new(options.mcp);

@@ -9,9 +9,11 @@
 mod declarations;
 mod language;
 mod source;
+mod syntax;
 
 pub use language::{Language, language_of};
 pub use source::{Entry, Source, Symbol};
+pub use syntax::broken_line;
 
 /// The declarations of a text in order, `None` where nothing is known of it.
 pub fn outline(language: Language, text: &str) -> Option<Vec<Entry>> {

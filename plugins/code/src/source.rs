@@ -6,6 +6,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::declarations::{self, Declares};
 use crate::language::Language;
+use crate::syntax::Watch;
 
 /// Bytes of the largest text that is parsed. Source written by people is smaller.
 const MAX_BYTES: usize = 1 << 20;
@@ -78,10 +79,7 @@ pub struct Source {
 impl Source {
     /// Parses a text, `None` if it is too large or takes too long.
     pub fn parse(language: Language, text: &str) -> Option<Self> {
-        if text.len() > MAX_BYTES || !is_shallow(text.as_bytes()) {
-            return None;
-        }
-        let tree = tree(language, text)?;
+        let tree = tree(&language.grammar(), text, None)?;
         Some(Self {
             declarations: collect(&tree, text.as_bytes()),
         })
@@ -166,8 +164,8 @@ impl Source {
     }
 }
 
-/// Whether a text can be parsed without going deep.
-fn is_shallow(text: &[u8]) -> bool {
+/// Whether a text can be parsed without going deep: with at most `max_nesting` brackets around anything.
+pub(crate) fn is_shallow(text: &[u8], max_nesting: usize) -> bool {
     let (mut nesting, mut line, mut signs) = (0_usize, 0_usize, 0_usize);
     text.iter().all(|byte| {
         line = if *byte == b'\n' { 0 } else { line + 1 };
@@ -183,17 +181,28 @@ fn is_shallow(text: &[u8]) -> bool {
         } else {
             0
         };
-        nesting <= MAX_NESTING && line <= MAX_LINE_BYTES && signs <= MAX_SIGNS
+        nesting <= max_nesting && line <= MAX_LINE_BYTES && signs <= MAX_SIGNS
     })
 }
 
-fn tree(language: Language, text: &str) -> Option<Tree> {
+/// Parses a text, `None` if it is too large or takes too long. With a watch, parsing may end early without a tree.
+pub(crate) fn tree(
+    grammar: &tree_sitter::Language,
+    text: &str,
+    watch: Option<&Watch>,
+) -> Option<Tree> {
+    if text.len() > MAX_BYTES || !is_shallow(text.as_bytes(), MAX_NESTING) {
+        return None;
+    }
     let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).ok()?;
+    parser.set_language(grammar).ok()?;
+    if let Some(watch) = watch.cloned() {
+        parser.set_logger(Some(Box::new(move |_, message| watch.read(message))));
+    }
     let mut looks = text.len().saturating_mul(STEPS_PER_BYTE).max(MIN_STEPS) / STEPS_PER_LOOK;
     let mut look = |_: &tree_sitter::ParseState| {
         looks = looks.saturating_sub(1);
-        if looks == 0 {
+        if looks == 0 || watch.is_some_and(Watch::is_over) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -7,6 +7,7 @@
 mod answer;
 mod meaning;
 mod project;
+mod syntax;
 #[cfg(test)]
 mod tests;
 

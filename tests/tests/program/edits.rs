@@ -297,3 +297,88 @@ fn a_new_file_outside_the_project_is_asked_about_at_once() {
     assert_eq!(fs::read_to_string(made).expect("the file"), "hello\n");
     chat.leave();
 }
+
+const GREET: &str = "import os\n\ndef greet(name):\n    return name\n";
+
+/// An edit of [`GREET`] that leaves a bracket open.
+fn break_greet() -> Response {
+    let line = "    return (name";
+    edit_with(
+        "greet.py",
+        json!([{ "range": [4, 5], "replacement": line }]),
+    )
+}
+
+/// An edit at which the parsers are loaded: a busy machine may take longer for that than a question waits.
+fn first_edit() -> Response {
+    let edits = json!([{ "range": [1, 1], "replacement": "one" }]);
+    edit_with("first.txt", edits)
+}
+
+/// A project with `greet.py`, where the parsers are compiled: they are those of the search.
+fn with_greet(provider: &Provider) -> Environment {
+    let environment = environment(provider);
+    environment.project_file("greet.py", GREET);
+    let search = environment.run(["search", "greeting"]);
+    assert_eq!(search.status, Some(0), "{search}");
+    environment
+}
+
+#[test]
+fn an_edit_that_breaks_a_file_is_marked_and_the_model_is_told() {
+    let new = json!([{ "range": [1, 1], "replacement": "{\"a\": [1,2}" }]);
+    let provider = Provider::play([
+        first_edit(),
+        read("greet.py"),
+        break_greet(),
+        edit_with("a.json", new),
+        Response::reply("I did it."),
+    ]);
+    let environment = with_greet(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("translate it");
+    chat.question();
+    chat.answer("y");
+    let mark = "  ! greet.py does not parse after this edit: line 4\n";
+    assert!(chat.question().contains(mark), "{:?}", chat.terminal);
+    chat.answer("v");
+    assert!(chat.question().contains(mark), "{:?}", chat.terminal);
+    chat.answer("y");
+    assert!(
+        chat.question()
+            .contains("  ! a.json does not parse after this edit: line 1\n"),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(last_result(&provider).contains("greet.py does not parse any more: line 4"));
+    chat.answer("y");
+    chat.prompt();
+    assert!(last_result(&provider).contains("a.json does not parse: line 1"));
+    chat.leave();
+}
+
+#[test]
+fn an_edit_that_was_accepted_beforehand_is_marked_below_the_call() {
+    let provider = Provider::play([
+        first_edit(),
+        read("greet.py"),
+        break_greet(),
+        read("greet.py"),
+        // What did not parse before is not marked.
+        edit_with("greet.py", json!([{ "range": [1, 2], "replacement": "" }])),
+        Response::reply("I did it."),
+    ]);
+    let environment = with_greet(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.terminal.type_text("translate\x1b[Z");
+    chat.terminal.wait_until("the mode", |screen| {
+        screen.cursor_line == "› (edits accepted) translate"
+    });
+    chat.terminal.type_text("\r");
+    let screen = chat.prompt_with("(edits accepted)");
+    let mark = "  ! greet.py does not parse after this edit: line 4\n";
+    assert_eq!(screen.count(mark), 1, "{:?}", chat.terminal);
+    assert_eq!(screen.count("does not parse"), 1, "{:?}", chat.terminal);
+    assert!(!last_result(&provider).contains("does not parse"));
+    chat.leave();
+}

@@ -18,6 +18,7 @@ mod killed;
 mod meaning;
 mod questions;
 mod servers;
+mod syntax;
 mod text;
 mod wasi;
 mod wasi_http;

@@ -339,6 +339,7 @@ mod tests {
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
+            syntax: None,
             embedder: None,
         };
         Stage::new(options).unwrap()

@@ -114,6 +114,7 @@ impl Stage {
             // Nothing that the user has for sites and servers is theirs.
             web: WebOptions::system(http::USER_AGENT),
             mcp: McpOptions::none(),
+            syntax: None,
             embedder: None,
             ..installed
         }

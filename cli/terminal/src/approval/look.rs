@@ -523,7 +523,9 @@ impl Page {
             .problem
             .as_ref()
             .map(|problem| format!("It cannot be run like this: {problem}"));
-        for notice in entry.question.notices.iter().chain(&problem) {
+        let broken = diff::broken(&entry.question.actions);
+        let notices = entry.question.notices.iter().chain(&broken);
+        for notice in notices.chain(&problem) {
             // Notices quote keys and names.
             for (number, row) in words::rows(&one_line(notice), room).into_iter().enumerate() {
                 let mark = if number == 0 { "!" } else { "│" };

@@ -1,6 +1,6 @@
 use dunlin_host::ask::Question;
 use dunlin_host::call::Action;
-use dunlin_host::edit::{ContentHash, Diff, FileEdit};
+use dunlin_host::edit::{ContentHash, Diff, FileEdit, Syntax};
 use dunlin_host::target::{Need, Operation};
 
 use super::*;
@@ -44,6 +44,7 @@ pub(in crate::approval) fn edit(lines: usize) -> Entry {
         new: hash,
         new_folder: None,
         diff: Diff::between(&old, &old.replace("old", "new")),
+        syntax: Syntax::default(),
     })];
     entry
 }
@@ -136,6 +137,22 @@ fn the_key_says_what_can_be_answered() {
         key(&[&broken], false, true, window(60, 24)),
         "  n · never · v · e · ?"
     );
+}
+
+#[test]
+fn an_edit_that_breaks_a_file_is_marked() {
+    let mut entry = edit(100);
+    if let [Action::Edit(edit)] = entry.question.actions.as_mut_slice() {
+        edit.path = "/p/a\u{1b}.rs".into();
+        edit.syntax = Syntax::Broken { line: 7 };
+    }
+    let mark = r"  ! a\u{1b}.rs does not parse after this edit: line 7";
+    for most in [8, 50] {
+        let shown = question(&entry, false, window(80, 50), most);
+        assert!(shown.rows.iter().any(|row| row == mark), "{shown:?}");
+    }
+    let whole = view(&entry, false, window(80, 24));
+    assert!(whole.iter().any(|row| row == mark), "{whole:?}");
 }
 
 #[test]

@@ -42,6 +42,12 @@ pub fn counts(actions: &[Action]) -> Vec<String> {
     edits(actions).into_iter().map(row).collect()
 }
 
+/// A sentence for each file that does not parse any more. Not escaped.
+pub fn broken(actions: &[Action]) -> Vec<String> {
+    let edits = edits(actions).into_iter();
+    edits.filter_map(FileEdit::broken).collect()
+}
+
 /// How many lines come and go in all of them: `+12 −3`.
 pub fn count<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> String {
     ChangedLines::of(edits).map_or_else(String::new, |changed| changed.to_string())
@@ -109,7 +115,7 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dunlin_host::edit::ContentHash;
+    use dunlin_host::edit::{ContentHash, Syntax};
 
     use super::*;
 
@@ -120,6 +126,7 @@ mod tests {
             new: ContentHash::of(new.as_bytes()),
             new_folder: None,
             diff: Diff::between(old, new),
+            syntax: Syntax::default(),
         })
     }
 

@@ -42,6 +42,26 @@ pub(crate) enum Phase {
 #[error("used an import in describe")]
 pub(crate) struct UsedInDescribe;
 
+/// A file that does not parse any more after an edit.
+pub(crate) struct BrokenFile {
+    /// As the tool wrote it.
+    pub(crate) name: String,
+    /// Whether there was no such file before.
+    pub(crate) is_new: bool,
+    /// Counted from 1.
+    pub(crate) line: u32,
+    /// Whether the plan said so.
+    pub(crate) was_known: bool,
+}
+
+impl std::fmt::Display for BrokenFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = crate::display::escape(&self.name);
+        let any_more = if self.is_new { "" } else { " any more" };
+        write!(f, "{name} does not parse{any_more}: line {}", self.line)
+    }
+}
+
 /// What every interface needs of a call: its identity, its clock, its handles, and the decisions about it.
 pub(crate) struct CallContext {
     pub(crate) shared: Arc<Shared>,
@@ -75,6 +95,8 @@ pub(crate) struct CallContext {
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// What edits of this call broke.
+    pub(crate) broken_files: Vec<BrokenFile>,
     /// Whether the end stands in the audit log.
     pub(super) closed: bool,
 }
@@ -112,6 +134,7 @@ impl CallContext {
             requests: 0,
             line: None,
             refused: None,
+            broken_files: Vec::new(),
             closed: false,
         }
     }

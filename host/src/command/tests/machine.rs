@@ -104,6 +104,7 @@ impl Machine {
             },
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
+            syntax: None,
             embedder: None,
         })
         .unwrap();

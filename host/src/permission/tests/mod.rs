@@ -61,6 +61,7 @@ impl Fixture {
             commands: crate::CommandOptions::none(),
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
+            syntax: None,
             embedder: None,
         }
     }
