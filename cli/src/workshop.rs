@@ -124,6 +124,11 @@ impl Workshop {
         }
     }
 
+    /// The host, if something needed it before.
+    pub fn made_host(&self) -> Option<&Host> {
+        self.host.get()
+    }
+
     /// The host with the built-in plugins; made at the first call.
     pub fn host(&self) -> Result<&Host, CliError> {
         match self.host.get() {

@@ -15,9 +15,6 @@ use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
 use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall, Waiting};
 
-/// What the prompt says while edits are accepted.
-pub const PROMPT: &str = "› (edits accepted) ";
-
 /// The decisions about those of the waiting calls that do nothing but edit the project.
 pub fn decisions(waiting: Waiting<'_>, project: &Path) -> Vec<Decision> {
     let accepted = waiting.asking().filter(|call| is_edit(call, project));

@@ -30,6 +30,7 @@ mod transcript;
 use std::sync::atomic::Ordering;
 
 use dunlin_host::display::escape;
+use dunlin_host::permission::ToolMode;
 
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude};
@@ -66,6 +67,33 @@ pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
     done
 }
 
+/// The prompt, which says what is not asked about.
+fn prompt(workshop: &Workshop) -> String {
+    let modes = workshop
+        .made_host()
+        .map(|host| host.permissions().tool_modes());
+    let modes = modes.unwrap_or_default().into_iter();
+    let always = modes.filter(|(_, mode)| *mode == ToolMode::Always);
+    let edits = workshop.accepts_edits.load(Ordering::Relaxed);
+    let mut marks: Vec<String> = edits
+        .then(|| "edits accepted".to_owned())
+        .into_iter()
+        .collect();
+    marks.extend(always.map(|(tool, _)| format!("{}: always", escape(&tool))));
+    match marks.as_slice() {
+        [] => PROMPT.to_owned(),
+        [mark] => format!("{PROMPT}({mark}) "),
+        [_, others @ ..] if others.len() > 1 => {
+            format!(
+                "{PROMPT}({} and {} more: /permissions) ",
+                marks[0],
+                others.len()
+            )
+        }
+        marks => format!("{PROMPT}({}) ", marks.join(", ")),
+    }
+}
+
 /// Takes turns until the user leaves.
 fn converse(
     workshop: &Workshop,
@@ -82,10 +110,7 @@ fn converse(
         ui.check()?;
         editor.know_names(names(workshop, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(workshop, dialogue.as_ref()));
-        let prompt = match workshop.accepts_edits.load(Ordering::Relaxed) {
-            true => accepting::PROMPT,
-            false => PROMPT,
-        };
+        let prompt = &prompt(workshop);
         let typed = match unsent.take() {
             Some(line) => editor.read(ui, prompt, &line),
             None => {

@@ -1,6 +1,7 @@
 //! Slash commands: what can be typed at the prompt beside messages.
 
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 
 use dunlin_host::Tool;
 use dunlin_host::display::escape;
@@ -219,7 +220,8 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
     let store = workshop.host()?.permissions();
     let (modes, stored, session) = (store.tool_modes(), store.list()?, store.session_answers());
     let heading = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    if modes.is_empty() && stored.is_empty() && session.is_empty() {
+    let accepts_edits = workshop.accepts_edits.load(Ordering::Relaxed);
+    if modes.is_empty() && stored.is_empty() && session.is_empty() && !accepts_edits {
         ui.status("Nothing is stored or answered for this session.");
     }
     if !modes.is_empty() {
@@ -227,6 +229,10 @@ fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
         for (tool, mode) in &modes {
             ui.data(&format!("{:<6}  {}", mode.as_str(), escape(tool)));
         }
+    }
+    if accepts_edits {
+        heading("edits, until the session ends (Shift-Tab takes it back):");
+        ui.data("always  edits of ordinary files in the project");
     }
     if !session.is_empty() {
         heading("answers, until the session ends (/permissions forget takes them back):");

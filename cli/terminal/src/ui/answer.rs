@@ -270,8 +270,7 @@ impl Ui {
             early.keep_line(line);
         }
         drop(early);
-        let why = "was typed before this question, so it answers nothing and was dropped.";
-        self.say_dropped(&answers, why);
+        self.say_dropped(&answers, "before this question");
     }
 
     fn drop_early_typing_outside_the_chat(&self) {

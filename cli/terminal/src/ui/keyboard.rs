@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::style::Label;
-use super::{Sink, Ui, lock, terminal};
+use super::{Sink, Ui, lock, terminal, wrap};
 use crate::approval::line::is_answer;
 
 impl Ui {
@@ -160,23 +160,29 @@ impl Ui {
         let (answers, rest): (Vec<&str>, Vec<&str>) =
             sent.lines().partition(|line| is_answer(line));
         if !answers.is_empty() {
-            let why = "was typed when nothing was asked, so it answers nothing and was dropped.";
-            self.say_dropped(&answers, why);
+            self.say_dropped(&answers, "when nothing was asked");
             text = format!("{}{unsent}", rest.join("\n"));
         }
         let text = text.trim_matches('\n').to_owned();
         EarlyText { text, is_sent }
     }
 
-    /// Says what of early typing was dropped, and why.
-    pub(super) fn say_dropped(&self, lines: &[&str], why: &str) {
-        let lines: Vec<String> = lines
+    /// Says which lines were dropped that were typed too early.
+    pub(super) fn say_dropped(&self, lines: &[&str], when: &str) {
+        let said: Vec<String> = lines
             .iter()
             .map(|line| format!("\"{}\"", escape(line.trim())))
             .collect();
-        let text = format!("  {} {why}", lines.join(", "));
-        let text = self.status_styles.paint(Label::Warning, &text);
-        self.line(self.status_sink(), &text);
+        let (were, answer) = match said.len() {
+            1 => ("was", "it answers"),
+            _ => ("were", "they answer"),
+        };
+        let said = said.join(", ");
+        let text = format!("{said} {were} typed {when}, so {answer} nothing and {were} dropped.");
+        for row in wrap::hanging("  ", 2, &text, terminal::size().0) {
+            let row = self.status_styles.paint(Label::Warning, &row);
+            self.line(self.status_sink(), &row);
+        }
     }
 }
 

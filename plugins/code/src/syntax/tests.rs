@@ -1,7 +1,16 @@
 use super::*;
 
+/// A path, a text, what is replaced by what in it, what breaks it, and the line.
+type Edit = (
+    &'static str,
+    &'static str,
+    (&'static str, &'static str),
+    (&'static str, &'static str),
+    usize,
+);
+
 /// For each language: a file, what of it is replaced by something that parses, by something that does not, and the line.
-const EDITS: [(&str, &str, (&str, &str), (&str, &str), usize); 13] = [
+const EDITS: [Edit; 13] = [
     (
         "greet.py",
         "import os\n\ndef greet(name):\n    return name\n\n\ndef leave():\n    pass\n",
