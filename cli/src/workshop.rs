@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use dunlin_chat::files::make_private;
 use dunlin_chat::message::Message;
 use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
+use dunlin_host::files::make_private;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
     Description, Host, HostOptions, Limits, ParameterText, Permissions, Plugin, ToolTexts,
@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::plugin::shelf::Shelf;
-use crate::repl::table::{Changed, Slash};
+use crate::repl::table::Slash;
 use crate::settings::Settings;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
@@ -36,9 +36,8 @@ use dunlin_terminal::ui::terminal;
 const WORKER_THREADS: usize = 2;
 
 /// Runs a command while calls wait: the workshop, the messages and the tools of the conversation, the command and what
-/// was typed after it.
-pub type WhileWaiting =
-    fn(&Workshop, &[Message], &[Tool], Slash, &str) -> Result<Changed, CliError>;
+/// was typed after it. The result says whether it changed permissions, on which waiting calls depend.
+pub type WhileWaiting = fn(&Workshop, &[Message], &[Tool], Slash, &str) -> Result<bool, CliError>;
 
 /// Settings, output, and what is made on demand.
 pub struct Workshop {

@@ -211,7 +211,9 @@ impl Connection {
             Some(location) if status.is_redirection() => {
                 format!("it redirects to {}", Endpoint::of(&location))
             }
-            _ => error_body::readable(&body).unwrap_or_else(|| reason(status)),
+            _ => error_body::readable(&body)
+                .or_else(|| reason(status))
+                .unwrap_or_else(|| "no reason given".to_owned()),
         };
         let code = serde_json::from_str(&body)
             .ok()
@@ -219,6 +221,7 @@ impl Connection {
         let refusal = Refusal {
             endpoint: self.endpoint.clone(),
             status: status.as_u16(),
+            reason: reason(status),
             message,
             overflow: overflow::recognise(Some(status.as_u16()), code.as_deref(), &body),
             code,
@@ -256,9 +259,6 @@ async fn error_body(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn reason(status: StatusCode) -> String {
-    status
-        .canonical_reason()
-        .unwrap_or("no reason given")
-        .to_lowercase()
+fn reason(status: StatusCode) -> Option<String> {
+    status.canonical_reason().map(str::to_lowercase)
 }

@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::error_body;
-use super::profile::{CallContent, Profile, ReasoningEcho};
+use super::profile::Profile;
 use super::schema::Keyword;
+use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
 use dunlin_chat::provider::error::{Learned, Refusal};
 
 /// Most lessons between two requests that are accepted. More than three at once were never seen.
@@ -104,12 +105,12 @@ fn lesson(
     if about_request && profile.include_usage && says(&["stream_options", "include_usage"]) {
         changed.include_usage = false;
     } else if about_request
-        && sent.get(profile.max_tokens_field).is_some()
+        && sent.get(profile.max_tokens_field.name()).is_some()
         && limit_is_misnamed(profile, &text)
     {
         changed.max_tokens_field = match profile.max_tokens_field {
-            "max_tokens" => "max_completion_tokens",
-            _ => "max_tokens",
+            MaxTokensField::MaxTokens => MaxTokensField::MaxCompletionTokens,
+            MaxTokensField::MaxCompletionTokens => MaxTokensField::MaxTokens,
         };
     } else if about_request && sent.get("truncate").is_some() && says(&["truncate"]) {
         changed.options_left_out.insert("truncate");
@@ -143,9 +144,9 @@ fn lesson(
         changed.content_beside_calls =
             match (profile.content_beside_calls, profile.contents_refused) {
                 (_, 2..) => return None,
-                (CallContent::Empty, _) => CallContent::Null,
-                (CallContent::Null, _) => CallContent::Omit,
-                (CallContent::Omit, _) => CallContent::Empty,
+                (EmptyContent::Empty, _) => EmptyContent::Null,
+                (EmptyContent::Null, _) => EmptyContent::Omit,
+                (EmptyContent::Omit, _) => EmptyContent::Empty,
             };
         changed.contents_refused += 1;
     } else if about_request && sent.get("tools").is_some() && says(PARAMETERS) {
@@ -207,8 +208,8 @@ fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
         return false;
     }
     match profile.max_tokens_field {
-        "max_tokens" => text.contains("max_completion_tokens"),
-        field => text.contains(field) && REFUSED.iter().any(|words| text.contains(words)),
+        MaxTokensField::MaxTokens => text.contains("max_completion_tokens"),
+        field => text.contains(field.name()) && REFUSED.iter().any(|words| text.contains(words)),
     }
 }
 

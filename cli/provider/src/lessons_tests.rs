@@ -36,7 +36,7 @@ fn taught_by(lessons: &Lessons, status: u16, sentence: &str, sent: &Value) -> St
         changes.push("no usage".to_owned());
     }
     if before.max_tokens_field != after.max_tokens_field {
-        changes.push(after.max_tokens_field.to_owned());
+        changes.push(after.max_tokens_field.name().to_owned());
     }
     if before.content_beside_calls != after.content_beside_calls {
         changes.push(format!("content {:?}", after.content_beside_calls));
@@ -98,7 +98,7 @@ fn max_tokens_or_max_completion_tokens() {
         "max_completion_tokens",
     );
     let newer = Profile {
-        max_tokens_field: "max_completion_tokens",
+        max_tokens_field: MaxTokensField::MaxCompletionTokens,
         ..Profile::default()
     };
     let mut request = sent();
@@ -129,32 +129,32 @@ fn content_beside_calls_refused() {
     };
     for (content, sentence, next) in [
         (
-            CallContent::Null,
+            EmptyContent::Null,
             "invalid message content type: <nil>",
             "content Omit",
         ),
         (
-            CallContent::Null,
+            EmptyContent::Null,
             "messages[1].content must be a string",
             "content Omit",
         ),
         (
-            CallContent::Empty,
+            EmptyContent::Empty,
             "messages: text content blocks must be non-empty",
             "content Null",
         ),
         (
-            CallContent::Empty,
+            EmptyContent::Empty,
             "The content field in the Message object is empty",
             "content Null",
         ),
         (
-            CallContent::Omit,
+            EmptyContent::Omit,
             "Missing required field: messages[1].content",
             "content Empty",
         ),
         (
-            CallContent::Omit,
+            EmptyContent::Omit,
             "[json.exception.out_of_range.403] key 'content' not found, it is required",
             "content Empty",
         ),
@@ -162,7 +162,7 @@ fn content_beside_calls_refused() {
         check(&profile(content), 400, sentence, next);
     }
     check(
-        &profile(CallContent::Null),
+        &profile(EmptyContent::Null),
         500,
         "content: type must be string, but is null",
         "content Omit",
@@ -195,7 +195,7 @@ fn content_is_tried_in_each_form_and_no_more() {
         .collect();
     // In the end nothing was proven, and everything is as it was.
     assert_eq!(tried[..2], ["content Null", "content Omit"]);
-    assert_eq!(lessons.profile().content_beside_calls, CallContent::Null);
+    assert_eq!(lessons.profile().content_beside_calls, EmptyContent::Null);
     let fresh = Lessons::new(Profile::default());
     for _ in 0..3 {
         taught_by_quietly(&fresh, sentence);

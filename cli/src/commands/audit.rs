@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::args::AuditArgs;
 use crate::error::{CliError, Exit};
 use crate::workshop::Workshop;
-use dunlin_chat::files::open_regular;
+use dunlin_host::files::open_regular;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::elapsed;
 use dunlin_terminal::ui::style::{Label, Styles};

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{chain, escape, grouped};
 
 use crate::args::Global;
 use crate::commands::setup;
@@ -26,8 +26,7 @@ use crate::settings::{Settings, SettingsError};
 use crate::workshop::{self, Workshop};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
-use dunlin_chat::tokens::{counted, grouped};
-use dunlin_host::display::chain;
+use dunlin_chat::tokens::counted;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama;
 use dunlin_terminal::ui::Ui;
@@ -324,7 +323,7 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
                 "agent",
                 &format!("{what}: there is no such model"),
             );
-            let near = dunlin_chat::nearest::nearest(model, models.iter().map(String::as_str));
+            let near = dunlin_host::nearest::nearest(model, models.iter().map(String::as_str));
             report.way_out(&match near {
                 Some(near) => format!("the nearest of {} models there: {near}", models.len()),
                 None => format!("models there: {}", first_few(&models)),
@@ -397,7 +396,13 @@ async fn other_agents(report: &mut Report<'_>, settings: &Settings) {
 async fn abilities(report: &mut Report<'_>, agent: &Agent) {
     /// What tools and a few files take. Less serves for a talk.
     const ENOUGH: u64 = 16_384;
-    let provider = provider(agent, Timeouts::default());
+    let provider = match provider(agent, Timeouts::default()) {
+        Ok(provider) => provider,
+        Err(error) => {
+            report.line(Verdict::Bad, "model", &error.to_string());
+            return;
+        }
+    };
     provider.look_up_window().await;
     if let Some(window) = provider.window() {
         let who = match window.source {

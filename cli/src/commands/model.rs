@@ -18,7 +18,7 @@ use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
 use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
 /// How wide the columns of names and sizes are.

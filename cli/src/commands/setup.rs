@@ -16,7 +16,7 @@ use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
 use crate::workshop::Workshop;
 use dunlin_chat::agent::Api;
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Typed, Ui, YesOrNo};
 

@@ -15,11 +15,10 @@ use crate::dialogue::{
 };
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
-use crate::repl::table::Changed;
 use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
@@ -87,13 +86,13 @@ pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Sets what holds for a tool until the session ends: `NAME MODE`.
-pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Changed, CliError> {
+/// Sets what holds for a tool until the session ends: `NAME MODE`. The result says whether permissions changed.
+pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<bool, CliError> {
     let ui = &workshop.ui;
     let mut words = typed.split_whitespace();
     let (Some(name), Some(mode), None) = (words.next(), words.next(), words.next()) else {
         ui.status("Usage: /tools NAME prompt|always|never");
-        return Ok(Changed::Nothing);
+        return Ok(false);
     };
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         return Err(unknown_tool(tools, name));
@@ -105,7 +104,7 @@ pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Chan
         .set_tool_mode(&tool.name, mode);
     let name = ui.status_styles().paint(Label::Name, &escape(name));
     ui.status(&format!("  {name} · {mode}, until the session ends"));
-    Ok(Changed::Permissions)
+    Ok(true)
 }
 
 /// Says that there is no such tool, and which come near.

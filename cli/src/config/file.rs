@@ -17,8 +17,8 @@ use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
 use super::variables;
-use dunlin_chat::endpoint::EndpointEntry;
-use dunlin_chat::files::open_regular;
+use dunlin_chat::endpoint::EndpointOptions;
+use dunlin_host::files::open_regular;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -159,7 +159,7 @@ pub struct AgentPatch {
     /// Whether `@` attaches files to a message.
     pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
-    pub endpoint: Option<EndpointEntry>,
+    pub endpoint: Option<EndpointOptions>,
 }
 
 /// An agent with all that it needs.
@@ -190,7 +190,7 @@ pub struct AgentEntry {
     /// Whether `@` attaches files to a message; it does without it.
     pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
-    pub endpoint: Option<EndpointEntry>,
+    pub endpoint: Option<EndpointOptions>,
 }
 
 /// The kinds of agents.

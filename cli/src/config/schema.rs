@@ -4,7 +4,7 @@
 //! known one, then by serde for their values. A value that a later version will honour is named
 //! too: to accept it and not honour it would be worse than an error.
 
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -15,12 +15,12 @@ use crate::error::CliError;
 use crate::mentions::{self, Meaning};
 use crate::repl::line::Recall;
 use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
     CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
 };
+use dunlin_host::nearest::nearest;
 
 /// The tool that reads what is attached.
 const READER: &str = "read_file";

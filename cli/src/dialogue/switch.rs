@@ -70,5 +70,5 @@ pub(super) fn connect(workshop: &Workshop, agent: &Agent) -> Result<Arc<dyn Prov
     };
     // The client belongs to the runtime that polls it.
     let _inside = workshop.runtime()?.enter();
-    Ok(provider(agent, timeouts))
+    provider(agent, timeouts).map_err(CliError::usage)
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub use abilities::in_words;
 
-use dunlin_chat::files::open_regular;
+use dunlin_host::files::open_regular;
 
 /// Reads a regular file of a folder that somebody else filled: a pipe or a device in its place, or a file without end, is
 /// an error and holds nothing up.

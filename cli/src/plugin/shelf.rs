@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use dunlin_host::{Code, Plugin};
 use serde::{Deserialize, Serialize};
 
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// How many plugins there may be.
 const MAX_PLUGINS: usize = 256;

@@ -12,7 +12,8 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::table::{self, Changed, Input};
+use super::slash;
+use super::table::{self, Input};
 use crate::workshop::Workshop;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::desk::{Desk, Reply};
@@ -135,8 +136,8 @@ impl<'a> TerminalApprover<'a> {
                 let run = self.workshop.while_waiting;
                 let looked = run(self.workshop, messages, self.tools, command, &rest);
                 match looked {
-                    Ok(Changed::Nothing) => again(),
-                    Ok(Changed::Permissions) => ControlFlow::Break(Resolution::Reconsider),
+                    Ok(false) => again(),
+                    Ok(true) => ControlFlow::Break(Resolution::Reconsider),
                     Err(error) => {
                         ui.error(&error);
                         again()
@@ -144,7 +145,7 @@ impl<'a> TerminalApprover<'a> {
                 }
             }
             Input::UnknownSlash(word, near) => {
-                table::unknown(ui, &word, near);
+                slash::unknown(ui, &word, near);
                 again()
             }
             // A path, or several lines: a message.

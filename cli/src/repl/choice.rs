@@ -9,7 +9,7 @@ use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
 use crate::workshop::Workshop;
 use dunlin_chat::agent::{Agent, Api};
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_provider::ollama;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;

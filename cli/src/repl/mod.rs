@@ -163,7 +163,7 @@ fn respond(
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
         Input::UnknownSlash(word, near) => {
-            table::unknown(&workshop.ui, &word, near);
+            slash::unknown(&workshop.ui, &word, near);
             return Ok(Answer::Next);
         }
         Input::Slash(command, rest) => match slash::run(workshop, dialogue, command, &rest)? {

@@ -40,7 +40,7 @@ pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
         let text = match table::parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash(word, near) => {
-                table::unknown(&workshop.ui, &word, near);
+                slash::unknown(&workshop.ui, &word, near);
                 continue;
             }
             Input::Slash(command, rest) => {

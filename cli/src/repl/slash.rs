@@ -6,7 +6,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::table::{COMMANDS, Changed, SERVERS, Slash};
+use super::table::{COMMANDS, SERVERS, Slash};
 use super::{budget, choice, compose, expand, help, messages, servers, sessions, steps, tags};
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -117,10 +117,10 @@ pub fn while_waiting(
     tools: &[Tool],
     slash: Slash,
     rest: &str,
-) -> Result<Changed, CliError> {
+) -> Result<bool, CliError> {
     if let Some(surplus) = surplus(slash, rest) {
         workshop.ui.status(&format!("  {surplus}"));
-        return Ok(Changed::Nothing);
+        return Ok(false);
     }
     let command = COMMANDS.iter().find(|command| command.slash == slash);
     let waits = command.and_then(|command| match command.waits {
@@ -132,9 +132,18 @@ pub fn while_waiting(
     if let Some((name, why)) = waits {
         let text = format!("  {name} has to wait: {why}");
         workshop.ui.status(&text);
-        return Ok(Changed::Nothing);
+        return Ok(false);
     }
     look(workshop, messages, tools, slash, rest)
+}
+
+/// Says that there is no such command.
+pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
+    let word = escape(word);
+    match near {
+        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
+        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
+    }
 }
 
 /// Runs a command that only looks, or changes nothing but permissions.
@@ -144,7 +153,7 @@ fn look(
     tools: &[Tool],
     slash: Slash,
     rest: &str,
-) -> Result<Changed, CliError> {
+) -> Result<bool, CliError> {
     let ui = &workshop.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
@@ -192,7 +201,7 @@ fn look(
         | Slash::Cost
         | Slash::Condense => {}
     }
-    Ok(Changed::Nothing)
+    Ok(false)
 }
 
 fn copy(ui: &Ui, messages: &[Message]) {
@@ -253,13 +262,13 @@ fn unquoted(key: &str) -> Cow<'_, str> {
 }
 
 /// Takes back answers of the session.
-fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError> {
+fn forget_answers(workshop: &Workshop, typed: &str) -> Result<bool, CliError> {
     let ui = &workshop.ui;
     let rest = typed.strip_prefix("forget");
     let is_word = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
     let Some(key) = rest.filter(is_word) else {
         ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
-        return Ok(Changed::Nothing);
+        return Ok(false);
     };
     let key = unquoted(key.trim());
     let key = Some(&*key).filter(|key| !key.is_empty());
@@ -272,10 +281,7 @@ fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError>
         (1, _) => "Forgot 1 answer of this session.".to_owned(),
         (count, _) => format!("Forgot {count} answers of this session."),
     });
-    Ok(match count {
-        0 => Changed::Nothing,
-        _ => Changed::Permissions,
-    })
+    Ok(count > 0)
 }
 
 /// Takes back edits and says which files it was.

@@ -1,9 +1,6 @@
 //! The table of slash commands, and what a typed line is. What they do is in [`super::slash`].
 
-use dunlin_chat::nearest::nearest;
-use dunlin_host::display::escape;
-
-use dunlin_terminal::ui::Ui;
+use dunlin_host::nearest::nearest;
 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
@@ -293,24 +290,6 @@ pub fn parse(line: &str) -> Input {
 /// Joins lines that a backslash continues: the mark is not part of the message.
 fn continued(text: &str) -> String {
     text.replace("\\\n", "\n")
-}
-
-/// What a command has changed that waiting calls depend on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    /// Nothing.
-    Nothing,
-    /// What tools may do.
-    Permissions,
-}
-
-/// Says that there is no such command.
-pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
-    let word = escape(word);
-    match near {
-        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
-        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
-    }
 }
 
 #[cfg(test)]

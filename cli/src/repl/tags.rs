@@ -1,13 +1,12 @@
 //! Files that go with a message: what is said of them, `/tags` and `/untag`.
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, grouped};
 
 use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::repl::line::Recall;
 use crate::workshop::Workshop;
-use dunlin_chat::tokens::grouped;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;

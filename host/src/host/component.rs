@@ -8,7 +8,7 @@ use super::wording::{checked_arguments, declared, fault, success};
 use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{self, AuditRoom, Event, Record};
+use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
@@ -40,7 +40,8 @@ pub(super) struct ComponentTool {
 pub(super) struct Components {
     shared: Arc<Shared>,
     guests: Arc<Guests>,
-    background: BackgroundWork,
+    /// The tools that run in the background.
+    pub(super) background: BackgroundWork,
 }
 
 impl Components {
@@ -165,7 +166,7 @@ impl Components {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
-        let clock = Clock::start(self.guests.limits.run_time);
+        let clock = self.clock();
         let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
         let result = self
             .run_once(call, &tool, plan, Front { ask, progress }, &clock, &room)
@@ -256,14 +257,9 @@ impl Components {
         result.map(|success| (success, more))
     }
 
-    /// The running time that a call may have.
+    /// A clock with the running time that a call may have.
     pub(super) fn clock(&self) -> Clock {
         Clock::start(self.guests.limits.run_time)
-    }
-
-    /// The tools that work though their calls have ended.
-    pub(super) fn background(&self) -> &BackgroundWork {
-        &self.background
     }
 
     /// What the user should know of that before one of these actions.
@@ -278,9 +274,7 @@ impl Components {
             Err(_) => Vec::new(),
         }
     }
-}
 
-impl Components {
     fn resolve(&self, tool: &str, need: types::Need) -> Result<Need, Failure> {
         let permissions = &self.shared.permissions;
         let target = match &need.target {
@@ -362,21 +356,10 @@ impl Components {
             .iter()
             .zip(&targets)
             .map(|(need, target)| Record {
-                time: audit::now(),
-                session: &session,
-                call: &call.id,
-                tool: &call.tool,
-                plugin: &plugin.id.name,
-                digest: &plugin.id.digest,
-                event: Event::Denied,
                 target: Some(target),
                 operation: Some(need.operation.verb()),
                 rule: Some(rule),
-                times: None,
-                bytes: None,
-                duration_us: None,
-                line: None,
-                error: None,
+                ..Record::new(Event::Denied, &session, &call.id, &call.tool, &plugin.id)
             })
             .collect();
         self.shared

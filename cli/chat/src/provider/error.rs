@@ -7,7 +7,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::StatusCode;
 use url::Url;
 
 /// A request did not fit into the model's window.
@@ -206,6 +205,8 @@ pub struct Refusal {
     pub endpoint: Endpoint,
     /// The HTTP status.
     pub status: u16,
+    /// What this status usually means, in a few words, where it is a known one.
+    pub reason: Option<String>,
     /// What the endpoint says, in one line that is safe to show.
     pub message: String,
     /// Its code, where it gave one.
@@ -264,13 +265,9 @@ impl ProviderError {
         const MOST_CHARS: usize = 60;
         match self {
             ProviderError::Status(refusal) => {
-                let reason = StatusCode::from_u16(refusal.status)
-                    .ok()
-                    .and_then(|status| status.canonical_reason())
-                    .map(str::to_lowercase);
                 // The usual reason is shorter than the message, which comes if this goes on.
-                let reason = reason.unwrap_or_else(|| refusal.message.clone());
-                let reason = dunlin_host::display::shorten(&reason, MOST_CHARS);
+                let reason = refusal.reason.as_ref().unwrap_or(&refusal.message);
+                let reason = dunlin_host::display::shorten(reason, MOST_CHARS);
                 format!("{} {reason}", refusal.status)
             }
             ProviderError::TimedOut { .. } => "no answer in time".to_owned(),
@@ -402,6 +399,7 @@ impl Refusal {
         Refusal {
             endpoint: Endpoint("http://127.0.0.1:8080/v1".to_owned()),
             status: 400,
+            reason: None,
             message: "no".to_owned(),
             code: None,
             retry_after: None,

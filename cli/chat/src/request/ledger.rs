@@ -18,7 +18,8 @@ use crate::agent::Agent;
 use crate::message::{Message, Role};
 use crate::provider::Window;
 use crate::provider::{Dialect, Usage};
-use crate::tokens::{counted, grouped};
+use crate::tokens::counted;
+use dunlin_host::display::grouped;
 
 /// How much history a request may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,12 +13,12 @@ use dunlin_host::display::shorten;
 use super::condense::summarise;
 use super::driver::{TurnContext, unless};
 use super::machine::Turn;
-use crate::nearest::nearest;
 use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Condensed;
 use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
+use dunlin_host::nearest::nearest;
 
 /// How much of a name that the model made up is quoted, in characters.
 const MAX_NAME_CHARS: usize = 100;

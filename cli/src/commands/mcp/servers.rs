@@ -10,7 +10,7 @@ use crate::mcp::oauth::TokenFile;
 use crate::mcp::warning;
 use crate::settings::{Origin, Sourced};
 use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::shell_word::shell_word;
 use dunlin_terminal::ui::style::Label;
 

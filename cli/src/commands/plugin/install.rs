@@ -13,7 +13,7 @@ use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::shelf::Record;
 use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.

@@ -30,7 +30,7 @@ struct GotThrough(usize, usize);
 /// Plays the trials of all guests, or of those named.
 pub fn run(workshop: &Workshop, names: &[String]) -> Result<Exit, CliError> {
     if let Some(unknown) = names.iter().find(|name| !is_guest(name)) {
-        let near = dunlin_chat::nearest::nearest(unknown, TRIALS.iter().map(|trial| trial.guest));
+        let near = dunlin_host::nearest::nearest(unknown, TRIALS.iter().map(|trial| trial.guest));
         let hint = near.map(|near| format!("the nearest is {near:?}"));
         return Err(CliError::usage(Unknown(unknown.clone())).with_hint(hint));
     }
