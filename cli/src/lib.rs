@@ -1,5 +1,6 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
+pub mod app;
 pub mod args;
 pub mod commands;
 pub mod config;
@@ -18,7 +19,6 @@ pub mod provider;
 pub mod repl;
 pub mod serve;
 pub mod settings;
-pub mod workshop;
 
 use std::process::ExitCode;
 

@@ -6,9 +6,9 @@ use std::sync::{MutexGuard, PoisonError};
 use dunlin_host::Tool;
 
 use super::{Dialogue, HandsOff, interrupted};
+use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
-use crate::workshop::Workshop;
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Condensed;
 use dunlin_chat::request::report::{Report, Spent};
@@ -26,21 +26,21 @@ impl Dialogue {
     }
 
     /// What the next request would carry.
-    pub fn report(&self, workshop: &Workshop) -> Report {
+    pub fn report(&self, app: &App) -> Report {
         let dialect = self.provider.dialect();
-        let tools = self.tools(workshop);
-        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
+        let tools = self.tools(app);
+        let occasion = self.occasion(app, dialect.as_ref(), &tools);
         self.ledger().report(self.conversation.messages(), occasion)
     }
 
     /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
     /// all is as it was.
-    pub fn condense(&mut self, workshop: &Workshop) -> Result<(), CliError> {
-        let ui = &workshop.ui;
+    pub fn condense(&mut self, app: &App) -> Result<(), CliError> {
+        let ui = &app.ui;
         let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
         let dialect = self.provider.dialect();
-        let tools = self.tools(workshop);
-        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
+        let tools = self.tools(app);
+        let occasion = self.occasion(app, dialect.as_ref(), &tools);
         let messages = self.conversation.messages();
         let condensing = self.ledger().condensing(messages, occasion, true);
         let Some(condensing) = condensing else {
@@ -49,9 +49,9 @@ impl Dialogue {
         };
         let count = counted(condensing.count, "message", "messages");
         quiet(&format!("· condensing {count} …"));
-        let interrupt = interrupted(workshop)?;
-        let _hands_off = HandsOff::begin(workshop);
-        let summary = workshop.runtime()?.block_on(async {
+        let interrupt = interrupted(app)?;
+        let _hands_off = HandsOff::begin(app);
+        let summary = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt => None,
@@ -108,14 +108,14 @@ impl Dialogue {
     }
 
     /// All tools by now.
-    fn tools(&self, workshop: &Workshop) -> Cow<'_, [Tool]> {
-        let joined = workshop.host().map(|host| host.joined());
+    fn tools(&self, app: &App) -> Cow<'_, [Tool]> {
+        let joined = app.host().map(|host| host.joined());
         with_joined(&self.tools, joined.unwrap_or_default())
     }
 
     fn occasion<'a>(
         &'a self,
-        workshop: &Workshop,
+        app: &App,
         dialect: &'a dyn Dialect,
         tools: &'a [Tool],
     ) -> Occasion<'a> {
@@ -123,26 +123,26 @@ impl Dialogue {
             agent: &self.agent,
             tools,
             dialect,
-            limits: self.limits(workshop),
+            limits: self.limits(app),
         }
     }
 
-    fn limits(&self, workshop: &Workshop) -> HistoryLimits {
+    fn limits(&self, app: &App) -> HistoryLimits {
         HistoryLimits {
             window: self.provider.window(),
-            ..workshop.settings.history_limits()
+            ..app.settings.history_limits()
         }
     }
 
     /// Says how full the window is, where that is news.
-    pub(super) fn speak_of_the_window(&mut self, workshop: &Workshop) {
-        let ui = &workshop.ui;
+    pub(super) fn speak_of_the_window(&mut self, app: &App) {
+        let ui = &app.ui;
         if !ui.is_chat() && !ui.is_verbose() {
             return;
         }
         let filled = {
             let ledger = self.ledger();
-            let window = ledger.window(&self.limits(workshop));
+            let window = ledger.window(&self.limits(app));
             window.map(|(window, _)| (ledger.measure().sent(), window))
         };
         let Some((used, window)) = filled else { return };

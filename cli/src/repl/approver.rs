@@ -14,7 +14,7 @@ use super::accepting;
 use super::line::Recall;
 use super::slash;
 use super::table::{self, Input};
-use crate::workshop::Workshop;
+use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::desk::{Desk, Reply};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
@@ -27,7 +27,7 @@ use dunlin_terminal::ui::wrap;
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {
-    workshop: &'a Workshop,
+    app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
     /// Never borrowed while anything is waited for.
@@ -36,9 +36,9 @@ pub struct TerminalApprover<'a> {
 
 impl<'a> TerminalApprover<'a> {
     /// An approver for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
-    pub fn new(workshop: &'a Workshop, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
+    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
         TerminalApprover {
-            workshop,
+            app,
             tools,
             recall,
             desk: RefCell::default(),
@@ -47,7 +47,7 @@ impl<'a> TerminalApprover<'a> {
 
     /// Shows rows, and reads a line below them.
     async fn read(&self, rows: &[String]) -> Typed {
-        let (ui, recall) = (Arc::clone(&self.workshop.ui), Arc::clone(&self.recall));
+        let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
         let (above, prompt) = (rows.join("\n"), self.desk.borrow().prompt());
         let read = move || ui.ask_line_with(&above, &prompt, || recall.editor());
         let typed = tokio::task::spawn_blocking(read).await;
@@ -61,7 +61,7 @@ impl<'a> TerminalApprover<'a> {
         line: &str,
         waiting: Waiting<'_>,
     ) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = &self.workshop.ui;
+        let ui = &self.app.ui;
         let window = ui.window();
         let reply = self.desk.borrow_mut().answer(line, window);
         match reply {
@@ -94,7 +94,7 @@ impl<'a> TerminalApprover<'a> {
                 ControlFlow::Continue(rows)
             }
             Reply::Tools(tools, mode) => {
-                let Ok(host) = self.workshop.host() else {
+                let Ok(host) = self.app.host() else {
                     return ControlFlow::Continue(self.desk.borrow().again(window));
                 };
                 for tool in tools {
@@ -117,24 +117,24 @@ impl<'a> TerminalApprover<'a> {
 
     /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
-        let ui = Arc::clone(&self.workshop.ui);
-        let pager = Pager::of(&self.workshop.settings.environment);
+        let ui = Arc::clone(&self.app.ui);
+        let pager = Pager::of(&self.app.settings.environment);
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.desk.borrow().list(self.workshop.ui.window()),
+            Ok(Ok(())) => self.desk.borrow().list(self.app.ui.window()),
             _ => rows,
         }
     }
 
     fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = &self.workshop.ui;
+        let ui = &self.app.ui;
         let again = || ControlFlow::Continue(self.desk.borrow().again(ui.window()));
         match table::parse(line) {
             Input::Slash(command, rest) => {
                 let messages = waiting.conversation.messages();
-                let run = self.workshop.while_waiting;
-                let looked = run(self.workshop, messages, self.tools, command, &rest);
+                let run = self.app.while_waiting;
+                let looked = run(self.app, messages, self.tools, command, &rest);
                 match looked {
                     Ok(false) => again(),
                     Ok(true) => ControlFlow::Break(Resolution::Reconsider),
@@ -166,12 +166,9 @@ impl<'a> TerminalApprover<'a> {
 
     /// Has the arguments of a call edited. What cannot be used is kept, and opened the next time.
     async fn edit(&self, number: usize) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = Arc::clone(&self.workshop.ui);
+        let ui = Arc::clone(&self.app.ui);
         let say = |sentence: String| {
-            let reply = self
-                .desk
-                .borrow()
-                .say([sentence], self.workshop.ui.window());
+            let reply = self.desk.borrow().say([sentence], self.app.ui.window());
             match reply {
                 Reply::Say(rows) => ControlFlow::Continue(rows),
                 _ => ControlFlow::Continue(Vec::new()),
@@ -182,7 +179,7 @@ impl<'a> TerminalApprover<'a> {
         };
         let draft = self.desk.borrow().drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
-        let settings = &self.workshop.settings;
+        let settings = &self.app.settings;
         let program = editor::choose(&settings.environment);
         let folder = settings.folders.data.clone();
         let work = move || ui.lend(|| editor::edit(&program, &folder, ARGUMENTS, &text));
@@ -201,7 +198,7 @@ impl<'a> TerminalApprover<'a> {
                 self.desk.borrow_mut().drafts.remove(&number);
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
                 let desk = self.desk.borrow();
-                rows.extend(desk.question_again(number, self.workshop.ui.window()));
+                rows.extend(desk.question_again(number, self.app.ui.window()));
                 ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
@@ -218,8 +215,8 @@ impl<'a> TerminalApprover<'a> {
 impl Approver for TerminalApprover<'_> {
     /// Dropping the future withdraws the question; the line on the screen then answers nothing any more.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
-        if self.workshop.accepts_edits.load(Ordering::Relaxed) {
-            let project = &self.workshop.settings.project;
+        if self.app.accepts_edits.load(Ordering::Relaxed) {
+            let project = &self.app.settings.project;
             let decisions = accepting::decisions(waiting, project);
             if !decisions.is_empty() {
                 return Resolution::Decided(decisions);
@@ -228,10 +225,10 @@ impl Approver for TerminalApprover<'_> {
         let reply = waiting.calls.first().map_or(0, |call| call.number);
         let entries = waiting.open().map(|call| {
             let mut entry = Entry::of(call);
-            entry.mode = self.workshop.tool_mode(&call.call.tool);
+            entry.mode = self.app.tool_mode(&call.call.tool);
             entry
         });
-        let window = self.workshop.ui.window();
+        let window = self.app.ui.window();
         let mut rows = self
             .desk
             .borrow_mut()

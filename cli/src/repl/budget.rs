@@ -1,8 +1,8 @@
 //! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
 
+use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Report, Source, Spent};
 use dunlin_host::display::{grouped, one_line};
@@ -28,44 +28,44 @@ const NAME_COLUMNS: usize = 20;
 const MOST_COLUMNS: usize = 72;
 
 /// Prints what fills the window.
-pub fn context(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
-    let ui = &workshop.ui;
+pub fn context(app: &App, dialogue: &mut Option<Dialogue>) {
+    let ui = &app.ui;
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was said yet: the window is empty.");
     };
-    let report = dialogue.report(workshop);
+    let report = dialogue.report(app);
     for row in context_rows(&report, dialogue.messages(), ui.window()) {
         ui.data_rows(&row, INDENT);
     }
 }
 
 /// Prints what was spent.
-pub fn cost(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
-    let ui = &workshop.ui;
+pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
+    let ui = &app.ui;
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was asked yet.");
     };
-    let report = dialogue.report(workshop);
+    let report = dialogue.report(app);
     for row in cost_rows(&dialogue.spent(), &report, ui.styles()) {
         ui.data_rows(&row, INDENT);
     }
 }
 
 /// Prints below the history what of it is not sent.
-pub fn not_sent_of(workshop: &Workshop, dialogue: Option<&Dialogue>) {
-    let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(workshop)));
+pub fn not_sent_of(app: &App, dialogue: Option<&Dialogue>) {
+    let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(app)));
     if let Some(not_sent) = not_sent.filter(|text| !text.is_empty()) {
-        let (ui, text) = (&workshop.ui, format!("{MARGIN}not sent: {not_sent}"));
+        let (ui, text) = (&app.ui, format!("{MARGIN}not sent: {not_sent}"));
         ui.data_rows(&ui.styles().paint(Label::Quiet, &text), INDENT);
     }
 }
 
 /// Has the model sum up what was said before the last turn.
-pub fn condense(workshop: &Workshop, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+pub fn condense(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
     match dialogue {
-        Some(dialogue) => dialogue.condense(workshop),
+        Some(dialogue) => dialogue.condense(app),
         None => {
-            workshop.ui.status("There is nothing to condense yet.");
+            app.ui.status("There is nothing to condense yet.");
             Ok(())
         }
     }

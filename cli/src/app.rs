@@ -35,12 +35,12 @@ use dunlin_terminal::ui::terminal;
 /// that streams, and more would only cost memory.
 const WORKER_THREADS: usize = 2;
 
-/// Runs a command while calls wait: the workshop, the messages and the tools of the conversation, the command and what
+/// Runs a command while calls wait: the app, the messages and the tools of the conversation, the command and what
 /// was typed after it. The result says whether it changed permissions, on which waiting calls depend.
-pub type WhileWaiting = fn(&Workshop, &[Message], &[Tool], Slash, &str) -> Result<bool, CliError>;
+pub type WhileWaiting = fn(&App, &[Message], &[Tool], Slash, &str) -> Result<bool, CliError>;
 
 /// Settings, output, and what is made on demand.
-pub struct Workshop {
+pub struct App {
     /// Prints and asks.
     pub ui: Arc<Ui>,
     /// What was decided at the start.
@@ -63,16 +63,16 @@ pub struct Workshop {
     runtime: OnceCell<Runtime>,
 }
 
-impl Workshop {
+impl App {
     /// Makes nothing yet. `plugins` join the built-in ones, and `while_waiting` runs slash commands while calls wait.
     pub fn new(
         ui: Arc<Ui>,
         settings: Settings,
         plugins: Vec<Plugin>,
         while_waiting: WhileWaiting,
-    ) -> Workshop {
+    ) -> App {
         let asks = ui.can_ask();
-        Workshop {
+        App {
             ui,
             settings,
             calls: Arc::default(),
@@ -227,7 +227,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for App {
     fn drop(&mut self) {
         self.take_leave();
         // A line that is being read on a blocking thread must not keep the program from ending.
