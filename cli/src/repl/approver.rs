@@ -16,10 +16,10 @@ use super::slash;
 use super::table::{self, Input};
 use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
-use dunlin_terminal::approval::desk::{Desk, Reply};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
 use dunlin_terminal::approval::look::MARGIN;
+use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::pager::Pager;
@@ -31,7 +31,7 @@ pub struct TerminalApprover<'a> {
     tools: &'a [Tool],
     recall: Arc<Recall>,
     /// Never borrowed while anything is waited for.
-    desk: RefCell<Desk>,
+    approvals: RefCell<PendingApprovals>,
 }
 
 impl<'a> TerminalApprover<'a> {
@@ -41,14 +41,14 @@ impl<'a> TerminalApprover<'a> {
             app,
             tools,
             recall,
-            desk: RefCell::default(),
+            approvals: RefCell::default(),
         }
     }
 
     /// Shows rows, and reads a line below them.
     async fn read(&self, rows: &[String]) -> Typed {
         let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
-        let (above, prompt) = (rows.join("\n"), self.desk.borrow().prompt());
+        let (above, prompt) = (rows.join("\n"), self.approvals.borrow().prompt());
         let read = move || ui.ask_line_with(&above, &prompt, || recall.editor());
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the turn.
@@ -63,7 +63,7 @@ impl<'a> TerminalApprover<'a> {
     ) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         let window = ui.window();
-        let reply = self.desk.borrow_mut().answer(line, window);
+        let reply = self.approvals.borrow_mut().answer(line, window);
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
@@ -74,7 +74,7 @@ impl<'a> TerminalApprover<'a> {
                 let room = window.columns.saturating_sub(MARGIN.len() + 1);
                 let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));
                 rows.extend(sentence.into_iter().map(|row| format!("{MARGIN}{row}")));
-                rows.push(self.desk.borrow().key(window));
+                rows.push(self.approvals.borrow().key(window));
                 ControlFlow::Continue(rows)
             }
             Reply::Resolve(rows, resolution) => {
@@ -89,13 +89,13 @@ impl<'a> TerminalApprover<'a> {
                     let note = "The text is back in the input line after these calls.";
                     // Before the key.
                     let key = rows.len().saturating_sub(1);
-                    rows.splice(key..key, Desk::aside(note, window));
+                    rows.splice(key..key, PendingApprovals::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
             }
             Reply::Tools(tools, mode) => {
                 let Ok(host) = self.app.host() else {
-                    return ControlFlow::Continue(self.desk.borrow().again(window));
+                    return ControlFlow::Continue(self.approvals.borrow().again(window));
                 };
                 for tool in tools {
                     host.permissions().set_tool_mode(&tool, mode);
@@ -122,14 +122,14 @@ impl<'a> TerminalApprover<'a> {
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.desk.borrow().list(self.app.ui.window()),
+            Ok(Ok(())) => self.approvals.borrow().list(self.app.ui.window()),
             _ => rows,
         }
     }
 
     fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
-        let again = || ControlFlow::Continue(self.desk.borrow().again(ui.window()));
+        let again = || ControlFlow::Continue(self.approvals.borrow().again(ui.window()));
         match table::parse(line) {
             Input::Slash(command, rest) => {
                 let messages = waiting.conversation.messages();
@@ -155,7 +155,10 @@ impl<'a> TerminalApprover<'a> {
                 }
                 let sentence =
                     "That is not an answer; the text is back in the input line after these calls.";
-                let reply = self.desk.borrow().say([sentence.to_owned()], ui.window());
+                let reply = self
+                    .approvals
+                    .borrow()
+                    .say([sentence.to_owned()], ui.window());
                 match reply {
                     Reply::Say(rows) => ControlFlow::Continue(rows),
                     _ => again(),
@@ -168,16 +171,19 @@ impl<'a> TerminalApprover<'a> {
     async fn edit(&self, number: usize) -> ControlFlow<Resolution, Vec<String>> {
         let ui = Arc::clone(&self.app.ui);
         let say = |sentence: String| {
-            let reply = self.desk.borrow().say([sentence], self.app.ui.window());
+            let reply = self
+                .approvals
+                .borrow()
+                .say([sentence], self.app.ui.window());
             match reply {
                 Reply::Say(rows) => ControlFlow::Continue(rows),
                 _ => ControlFlow::Continue(Vec::new()),
             }
         };
-        let Some(entry) = self.desk.borrow().entry(number).cloned() else {
+        let Some(entry) = self.approvals.borrow().entry(number).cloned() else {
             return say("That call is not pending any more.".to_owned());
         };
-        let draft = self.desk.borrow().drafts.get(&number).cloned();
+        let draft = self.approvals.borrow().drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
         let settings = &self.app.settings;
         let program = editor::choose(&settings.environment);
@@ -190,19 +196,19 @@ impl<'a> TerminalApprover<'a> {
         };
         match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
-                self.desk.borrow_mut().drafts.remove(&number);
+                self.approvals.borrow_mut().drafts.remove(&number);
                 let decision = entry.decide(Choice::Edit(arguments), None);
                 ControlFlow::Break(Resolution::Decided(vec![decision]))
             }
             Edited::Unchanged => {
-                self.desk.borrow_mut().drafts.remove(&number);
+                self.approvals.borrow_mut().drafts.remove(&number);
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
-                let desk = self.desk.borrow();
-                rows.extend(desk.question_again(number, self.app.ui.window()));
+                let approvals = self.approvals.borrow();
+                rows.extend(approvals.question_again(number, self.app.ui.window()));
                 ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
-                self.desk.borrow_mut().drafts.insert(number, text);
+                self.approvals.borrow_mut().drafts.insert(number, text);
                 say(format!(
                     "The arguments cannot be used: {problem}; e opens them as you left them."
                 ))
@@ -230,7 +236,7 @@ impl Approver for TerminalApprover<'_> {
         });
         let window = self.app.ui.window();
         let mut rows = self
-            .desk
+            .approvals
             .borrow_mut()
             .open(reply, entries.collect(), window);
         loop {
