@@ -18,9 +18,9 @@ use url::Url;
 use crate::connection::Connection;
 use crate::http::Timeouts;
 use crate::lessons::Lessons;
+use crate::normalizer::normalized;
 use crate::profile::Profile;
 use crate::reply;
-use crate::speech::heard;
 use crate::window::KnownWindow;
 use assembly::Lines;
 use dunlin_chat::agent::Agent;
@@ -181,7 +181,7 @@ impl Provider for Ollama {
             }
         });
         let events = watched.flat_map(|events| stream::iter(events.into_iter().flatten()));
-        Ok(heard(Box::pin(events), Arc::clone(request.tools())))
+        Ok(normalized(Box::pin(events), Arc::clone(request.tools())))
     }
 }
 

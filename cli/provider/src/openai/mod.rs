@@ -15,8 +15,8 @@ use crate::connection::Connection;
 use crate::framing::Frames;
 use crate::http::Timeouts;
 use crate::lessons::Lessons;
+use crate::normalizer::normalized;
 use crate::profile::Profile;
-use crate::speech::heard;
 use crate::window::{self, KnownWindow, More};
 use crate::{ollama, reply};
 use dunlin_chat::agent::Agent;
@@ -128,7 +128,7 @@ impl Provider for OpenAi {
         });
         let assembly = Box::new(Assembly::new());
         let events = reply::read(Box::pin(frames), assembly, &self.connection);
-        Ok(heard(events, Arc::clone(request.tools())))
+        Ok(normalized(events, Arc::clone(request.tools())))
     }
 }
 
