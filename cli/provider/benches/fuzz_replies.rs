@@ -389,7 +389,7 @@ fn tools() -> Arc<[Tool]> {
     ])
 }
 
-/// The answer, the thoughts and the calls of a reply with this text.
+/// The answer, the reasoning and the calls of a reply with this text.
 fn normalized(pieces: &[&str], finish: Finish) -> [String; 3] {
     let mut normalizer = ReplyNormalizer::new(tools());
     let mut events = Vec::new();
@@ -398,12 +398,12 @@ fn normalized(pieces: &[&str], finish: Finish) -> [String; 3] {
     }
     let calls = Vec::new();
     normalizer.push(StreamEvent::End(ReplyEnd { calls, finish }), &mut events);
-    let [mut text, mut thoughts, mut calls] = [const { String::new() }; 3];
+    let [mut text, mut reasoning, mut calls] = [const { String::new() }; 3];
     for event in events {
         match event {
             StreamEvent::Text(piece) => text += &piece,
-            StreamEvent::Reasoning { text, .. } => thoughts += &text,
-            StreamEvent::WasReasoning { .. } => thoughts += &std::mem::take(&mut text),
+            StreamEvent::Reasoning { text, .. } => reasoning += &text,
+            StreamEvent::WasReasoning { .. } => reasoning += &std::mem::take(&mut text),
             StreamEvent::End(end) => {
                 for call in end.calls {
                     calls += &format!("{} {:?};", call.tool, call.arguments);
@@ -412,7 +412,7 @@ fn normalized(pieces: &[&str], finish: Finish) -> [String; 3] {
             _ => {}
         }
     }
-    [text, thoughts, calls]
+    [text, reasoning, calls]
 }
 
 fn check_normalizer(text: &str, cuts: &[Index]) -> Result<(), TestCaseError> {
@@ -423,9 +423,9 @@ fn check_normalizer(text: &str, cuts: &[Index]) -> Result<(), TestCaseError> {
         .collect();
     let at_once = normalized(&[text], Finish::Complete);
     prop_assert_eq!(&normalized(&pieces, Finish::Complete), &at_once);
-    let [said, thoughts, calls] = at_once;
-    // Without thoughts and calls it is the text, to the byte; with calls the beginning of it.
-    if thoughts.is_empty()
+    let [said, reasoning, calls] = at_once;
+    // Without reasoning and calls it is the text, to the byte; with calls the beginning of it.
+    if reasoning.is_empty()
         && !text.trim_start().starts_with(['<', '['])
         && !text.contains("</")
         && !text.contains("[/")

@@ -1,4 +1,4 @@
-//! What a model says in its text beside the answer: thoughts, and calls that were meant to be calls.
+//! What a model says in its text beside the answer: reasoning, and calls that were meant to be calls.
 //!
 //! Servers that know their model take both out of the text; others pass on what it writes. This is the place
 //! where a reply of any provider is made what it was meant to be, before anybody sees it: [`normalized`] stands
@@ -10,17 +10,17 @@ use std::sync::Arc;
 use dunlin_host::Tool;
 use futures::{StreamExt, stream};
 
+use super::reasoning::{Part, ReasoningInText};
 use super::text_calls::TextCalls;
-use super::thoughts::{Part, Thoughts};
 use dunlin_chat::provider::{EventStream, Finish, ProposedCall, ReplyEnd, StreamEvent};
 
-/// The field in which thoughts that came within the text would have come from a server that knows the model.
-const THOUGHT_FIELD: &str = "reasoning_content";
+/// The field in which reasoning that came within the text would have come from a server that knows the model.
+const REASONING_FIELD: &str = "reasoning_content";
 
 /// Reads one reply.
 #[derive(Debug)]
 pub struct ReplyNormalizer {
-    thoughts: Thoughts,
+    reasoning: ReasoningInText,
     calls: TextCalls,
     /// Whether there are calls of the protocol.
     called: bool,
@@ -32,7 +32,7 @@ impl ReplyNormalizer {
     /// For a reply to a request that offered these tools.
     pub fn new(tools: Arc<[Tool]>) -> ReplyNormalizer {
         ReplyNormalizer {
-            thoughts: Thoughts::default(),
+            reasoning: ReasoningInText::default(),
             calls: TextCalls::new(tools),
             called: false,
             notices: Vec::new(),
@@ -45,7 +45,7 @@ impl ReplyNormalizer {
         match event {
             StreamEvent::Text(text) => {
                 let mut parts = Vec::new();
-                self.thoughts.text(&text, &mut parts);
+                self.reasoning.text(&text, &mut parts);
                 self.emit(parts, out);
             }
             StreamEvent::Notice(_) | StreamEvent::Warning(_) => self.notices.push(event),
@@ -59,7 +59,7 @@ impl ReplyNormalizer {
             StreamEvent::End(mut end) => {
                 let whole = end.finish == Finish::Complete && end.calls.is_empty() && !self.called;
                 let mut parts = Vec::new();
-                self.thoughts.end(whole, &mut parts);
+                self.reasoning.end(whole, &mut parts);
                 self.emit(parts, out);
                 self.close(whole, &mut end, out);
                 out.push(StreamEvent::End(end));
@@ -71,7 +71,7 @@ impl ReplyNormalizer {
     /// The reply broke off: nothing more is held back.
     pub fn broken(&mut self, out: &mut Vec<StreamEvent>) {
         let mut parts = Vec::new();
-        self.thoughts.end(false, &mut parts);
+        self.reasoning.end(false, &mut parts);
         self.emit(parts, out);
         self.close(false, &mut ReplyEnd::default(), out);
     }
@@ -101,14 +101,14 @@ impl ReplyNormalizer {
                     push_text(text, out);
                 }
                 Part::Thought(text) => out.push(StreamEvent::Reasoning {
-                    field: THOUGHT_FIELD,
+                    field: REASONING_FIELD,
                     text,
                 }),
                 Part::WasThought => {
                     self.calls.begin_anew(&mut text);
                     push_text(text, out);
                     out.push(StreamEvent::WasReasoning {
-                        field: THOUGHT_FIELD,
+                        field: REASONING_FIELD,
                     });
                 }
             }
