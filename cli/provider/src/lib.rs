@@ -23,7 +23,7 @@ mod arguments;
 mod calls;
 mod connection;
 mod error_body;
-mod lessons;
+mod fallbacks;
 mod markdown;
 mod overflow;
 mod reasoning;

@@ -2,7 +2,7 @@
 //!
 //! A new endpoint starts with the default, which the most servers accept; a field departs from it
 //! for a reason that its documentation names, or because the endpoint taught it (see
-//! `lessons`).
+//! `fallbacks`).
 
 use std::collections::BTreeSet;
 

@@ -221,8 +221,8 @@ pub struct Refusal {
     pub overflow: Option<Overflow>,
     /// The way out, where the protocol knows a better one than the status.
     pub way_out: Option<String>,
-    /// What was learned from it: the next request is written otherwise and may be accepted.
-    pub learned: Option<Learned>,
+    /// How the next request is written otherwise, so that it may be accepted.
+    pub profile_change: Option<ProfileChange>,
 }
 
 impl Refusal {
@@ -239,9 +239,9 @@ impl Refusal {
     }
 }
 
-/// What was learned from a refusal.
+/// How the next request to the endpoint is written otherwise, after a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learned {
+pub struct ProfileChange {
     /// What the user should know of it, in one line that is safe to show; `None` where it changes nothing that
     /// anybody would miss.
     pub notice: Option<String>,
@@ -281,10 +281,10 @@ impl ProviderError {
         matches!(self, ProviderError::Status(refusal) if refusal.way_out.is_some())
     }
 
-    /// What was learned from the failure: `Some` says that a request composed anew is worth sending.
-    pub fn learned(&self) -> Option<&Learned> {
+    /// How the next request is written otherwise: `Some` says that a request composed anew is worth sending.
+    pub fn profile_change(&self) -> Option<&ProfileChange> {
         match self {
-            ProviderError::Status(refusal) => refusal.learned.as_ref(),
+            ProviderError::Status(refusal) => refusal.profile_change.as_ref(),
             _ => None,
         }
     }
@@ -407,7 +407,7 @@ impl Refusal {
             model: "small".to_owned(),
             overflow: None,
             way_out: None,
-            learned: None,
+            profile_change: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What an endpoint teaches by refusing.
 //!
 //! There is no form of a request that every server accepts, and none of them says beforehand what it wants.
-//! Most say it when they refuse. Each lesson changes one thing in the [`Profile`], for this endpoint and model
-//! and until the dialogue ends; the request is then composed anew and sent again by whoever sent it. A lesson
+//! Most say it when they refuse. Each fallback changes one thing in the [`Profile`], for this endpoint and model
+//! and until the dialogue ends; the request is then composed anew and sent again by whoever sent it. A fallback
 //! is learned only from a request that had what was refused, and each at most once or twice, so this comes to
 //! an end. If the next request is refused too, what was learned since the last success was wrong and is
 //! forgotten.
@@ -15,14 +15,14 @@ use super::error_body;
 use super::profile::Profile;
 use super::schema::Keyword;
 use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
-use dunlin_chat::provider::error::{Learned, Refusal};
+use dunlin_chat::provider::error::{ProfileChange, Refusal};
 
-/// Most lessons between two requests that are accepted. More than three at once were never seen.
-const MAX_LESSONS: u32 = 6;
+/// Most fallbacks between two requests that are accepted. More than three at once were never seen.
+const MAX_FALLBACKS: u32 = 6;
 
 /// The profile of an endpoint, and what it has learned.
 #[derive(Debug)]
-pub(super) struct Lessons(Mutex<State>);
+pub(super) struct Fallbacks(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -30,15 +30,15 @@ struct State {
     current: Arc<Profile>,
     /// What the last accepted request was written by.
     proven: Arc<Profile>,
-    /// Lessons since then.
+    /// Fallbacks since then.
     unproven: u32,
 }
 
-impl Lessons {
+impl Fallbacks {
     /// Begins with this profile.
-    pub(super) fn new(profile: Profile) -> Lessons {
+    pub(super) fn new(profile: Profile) -> Fallbacks {
         let profile = Arc::new(profile);
-        Lessons(Mutex::new(State {
+        Fallbacks(Mutex::new(State {
             current: profile.clone(),
             proven: profile,
             unproven: 0,
@@ -58,22 +58,27 @@ impl Lessons {
     }
 
     /// A request was refused. `text` is the whole body of the refusal, `sent` that of the request.
-    pub(super) fn refused(&self, refusal: &Refusal, text: &str, sent: &Value) -> Option<Learned> {
+    pub(super) fn refused(
+        &self,
+        refusal: &Refusal,
+        text: &str,
+        sent: &Value,
+    ) -> Option<ProfileChange> {
         // A busy server says nothing about the request.
         if !matches!(refusal.status, 400 | 404 | 422 | 500 | 501) || refusal.overflow.is_some() {
             return None;
         }
         let mut state = self.state();
-        let lesson = (state.unproven < MAX_LESSONS)
-            .then(|| lesson(&state.current, refusal.status, text, sent))
+        let fallback = (state.unproven < MAX_FALLBACKS)
+            .then(|| fallback(&state.current, refusal.status, text, sent))
             .flatten();
-        match lesson {
+        match fallback {
             Some((profile, notice)) => {
                 state.current = Arc::new(profile);
                 state.unproven += 1;
                 let message = error_body::one_line(&refusal.message);
                 let notice = notice.map(|notice| format!("{notice} ({message})"));
-                Some(Learned { notice })
+                Some(ProfileChange { notice })
             }
             None => {
                 state.current = state.proven.clone();
@@ -89,7 +94,7 @@ impl Lessons {
 }
 
 /// The profile that avoids what was refused, and what the user should know of it.
-fn lesson(
+fn fallback(
     profile: &Profile,
     status: u16,
     text: &str,
@@ -139,7 +144,7 @@ fn lesson(
             changed.reasoning_field = Some("reasoning_content");
         }
     } else if about_request && sent.get("tools").is_some() && says(SCHEMA) {
-        changed.schema_without = schema_lesson(profile, &text)?;
+        changed.schema_without = schema_fallback(profile, &text)?;
     } else if has_bare_calls(sent) && text.contains("content") && says(BAD_CONTENT) {
         changed.content_beside_calls =
             match (profile.content_beside_calls, profile.contents_refused) {
@@ -150,7 +155,7 @@ fn lesson(
             };
         changed.contents_refused += 1;
     } else if about_request && sent.get("tools").is_some() && says(PARAMETERS) {
-        changed.schema_without = schema_lesson(profile, &text)?;
+        changed.schema_without = schema_fallback(profile, &text)?;
     } else {
         return None;
     }
@@ -270,7 +275,7 @@ fn messages(sent: &Value) -> impl Iterator<Item = &Value> {
 
 /// What schemas are to do without: the keywords that the sentence names or, where it names none, those that
 /// are refused most. `None`: nothing more can be done.
-fn schema_lesson(profile: &Profile, text: &str) -> Option<std::collections::BTreeSet<Keyword>> {
+fn schema_fallback(profile: &Profile, text: &str) -> Option<std::collections::BTreeSet<Keyword>> {
     let named: Vec<Keyword> = Keyword::named_in(text);
     let more = if named.is_empty() {
         Keyword::REFUSED_MOST.to_vec()
@@ -283,5 +288,5 @@ fn schema_lesson(profile: &Profile, text: &str) -> Option<std::collections::BTre
 }
 
 #[cfg(test)]
-#[path = "lessons_tests.rs"]
+#[path = "fallbacks_tests.rs"]
 mod tests;
