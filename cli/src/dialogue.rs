@@ -2,7 +2,7 @@
 
 pub mod attach;
 mod budget;
-mod lent;
+mod sampling_model;
 mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::suspicion::Suspicion;
 use dunlin_terminal::ui::terminal::TurnMode;
 use dunlin_terminal::ui::wrap;
-use lent::{Lent, WithModel};
+use sampling_model::{AskWithModel, SamplingModel};
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
 /// read and a tool looked at.
@@ -241,10 +241,10 @@ impl Dialogue {
             }
             None => &NoJournal,
         };
-        let lent = Arc::new(Lent::new(Arc::clone(&self.provider), &self.agent));
-        let ask = Arc::new(WithModel {
+        let sampling_model = Arc::new(SamplingModel::new(Arc::clone(&self.provider), &self.agent));
+        let ask = Arc::new(AskWithModel {
             ask: app.asker(),
-            model: Arc::clone(&lent),
+            model: Arc::clone(&sampling_model),
             unasked: Mutex::default(),
         });
         let context = TurnContext {
@@ -284,8 +284,8 @@ impl Dialogue {
         ask.complete(&mut report.denials);
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
-        let (lent_usage, lent_requests) = lent.spent();
-        report.usage = report.usage.plus(lent_usage);
+        let (sampling_usage, sampling_requests) = sampling_model.spent();
+        report.usage = report.usage.plus(sampling_usage);
         if let Some(session) = &self.session {
             session.uses(host.used_servers());
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
@@ -297,7 +297,8 @@ impl Dialogue {
         }
         drop(context);
         drop(approver);
-        self.spent.add(report.usage, report.rounds + lent_requests);
+        self.spent
+            .add(report.usage, report.rounds + sampling_requests);
         self.speak_of_the_window(app);
         Ok(report)
     }
