@@ -57,9 +57,9 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     #[cfg(feature = "local-model")]
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|first| first == local_model::apart::RENDERER)
+        .is_some_and(|first| first == local_model::template_process::RENDERER)
     {
-        return local_model::apart::renderer_main();
+        return local_model::template_process::renderer_main();
     }
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,

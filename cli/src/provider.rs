@@ -9,7 +9,7 @@ use dunlin_provider::ollama::Ollama;
 use dunlin_provider::openai::OpenAi;
 
 #[cfg(feature = "local-model")]
-use crate::local_model::{Local, apart};
+use crate::local_model::{Local, template_process};
 
 /// The model would run in this process, and this program was built without that.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub fn provider(agent: &Agent, timeouts: Timeouts) -> Result<Arc<dyn Provider>, 
         Api::OpenAi => Arc::new(OpenAi::new(agent, timeouts)),
         Api::Ollama => Arc::new(Ollama::new(agent, timeouts)),
         #[cfg(feature = "local-model")]
-        Api::Local => Arc::new(Local::new(agent, apart::render)),
+        Api::Local => Arc::new(Local::new(agent, template_process::render)),
         #[cfg(not(feature = "local-model"))]
         Api::Local => {
             return Err(NoLocalModels);

@@ -9,9 +9,9 @@
 //! Models have one channel, their text, and call within it, as their templates tell them to. It is the same
 //! reader as for text from elsewhere that finds the calls (`TextCalls`); here they are nothing odd.
 
-pub mod apart;
 mod asked;
 pub mod meaning;
+pub mod template_process;
 pub mod threads;
 
 use std::io;
