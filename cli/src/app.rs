@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
-use crate::plugin::shelf::Shelf;
+use crate::plugin::installed::InstalledPlugins;
 use crate::repl::table::Slash;
 use crate::settings::Settings;
 use dunlin_chat::session::Store;
@@ -57,8 +57,8 @@ pub struct App {
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
     session: RefCell<String>,
-    /// When the shelf of plugins had changed, the last time it was looked at.
-    shelf_stamp: Cell<Option<SystemTime>>,
+    /// When the installed plugins had changed, the last time it was looked at.
+    installed_stamp: Cell<Option<SystemTime>>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
@@ -81,7 +81,7 @@ impl App {
             while_waiting,
             plugins,
             session: RefCell::new(Store::new_id()),
-            shelf_stamp: Cell::default(),
+            installed_stamp: Cell::default(),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -140,14 +140,14 @@ impl App {
     }
 
     /// The installed plugins.
-    pub fn shelf(&self) -> Shelf {
-        Shelf::new(self.settings.folders.plugins())
+    pub fn installed_plugins(&self) -> InstalledPlugins {
+        InstalledPlugins::new(self.settings.folders.plugins())
     }
 
     /// The built-in plugins, those that were installed, and those that this program was given.
     fn all_plugins(&self) -> Vec<Plugin> {
-        self.shelf_stamp.set(self.shelf().stamp());
-        let (installed, broken) = self.shelf().plugins();
+        self.installed_stamp.set(self.installed_plugins().stamp());
+        let (installed, broken) = self.installed_plugins().plugins();
         self.ui.warn_of(&broken);
         let mut plugins = built_in_plugins();
         plugins.extend(installed);
@@ -160,7 +160,7 @@ impl App {
         let Some(host) = self.host.get() else {
             return false;
         };
-        if self.shelf().stamp() == self.shelf_stamp.get() {
+        if self.installed_plugins().stamp() == self.installed_stamp.get() {
             return false;
         }
         host.replace_plugins(self.all_plugins());

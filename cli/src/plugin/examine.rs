@@ -10,10 +10,10 @@ use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
 
+use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
-use super::shelf::{Record, is_name};
-use super::{read_regular, sample, tricks};
+use super::{injection_lint, read_regular, sample};
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 
@@ -278,7 +278,7 @@ pub fn examine_bytes(
             }
             .into());
         }
-        if let Some(trick) = tricks::of(tool) {
+        if let Some(trick) = injection_lint::of(tool) {
             let tool = tool.name.clone();
             return Err(Refused::Trick { tool, trick }.into());
         }

@@ -14,8 +14,8 @@ use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::build::{BuildFailed, build as build_in};
 use crate::plugin::examine::{BUILT, examine};
+use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
-use crate::plugin::shelf::is_name;
 use crate::plugin::{template, trial};
 use dunlin_terminal::ui::style::Label;
 

@@ -12,7 +12,7 @@ use crate::args::PluginInstallArgs;
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
-use crate::plugin::shelf::Record;
+use crate::plugin::installed::Record;
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
@@ -41,7 +41,7 @@ struct Broke {
 pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
     let examined = examine(app, from, None)?;
     show(app, &examined);
-    if let Some(record) = app.shelf().record(&examined.name) {
+    if let Some(record) = app.installed_plugins().record(&examined.name) {
         changes(app, &record, &examined);
     }
     match examined.broke() {
@@ -54,7 +54,7 @@ pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
 pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     let examined = examine(app, &args.plugin.from, args.name.as_deref())?;
     let ui = &app.ui;
-    let installed = app.shelf().record(&examined.name);
+    let installed = app.installed_plugins().record(&examined.name);
     let name = escape(&examined.name).into_owned();
     if installed
         .as_ref()
@@ -96,7 +96,7 @@ pub fn put(app: &App, examined: &Examined) -> Result<(), CliError> {
     let now = jiff::Timestamp::now();
     let now = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let record = examined.record(now);
-    app.shelf()
+    app.installed_plugins()
         .put(&record, &examined.bytes)
         .map_err(CliError::failed)
 }
@@ -104,8 +104,8 @@ pub fn put(app: &App, examined: &Examined) -> Result<(), CliError> {
 /// Removes plugins, after a question.
 pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let shelf = app.shelf();
-    let (records, _) = shelf.records();
+    let installed = app.installed_plugins();
+    let (records, _) = installed.records();
     // All are found before one is removed.
     let mut found = Vec::with_capacity(names.len());
     for name in names {
@@ -130,7 +130,7 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
         }
     }
     for record in found {
-        shelf.remove(record).map_err(CliError::failed)?;
+        installed.remove(record).map_err(CliError::failed)?;
         // The next plugin of this name is another's; what it had kept is not for that one.
         let store = app.settings.folders.stores().join(&record.name);
         if let Err(error) = fs::remove_dir_all(&store)
@@ -149,7 +149,7 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
 /// Lists the plugins, one a line.
 pub fn list(app: &App) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let (records, broken) = app.shelf().records();
+    let (records, broken) = app.installed_plugins().records();
     for error in &broken {
         ui.warn(&error.to_string());
     }

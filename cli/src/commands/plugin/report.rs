@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
-use crate::plugin::shelf::Record;
+use crate::plugin::installed::Record;
 use dunlin_terminal::ui::style::Label;
 
 /// Columns of what stands before the first item of a list.
