@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::component::{ComponentTool, Components, Front};
+use super::component::{CallFrontend, ComponentTool, Components};
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
@@ -79,7 +79,7 @@ impl Components {
                     &call,
                     &tool,
                     &plan,
-                    Front {
+                    CallFrontend {
                         ask: Arc::new(DenyAll),
                         progress: Arc::new(NoProgress),
                     },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::background::BackgroundWork;
 use super::guests::Guests;
-use super::wording::{checked_arguments, declared, fault, success};
+use super::results::{checked_arguments, declared, fault, success};
 use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
@@ -22,7 +22,7 @@ use crate::resolve;
 use crate::target::{Need, Target};
 
 /// Who answers questions while a tool runs, and who is told how far it is.
-pub(super) struct Front {
+pub(super) struct CallFrontend {
     pub(super) ask: Arc<dyn Ask>,
     pub(super) progress: Arc<dyn Progress>,
 }
@@ -169,7 +169,14 @@ impl Components {
         let clock = self.clock();
         let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
         let result = self
-            .run_once(call, &tool, plan, Front { ask, progress }, &clock, &room)
+            .run_once(
+                call,
+                &tool,
+                plan,
+                CallFrontend { ask, progress },
+                &clock,
+                &room,
+            )
             .await;
         let result = result.map(|(success, more)| {
             if let Some(arguments) = more {
@@ -189,7 +196,7 @@ impl Components {
         call: &Call,
         tool: &ComponentTool,
         plan: &Plan,
-        front: Front,
+        front: CallFrontend,
         clock: &Clock,
         audit_room: &AuditRoom,
     ) -> Result<(Success, Option<String>), Failure> {

@@ -3,8 +3,8 @@
 mod background;
 mod component;
 mod guests;
+mod results;
 mod servers;
-mod wording;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ struct Inner {
     components: Arc<Components>,
     servers: McpTools,
     /// Whether there is nobody who answers.
-    alone: AtomicBool,
+    unattended: AtomicBool,
 }
 
 /// What a call names.
@@ -107,7 +107,7 @@ impl Host {
             shared,
             guests,
             components: Arc::new(components),
-            alone: AtomicBool::new(false),
+            unattended: AtomicBool::new(false),
         })))
     }
 
@@ -235,12 +235,12 @@ impl Host {
 
     /// From now on nobody answers: the audit log says so of what is denied for that reason.
     pub fn nobody_answers(&self) {
-        self.0.alone.store(true, Ordering::Relaxed);
+        self.0.unattended.store(true, Ordering::Relaxed);
     }
 
     /// An answer in the words of the audit log.
     fn in_words(&self, answer: Answer) -> String {
-        match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
+        match self.0.unattended.load(Ordering::Relaxed) && answer == Answer::DENY {
             true => NOBODY.to_owned(),
             false => answer.in_words(),
         }

@@ -10,7 +10,7 @@ use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, Standing, Success};
 use crate::capability;
 use crate::display;
-use crate::host::wording::checked_arguments;
+use crate::host::results::checked_arguments;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::some_of;
 use crate::mcp::{Server, ServerAt};
