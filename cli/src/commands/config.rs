@@ -153,8 +153,8 @@ fn show(ui: &Ui, settings: &Settings) {
     ] {
         row(name, most.value.to_string(), &most.origin);
     }
-    let share = &settings.condense_at;
-    row("limits.condense_at", share.value.to_string(), &share.origin);
+    let share = &settings.compact_at;
+    row("limits.compact_at", share.value.to_string(), &share.origin);
     let timeout = &settings.request_timeout;
     row(
         "limits.request_timeout_secs",

@@ -95,8 +95,8 @@ pub struct Limits {
     pub max_history_tokens: Option<Spanned<u64>>,
     /// Lines of the conversation that a request carries.
     pub max_history_lines: Option<Spanned<u64>>,
-    /// Which share of the room is full when earlier turns are condensed; 0: they never are.
-    pub condense_at: Option<Spanned<f64>>,
+    /// Which share of the room is full when earlier turns are compacted; 0: they never are.
+    pub compact_at: Option<Spanned<f64>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
     /// Repetitions of a request that failed before an answer began.
@@ -382,10 +382,10 @@ impl Loaded {
                 return Err(self.error_of(most, format!("{name} must be at least 1")));
             }
         }
-        if let Some(share) = &limits.condense_at
+        if let Some(share) = &limits.compact_at
             && !(0.0..=1.0).contains(share.get_ref())
         {
-            return Err(self.error_of(share, "condense_at must be from 0 to 1"));
+            return Err(self.error_of(share, "compact_at must be from 0 to 1"));
         }
         for (name, seconds) in [
             ("request_timeout_secs", &limits.request_timeout_secs),

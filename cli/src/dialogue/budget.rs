@@ -10,12 +10,12 @@ use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
 use dunlin_chat::provider::Dialect;
-use dunlin_chat::request::cuts::Condensed;
+use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::request::report::{Report, Spent};
 use dunlin_chat::request::{HistoryLimits, Ledger, Occasion};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
-use dunlin_chat::turn::condense::{NoSummary, summarise};
+use dunlin_chat::turn::compact::{NoSummary, summarise};
 use dunlin_chat::turn::with_joined;
 use dunlin_terminal::ui::style::Label;
 
@@ -35,41 +35,41 @@ impl Dialogue {
 
     /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
     /// all is as it was.
-    pub fn condense(&mut self, app: &App) -> Result<(), CliError> {
+    pub fn compact(&mut self, app: &App) -> Result<(), CliError> {
         let ui = &app.ui;
         let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
         let dialect = self.provider.dialect();
         let tools = self.tools(app);
         let occasion = self.occasion(app, dialect.as_ref(), &tools);
         let messages = self.conversation.messages();
-        let condensing = self.ledger().condensing(messages, occasion, true);
-        let Some(condensing) = condensing else {
-            ui.status("There is nothing to condense, or it is too long to be read at once.");
+        let compacting = self.ledger().compacting(messages, occasion, true);
+        let Some(compacting) = compacting else {
+            ui.status("There is nothing to compact, or it is too long to be read at once.");
             return Ok(());
         };
-        let count = counted(condensing.count, "message", "messages");
-        quiet(&format!("· condensing {count} …"));
+        let count = counted(compacting.count, "message", "messages");
+        quiet(&format!("· compacting {count} …"));
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         let summary = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt => None,
-                summary = summarise(self.provider.as_ref(), &condensing.request) => Some(summary),
+                summary = summarise(self.provider.as_ref(), &compacting.request) => Some(summary),
             }
         });
         match summary {
             None => quiet("(interrupted)"),
             Some(Ok(summary)) => {
                 self.spent.add(summary.usage, 1);
-                let condensed = Condensed {
-                    through: condensing.through,
+                let compacted = Compacted {
+                    through: compacting.through,
                     summary: summary.text,
                 };
                 if let Some(session) = &self.session {
-                    session.condensed(&condensed);
+                    session.compacted(&compacted);
                 }
-                let notice = self.ledger().condensed(condensed);
+                let notice = self.ledger().compacted(compacted);
                 quiet(&notice);
             }
             Some(Err(NoSummary::Failed(error))) => {
@@ -94,11 +94,11 @@ impl Dialogue {
             all: loaded.usage,
             ..Spent::default()
         };
-        if let Some(condensed) = &loaded.condensed {
+        if let Some(compacted) = &loaded.compacted {
             let messages = self.conversation.messages();
             // Where messages were lost from the file, nobody knows what the summary is of.
             if messages.len() == loaded.messages.len() {
-                self.ledger().restore(condensed.clone(), messages);
+                self.ledger().restore(compacted.clone(), messages);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
+//! `/context`, `/cost`, `/compact`: what fills the model's window, and what it has cost.
 
 use crate::app::App;
 use crate::dialogue::Dialogue;
@@ -61,11 +61,11 @@ pub fn not_sent_of(app: &App, dialogue: Option<&Dialogue>) {
 }
 
 /// Has the model sum up what was said before the last turn.
-pub fn condense(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+pub fn compact(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
     match dialogue {
-        Some(dialogue) => dialogue.condense(app),
+        Some(dialogue) => dialogue.compact(app),
         None => {
-            app.ui.status("There is nothing to condense yet.");
+            app.ui.status("There is nothing to compact yet.");
             Ok(())
         }
     }
@@ -206,7 +206,7 @@ fn not_sent(report: &Report) -> String {
             "result in part",
             "results in part",
         ),
-        count(report.condensed, "message condensed", "messages condensed"),
+        count(report.compacted, "message compacted", "messages compacted"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
@@ -317,7 +317,7 @@ mod tests {
             turns_left_out: 4,
             results_replaced: 12,
             results_shortened: 1,
-            condensed: 0,
+            compacted: 0,
             counted: "estimated".to_owned(),
         }
     }

@@ -93,7 +93,7 @@ pub fn run(
         }
         Slash::Context => budget::context(app, dialogue),
         Slash::Cost => budget::cost(app, dialogue),
-        Slash::Condense => budget::condense(app, dialogue)?,
+        Slash::Compact => budget::compact(app, dialogue)?,
         Slash::Tools => {
             let mut tools = look_at_tools(app)?;
             tools.extend(app.host()?.joined());
@@ -199,7 +199,7 @@ fn look(
         | Slash::Export
         | Slash::Context
         | Slash::Cost
-        | Slash::Condense => {}
+        | Slash::Compact => {}
     }
     Ok(false)
 }

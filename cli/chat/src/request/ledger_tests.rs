@@ -187,60 +187,60 @@ fn a_refusal_teaches_the_window() {
 }
 
 #[test]
-fn condensing_is_off_unless_it_is_wanted() {
+fn compacting_is_off_unless_it_is_wanted() {
     let agent = Agent::sample();
     let mut ledger = Ledger::new();
-    let mut condensing = |turns: usize, condense_at: Option<u64>| {
+    let mut compacting = |turns: usize, compact_at: Option<u64>| {
         let limits = HistoryLimits {
-            condense_at,
+            compact_at,
             ..limits(2000, None)
         };
         let conversation = said(turns);
-        let condensing =
-            ledger.condensing(conversation.messages(), occasion(&agent, limits), false);
-        condensing.map(|condensing| condensing.through)
+        let compacting =
+            ledger.compacting(conversation.messages(), occasion(&agent, limits), false);
+        compacting.map(|compacting| compacting.through)
     };
     for turns in 1..20 {
-        assert_eq!(condensing(turns, None), None);
+        assert_eq!(compacting(turns, None), None);
     }
     // A turn comes to 212 tokens; a third of the room is three of them.
-    assert_eq!(condensing(7, Some(800)), None);
-    assert_eq!(condensing(8, Some(800)), Some(10));
-    assert_eq!(condensing(8, Some(900)), None);
+    assert_eq!(compacting(7, Some(800)), None);
+    assert_eq!(compacting(8, Some(800)), Some(10));
+    assert_eq!(compacting(8, Some(900)), None);
 }
 
 #[test]
 fn a_summary_makes_room() {
     let agent = Agent::sample();
     let limits = HistoryLimits {
-        condense_at: Some(800),
+        compact_at: Some(800),
         ..limits(2000, None)
     };
     let conversation = said(8);
     let messages = conversation.messages();
     let mut ledger = Ledger::new();
-    let condensing = ledger
-        .condensing(messages, occasion(&agent, limits), false)
+    let compacting = ledger
+        .compacting(messages, occasion(&agent, limits), false)
         .unwrap();
-    assert_eq!((condensing.through, condensing.count), (10, 10));
-    let said_of_it = ledger.condensed(Condensed {
-        through: condensing.through,
+    assert_eq!((compacting.through, compacting.count), (10, 10));
+    let said_of_it = ledger.compacted(Compacted {
+        through: compacting.through,
         summary: "Words were said.".to_owned(),
     });
     assert_eq!(
         said_of_it,
-        "· 10 messages are condensed into 3 words for the model"
+        "· 10 messages are compacted into 3 words for the model"
     );
     assert!(
         ledger
-            .condensing(messages, occasion(&agent, limits), false)
+            .compacting(messages, occasion(&agent, limits), false)
             .is_none()
     );
     let fitted = ledger.fit(messages, occasion(&agent, limits)).unwrap();
     assert_eq!((fitted.messages.len(), fitted.notice), (6, None));
     assert!(fitted.messages[0].content.contains("Words were said."));
     assert_eq!(
-        ledger.summary().map(|condensed| condensed.through),
+        ledger.summary().map(|compacted| compacted.through),
         Some(10)
     );
 }
@@ -249,40 +249,40 @@ fn a_summary_makes_room() {
 fn what_failed_is_not_tried_again_in_the_same_turn() {
     let agent = Agent::sample();
     let limits = HistoryLimits {
-        condense_at: Some(800),
+        compact_at: Some(800),
         ..limits(2000, None)
     };
     let mut conversation = said(8);
     let mut ledger = Ledger::new();
     assert!(
         ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_some()
     );
-    ledger.not_condensed(conversation.messages());
+    ledger.not_compacted(conversation.messages());
     assert!(
         ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_none()
     );
     conversation.push_user("next");
     assert!(
         ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_some()
     );
 }
 
 #[test]
-fn by_hand_all_but_the_last_turn_is_condensed() {
+fn by_hand_all_but_the_last_turn_is_compacted() {
     let agent = Agent::sample();
     let check = |turns: usize, expected: Option<usize>| {
         let conversation = said(turns);
         let limits = HistoryLimits::default();
-        let condensing =
-            Ledger::new().condensing(conversation.messages(), occasion(&agent, limits), true);
+        let compacting =
+            Ledger::new().compacting(conversation.messages(), occasion(&agent, limits), true);
         assert_eq!(
-            condensing.map(|condensing| condensing.through),
+            compacting.map(|compacting| compacting.through),
             expected,
             "{turns}"
         );
@@ -297,13 +297,13 @@ fn by_hand_all_but_the_last_turn_is_condensed() {
 fn a_stored_summary_is_taken_over_where_it_fits() {
     let check = |through: usize, expected: Option<usize>| {
         let mut ledger = Ledger::new();
-        let condensed = Condensed {
+        let compacted = Compacted {
             through,
             summary: "Words.".to_owned(),
         };
-        ledger.restore(condensed, said(3).messages());
+        ledger.restore(compacted, said(3).messages());
         assert_eq!(
-            ledger.summary().map(|condensed| condensed.through),
+            ledger.summary().map(|compacted| compacted.through),
             expected,
             "{through}"
         );

@@ -9,7 +9,7 @@
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
-pub mod condense;
+pub mod compact;
 pub mod cost;
 pub mod cuts;
 mod described;

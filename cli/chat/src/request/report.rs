@@ -34,7 +34,7 @@ pub struct Report {
     /// Results that are sent in part.
     pub results_shortened: usize,
     /// Messages that a summary stands for.
-    pub condensed: usize,
+    pub compacted: usize,
     /// How was counted.
     pub counted: String,
 }
@@ -137,7 +137,7 @@ impl Ledger {
                 tokens: measure.real(all.tokens.saturating_sub(each)),
             },
         ];
-        if cuts.condensed.is_none() {
+        if cuts.compacted.is_none() {
             parts.pop();
         }
         parts.retain(|part| part.tokens > 0);
@@ -187,10 +187,10 @@ impl Ledger {
             turns_left_out: cuts.turns_left_out(messages),
             results_replaced: replaced,
             results_shortened: cuts.results.len() - replaced,
-            condensed: cuts
-                .condensed
+            compacted: cuts
+                .compacted
                 .as_ref()
-                .map_or(0, |condensed| condensed.through),
+                .map_or(0, |compacted| compacted.through),
             counted: measure.about(),
         }
     }

@@ -42,7 +42,7 @@
 
 pub mod approve;
 pub mod call;
-pub mod condense;
+pub mod compact;
 pub mod driver;
 pub mod event;
 pub mod journal;
