@@ -22,7 +22,7 @@ use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
-use super::{room, sending};
+use super::{fit, sending};
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
@@ -238,9 +238,7 @@ async fn drive(
     teller.tell(&turn);
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
-            Effect::Compose
-                if !room::made(speaker, &turn, &mut usage, interrupt.as_mut()).await =>
-            {
+            Effect::Compose if !fit::made(speaker, &turn, &mut usage, interrupt.as_mut()).await => {
                 Some(Event::Interrupted)
             }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
