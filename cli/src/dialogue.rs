@@ -26,7 +26,7 @@ use dunlin_chat::message::{Conversation, Message};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::{RetryPolicy, Retrying};
-use dunlin_chat::request::Ledger;
+use dunlin_chat::request::ContextBudget;
 use dunlin_chat::request::report::Spent;
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError};
@@ -57,7 +57,7 @@ pub struct Dialogue {
     agent: Agent,
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
-    ledger: Mutex<Ledger>,
+    context_budget: Mutex<ContextBudget>,
     /// What the endpoint listed when it was asked.
     models: Vec<String>,
     tags: Tags,
@@ -87,7 +87,7 @@ impl Dialogue {
             provider: switch::connect(app, &agent)?,
             tools: tools_for(app, &agent)?,
             agent,
-            ledger: Mutex::default(),
+            context_budget: Mutex::default(),
             models: Vec::new(),
             tags: Tags::default(),
             spent: Spent::default(),
@@ -134,7 +134,7 @@ impl Dialogue {
             self.conversation.move_elsewhere();
         }
         self.tags.forget_sent();
-        self.forget_ledger();
+        self.forget_context_budget();
         self.know(loaded);
         self.session = Some(session);
         if !loaded.servers.is_empty()
@@ -150,7 +150,7 @@ impl Dialogue {
     pub fn start_afresh(&mut self, app: &App) {
         self.conversation = Conversation::new();
         self.tags.forget_sent();
-        self.forget_ledger();
+        self.forget_context_budget();
         self.spent = Spent::default();
         app.begin_session(&Store::new_id());
         app.calls.restore(Vec::new());
@@ -207,7 +207,7 @@ impl Dialogue {
     /// Forgets what was said. The file of the session keeps it, but for whoever goes on with it nothing was said.
     pub fn clear(&mut self) {
         self.conversation.clear();
-        self.forget_ledger();
+        self.forget_context_budget();
         if let Some(session) = &self.session {
             session.clear();
         }
@@ -252,7 +252,7 @@ impl Dialogue {
             provider: self.provider.as_ref(),
             tool_list: &self.tools,
             limits: settings.history_limits(),
-            ledger: &self.ledger,
+            context_budget: &self.context_budget,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
             journal,
             calls: CallContext {

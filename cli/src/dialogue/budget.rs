@@ -12,7 +12,7 @@ use crate::repl::budget::fill_line;
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::request::report::{Report, Spent};
-use dunlin_chat::request::{HistoryLimits, Ledger, Occasion};
+use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::compact::{NoSummary, summarise};
@@ -30,7 +30,8 @@ impl Dialogue {
         let dialect = self.provider.dialect();
         let tools = self.tools(app);
         let occasion = self.occasion(app, dialect.as_ref(), &tools);
-        self.ledger().report(self.conversation.messages(), occasion)
+        self.context_budget()
+            .report(self.conversation.messages(), occasion)
     }
 
     /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
@@ -42,7 +43,7 @@ impl Dialogue {
         let tools = self.tools(app);
         let occasion = self.occasion(app, dialect.as_ref(), &tools);
         let messages = self.conversation.messages();
-        let compacting = self.ledger().compacting(messages, occasion, true);
+        let compacting = self.context_budget().compacting(messages, occasion, true);
         let Some(compacting) = compacting else {
             ui.status("There is nothing to compact, or it is too long to be read at once.");
             return Ok(());
@@ -69,7 +70,7 @@ impl Dialogue {
                 if let Some(session) = &self.session {
                     session.compacted(&compacted);
                 }
-                let notice = self.ledger().compacted(compacted);
+                let notice = self.context_budget().compacted(compacted);
                 quiet(&notice);
             }
             Some(Err(NoSummary::Failed(error))) => {
@@ -82,8 +83,8 @@ impl Dialogue {
     }
 
     /// What was counted and cut belongs to the conversation that is left.
-    pub(super) fn forget_ledger(&mut self) {
-        self.ledger().clear();
+    pub(super) fn forget_context_budget(&mut self) {
+        self.context_budget().clear();
         self.marked = 0;
     }
 
@@ -98,13 +99,15 @@ impl Dialogue {
             let messages = self.conversation.messages();
             // Where messages were lost from the file, nobody knows what the summary is of.
             if messages.len() == loaded.messages.len() {
-                self.ledger().restore(compacted.clone(), messages);
+                self.context_budget().restore(compacted.clone(), messages);
             }
         }
     }
 
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
+        self.context_budget
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All tools by now.
@@ -141,9 +144,9 @@ impl Dialogue {
             return;
         }
         let filled = {
-            let ledger = self.ledger();
-            let window = ledger.window(&self.limits(app));
-            window.map(|(window, _)| (ledger.measure().sent(), window))
+            let context_budget = self.context_budget();
+            let window = context_budget.window(&self.limits(app));
+            window.map(|(window, _)| (context_budget.measure().sent(), window))
         };
         let Some((used, window)) = filled else { return };
         if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {

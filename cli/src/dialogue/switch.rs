@@ -22,7 +22,7 @@ impl Dialogue {
         self.provider = connect(app, &agent)?;
         if (agent.api, &agent.base_url) != (self.agent.api, &self.agent.base_url) {
             self.conversation.move_elsewhere();
-            self.ledger().moved();
+            self.context_budget().moved();
             self.models.clear();
         }
         self.agent = agent;
@@ -54,7 +54,7 @@ impl Dialogue {
     pub fn take_back_turn(&mut self) -> Option<String> {
         let said = self.conversation.cut_last_turn()?;
         let left = self.conversation.messages().len();
-        self.ledger().truncate(left);
+        self.context_budget().truncate(left);
         if let Some(session) = &self.session {
             session.cut(left);
         }

@@ -1,8 +1,8 @@
 //! What fills a request, to look at.
 
+use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
 use super::cost::Cost;
 use super::cuts::ResultCut;
-use super::ledger::{Ledger, Limit, Occasion, reserve};
 use crate::message::{Message, Role};
 use crate::provider::Usage;
 use crate::provider::WindowSource;
@@ -84,7 +84,7 @@ pub enum Source {
 /// How many results are named.
 const MOST_RESULTS: usize = 5;
 
-impl Ledger {
+impl ContextBudget {
     /// What the next request of this conversation would carry.
     pub fn report(&mut self, messages: &[Message], occasion: Occasion<'_>) -> Report {
         // Cuts that are due are made, as they will be; a last turn that cannot fit is reported as it is.
@@ -248,8 +248,8 @@ mod tests {
         conversation.push_assistant(Message::text(Role::Assistant, "word ".repeat(50)));
         let mut agent = Agent::sample();
         agent.system_prompt = Some("Be brief".to_owned());
-        let mut ledger = Ledger::new();
-        let report = ledger.report(
+        let mut context_budget = ContextBudget::new();
+        let report = context_budget.report(
             conversation.messages(),
             Occasion {
                 agent: &agent,

@@ -27,7 +27,7 @@ use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
-use crate::request::{HistoryLimits, Ledger, Request};
+use crate::request::{ContextBudget, HistoryLimits, Request};
 
 /// What runs tools. [`Host`] does; tests have their own.
 #[async_trait]
@@ -168,7 +168,7 @@ pub struct TurnContext<'a> {
     /// How much history is sent.
     pub limits: HistoryLimits,
     /// What the conversation costs, and what of it is not sent.
-    pub ledger: &'a Mutex<Ledger>,
+    pub context_budget: &'a Mutex<ContextBudget>,
     /// When a request that failed is sent again.
     pub retries: RetryPolicy,
     /// Keeps what happens.
@@ -420,7 +420,7 @@ impl TurnContext<'_> {
             },
         };
         *usage = usage.plus(round_usage);
-        self.ledger().measured(round_usage);
+        self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
         self.calls.frontend.reply_ended(has_calls);
         // Not in the middle of a sentence.

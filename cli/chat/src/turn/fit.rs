@@ -16,7 +16,7 @@ use super::machine::Turn;
 use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Compacted;
-use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
+use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
 use dunlin_host::nearest::nearest;
 
@@ -44,7 +44,7 @@ impl TurnContext<'_> {
         for notice in self.calls.tools.take_notices() {
             self.calls.frontend.notice(&format!("· {notice}"));
         }
-        let fitted = self.ledger().fit(messages, occasion)?;
+        let fitted = self.context_budget().fit(messages, occasion)?;
         if let Some(notice) = &fitted.notice {
             self.calls.frontend.notice(notice);
         }
@@ -64,7 +64,8 @@ impl TurnContext<'_> {
         sent: &Bytes,
     ) -> Option<Result<Request, TooLong>> {
         let overflow = error.context_overflow()?;
-        self.ledger().overflowed(overflow.needed, overflow.window);
+        self.context_budget()
+            .overflowed(overflow.needed, overflow.window);
         let again = self.compose(turn);
         match &again {
             Ok(again) if again.bytes() == sent => return None,
@@ -84,13 +85,13 @@ impl TurnContext<'_> {
         let dialect = self.provider.dialect();
         let tools = self.tools();
         let occasion = self.occasion(dialect.as_ref(), &tools);
-        let compacting = self.ledger().compacting(messages, occasion, false);
+        let compacting = self.context_budget().compacting(messages, occasion, false);
         let Some(compacting) = compacting else { return };
         let frontend = &self.calls.frontend;
         let count = counted(compacting.count, "earlier message", "earlier messages");
         frontend.notice(&format!("· compacting {count} …"));
         // Once is enough in a turn, whatever comes of it; an interruption counts as well.
-        self.ledger().not_compacted(messages);
+        self.context_budget().not_compacted(messages);
         match summarise(self.provider, &compacting.request).await {
             Ok(summary) => {
                 *usage = usage.plus(summary.usage);
@@ -99,7 +100,7 @@ impl TurnContext<'_> {
                     summary: summary.text,
                 };
                 self.journal.compacted(&compacted);
-                let notice = self.ledger().compacted(compacted);
+                let notice = self.context_budget().compacted(compacted);
                 frontend.notice(&notice);
             }
             Err(error) => frontend.notice(&format!("· they were not compacted: {error}")),
@@ -144,8 +145,10 @@ impl TurnContext<'_> {
     }
 
     /// What the conversation costs. Never held while anything is waited for.
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
+        self.context_budget
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

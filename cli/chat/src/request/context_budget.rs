@@ -140,7 +140,7 @@ impl TooLong {
 
 /// The book of one dialogue.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger {
+pub struct ContextBudget {
     entries: Vec<Entry>,
     /// Whether the entries count the model's reasoning.
     echoes_reasoning: bool,
@@ -211,10 +211,10 @@ pub struct Fitted<'a> {
     pub notice: Option<String>,
 }
 
-impl Ledger {
+impl ContextBudget {
     /// An empty book.
-    pub fn new() -> Ledger {
-        Ledger::default()
+    pub fn new() -> ContextBudget {
+        ContextBudget::default()
     }
 
     /// Forgets the conversation. What was learned about the server stays.
@@ -528,5 +528,5 @@ fn notice(cuts: &Cuts, messages: &[Message], limit: Limit) -> String {
 }
 
 #[cfg(test)]
-#[path = "ledger_tests.rs"]
+#[path = "context_budget_tests.rs"]
 mod tests;
