@@ -1,4 +1,4 @@
-//! Takes reasoning out of a reply that carries them in its text.
+//! Takes reasoning out of a reply that carries it in its text.
 //!
 //! Some servers pass on what a model writes as it is: the reasoning between two tags, then the answer. Others have
 //! put the opening tag into the prompt already, so that only the closing one arrives. And a model that
@@ -201,7 +201,7 @@ impl ReasoningInText {
             self.thought = true;
             self.state = State::Start;
         }
-        // Where one is mentioned others are too, and no reply has two reasoning without an opening tag.
+        // Where one is mentioned others are too, and no reply has reasoning twice without an opening tag.
         self.mentioned = true;
         true
     }

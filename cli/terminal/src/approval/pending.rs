@@ -64,7 +64,7 @@ fn form(entry: &Entry) -> Form {
 }
 
 impl PendingApprovals {
-    /// Puts the open calls of a reply among the pending ones, whose first call has the number `reply`. Returns what is to
+    /// Makes the open calls of a reply pending; its first call has the number `reply`. Returns what is to
     /// be shown: everything that was not shown before, and a row of what was.
     pub fn open(&mut self, reply: usize, entries: Vec<Entry>, window: Window) -> Vec<String> {
         if self.reply != Some(reply) {
