@@ -2,7 +2,7 @@
 
 pub mod attach;
 mod budget;
-mod lent;
+mod sampling_model;
 mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +15,18 @@ use dunlin_host::target::Need;
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::app::App;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::line::Recall;
-use crate::workshop::Workshop;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::{RetryPolicy, Retrying};
-use dunlin_chat::request::Ledger;
+use dunlin_chat::request::ContextBudget;
 use dunlin_chat::request::report::Spent;
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError};
@@ -46,7 +46,7 @@ use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::suspicion::Suspicion;
 use dunlin_terminal::ui::terminal::TurnMode;
 use dunlin_terminal::ui::wrap;
-use lent::{Lent, WithModel};
+use sampling_model::{AskWithModel, SamplingModel};
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
 /// read and a tool looked at.
@@ -57,7 +57,7 @@ pub struct Dialogue {
     agent: Agent,
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
-    ledger: Mutex<Ledger>,
+    context_budget: Mutex<ContextBudget>,
     /// What the endpoint listed when it was asked.
     models: Vec<String>,
     tags: Tags,
@@ -69,25 +69,25 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// Begins a conversation with the configured agent.
-    pub fn begin(workshop: &Workshop) -> Result<Dialogue, CliError> {
-        Dialogue::begin_with(workshop, workshop.settings.agent()?)
+    pub fn begin(app: &App) -> Result<Dialogue, CliError> {
+        Dialogue::begin_with(app, app.settings.agent()?)
     }
 
     /// Begins a conversation with this agent, after the warning that comes with it.
     pub fn begin_with(
-        workshop: &Workshop,
+        app: &App,
         (agent, warning): (Agent, Option<String>),
     ) -> Result<Dialogue, CliError> {
         if let Some(warning) = warning {
-            workshop.ui.warn(&warning);
+            app.ui.warn(&warning);
         }
         Ok(Dialogue {
             conversation: Conversation::new(),
             session: None,
-            provider: switch::connect(workshop, &agent)?,
-            tools: tools_for(workshop, &agent)?,
+            provider: switch::connect(app, &agent)?,
+            tools: tools_for(app, &agent)?,
             agent,
-            ledger: Mutex::default(),
+            context_budget: Mutex::default(),
             models: Vec::new(),
             tags: Tags::default(),
             spent: Spent::default(),
@@ -98,8 +98,8 @@ impl Dialogue {
 
     /// Keeps what is said in a session of its own, from the first message on.
     #[must_use]
-    pub fn saved(mut self, workshop: &Workshop) -> Dialogue {
-        self.session = Some(self.fresh_session(workshop));
+    pub fn saved(mut self, app: &App) -> Dialogue {
+        self.session = Some(self.fresh_session(app));
         self
     }
 
@@ -107,8 +107,8 @@ impl Dialogue {
     ///
     /// # Errors
     /// It cannot be read, or another Dunlin has it open; everything is as it was then.
-    pub fn resume(&mut self, workshop: &Workshop, entry: &Entry) -> Result<Loaded, StoreError> {
-        let store = workshop.store();
+    pub fn resume(&mut self, app: &App, entry: &Entry) -> Result<Loaded, StoreError> {
+        let store = app.store();
         let (session, loaded) = Session::open(&store, entry)?;
         if let Some(head) = loaded
             .head
@@ -121,48 +121,48 @@ impl Dialogue {
             });
         }
         store.remember(entry);
-        self.go_on_with(workshop, session, &loaded);
+        self.go_on_with(app, session, &loaded);
         Ok(loaded)
     }
 
     /// Goes on with a session that was opened, and with what was found in it.
-    pub fn go_on_with(&mut self, workshop: &Workshop, session: Session, loaded: &Loaded) {
-        workshop.begin_session(&session.id());
+    pub fn go_on_with(&mut self, app: &App, session: Session, loaded: &Loaded) {
+        app.begin_session(&session.id());
         self.conversation = Conversation::from_messages(loaded.messages.iter().cloned());
         let speaker = loaded.speaker.as_ref();
         if speaker.is_some_and(|speaker| speaker.agent != self.agent.name) {
             self.conversation.move_elsewhere();
         }
         self.tags.forget_sent();
-        self.forget_ledger();
+        self.forget_context_budget();
         self.know(loaded);
         self.session = Some(session);
         if !loaded.servers.is_empty()
-            && let Ok(host) = workshop.host()
+            && let Ok(host) = app.host()
         {
             host.use_servers(&loaded.servers);
         }
         self.conversation.number_calls_after(loaded.last_call);
-        workshop.calls.restore(loaded.records());
+        app.calls.restore(loaded.records());
     }
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
-    pub fn start_afresh(&mut self, workshop: &Workshop) {
+    pub fn start_afresh(&mut self, app: &App) {
         self.conversation = Conversation::new();
         self.tags.forget_sent();
-        self.forget_ledger();
+        self.forget_context_budget();
         self.spent = Spent::default();
-        workshop.begin_session(&Store::new_id());
-        workshop.calls.restore(Vec::new());
-        self.session = Some(self.fresh_session(workshop));
+        app.begin_session(&Store::new_id());
+        app.calls.restore(Vec::new());
+        self.session = Some(self.fresh_session(app));
     }
 
-    fn fresh_session(&self, workshop: &Workshop) -> Session {
+    fn fresh_session(&self, app: &App) -> Session {
         let speaker = Speaker {
             agent: self.agent.name.clone(),
             model: self.agent.model.clone(),
         };
-        Session::fresh(&workshop.store(), &workshop.session_id(), speaker)
+        Session::fresh(&app.store(), &app.session_id(), speaker)
     }
 
     /// The conversation with everything that is known of it: from the file, or where that lacks something, from
@@ -207,7 +207,7 @@ impl Dialogue {
     /// Forgets what was said. The file of the session keeps it, but for whoever goes on with it nothing was said.
     pub fn clear(&mut self) {
         self.conversation.clear();
-        self.forget_ledger();
+        self.forget_context_budget();
         if let Some(session) = &self.session {
             session.clear();
         }
@@ -218,22 +218,22 @@ impl Dialogue {
     /// `recall` is what the line editor knows while calls are being approved.
     pub fn turn(
         &mut self,
-        workshop: &Workshop,
+        app: &App,
         prompt: String,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
-        if workshop.refresh_plugins() {
-            self.tools = look_at_tools(workshop)?;
+        if app.refresh_plugins() {
+            self.tools = look_at_tools(app)?;
         }
-        let host = workshop.host()?;
-        let settings = &workshop.settings;
-        let mut presenter = Presenter::new(Arc::clone(&workshop.ui));
+        let host = app.host()?;
+        let settings = &app.settings;
+        let mut presenter = Presenter::new(Arc::clone(&app.ui));
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
-        presenter.keep_calls(&workshop.calls);
-        presenter.accepts_edits = Arc::clone(&workshop.accepts_edits);
+        presenter.keep_calls(&app.calls);
+        presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
-        let approver = approver(workshop, &known, recall);
+        let approver = approver(app, &known, recall);
         let journal: &dyn Journal = match &self.session {
             Some(session) => {
                 session.speaks(&self.agent.name, &self.agent.model);
@@ -241,10 +241,10 @@ impl Dialogue {
             }
             None => &NoJournal,
         };
-        let lent = Arc::new(Lent::new(Arc::clone(&self.provider), &self.agent));
-        let ask = Arc::new(WithModel {
-            ask: workshop.asker(),
-            model: Arc::clone(&lent),
+        let sampling_model = Arc::new(SamplingModel::new(Arc::clone(&self.provider), &self.agent));
+        let ask = Arc::new(AskWithModel {
+            ask: app.asker(),
+            model: Arc::clone(&sampling_model),
             unasked: Mutex::default(),
         });
         let context = TurnContext {
@@ -252,7 +252,7 @@ impl Dialogue {
             provider: self.provider.as_ref(),
             tool_list: &self.tools,
             limits: settings.history_limits(),
-            ledger: &self.ledger,
+            context_budget: &self.context_budget,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
             journal,
             calls: CallContext {
@@ -269,51 +269,48 @@ impl Dialogue {
                 frontend: Arc::new(presenter),
             },
         };
-        let interrupt = interrupted(workshop)?;
-        let _hands_off = HandsOff::begin(workshop);
+        let interrupt = interrupted(app)?;
+        let _hands_off = HandsOff::begin(app);
         host.begin_turn();
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
-        let mut report = workshop.runtime()?.block_on(async {
+        let mut report = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 report = turn => report,
-                never = workshop.ui.animate() => match never {},
-                never = workshop.ui.survive_stops() => match never {},
+                never = app.ui.animate() => match never {},
+                never = app.ui.survive_stops() => match never {},
             }
         });
         ask.complete(&mut report.denials);
-        workshop.ui.end_reply();
-        workshop.show_notices(host, workshop.runtime()?);
-        let (lent_usage, lent_requests) = lent.spent();
-        report.usage = report.usage.plus(lent_usage);
+        app.ui.end_reply();
+        app.show_notices(host, app.runtime()?);
+        let (sampling_usage, sampling_requests) = sampling_model.spent();
+        report.usage = report.usage.plus(sampling_usage);
         if let Some(session) = &self.session {
             session.uses(host.used_servers());
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
-                workshop.runtime()?.spawn_blocking(|| sync.run());
+                app.runtime()?.spawn_blocking(|| sync.run());
             }
             if let Some(trouble) = session.take_trouble() {
-                workshop.ui.warn(&trouble);
+                app.ui.warn(&trouble);
             }
         }
         drop(context);
         drop(approver);
-        self.spent.add(report.usage, report.rounds + lent_requests);
-        self.speak_of_the_window(workshop);
+        self.spent
+            .add(report.usage, report.rounds + sampling_requests);
+        self.speak_of_the_window(app);
         Ok(report)
     }
 }
 
 /// Who decides about calls before they run: the user, or nobody.
-pub fn approver<'a>(
-    workshop: &'a Workshop,
-    tools: &'a [Tool],
-    recall: Recall,
-) -> Box<dyn Approver + 'a> {
-    if workshop.asks() {
-        Box::new(TerminalApprover::new(workshop, tools, Arc::new(recall)))
+pub fn approver<'a>(app: &'a App, tools: &'a [Tool], recall: Recall) -> Box<dyn Approver + 'a> {
+    if app.asks() {
+        Box::new(TerminalApprover::new(app, tools, Arc::new(recall)))
     } else {
         // Without a host there is nothing to be noted.
-        if let Ok(host) = workshop.host() {
+        if let Ok(host) = app.host() {
             host.nobody_answers();
         }
         Box::new(DenyAll)
@@ -321,8 +318,8 @@ pub fn approver<'a>(
 }
 
 /// Says what was denied because nobody could be asked, and how it is allowed beforehand.
-pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
-    let ui = &workshop.ui;
+pub fn say_unasked(app: &App, denials: &[Denial]) {
+    let ui = &app.ui;
     for denial in denials {
         let question = escape(&denial.question);
         let hint = match &denial.rule {
@@ -333,7 +330,7 @@ pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
             }
             None => {
                 ui.warn(&format!("denied, with nobody to ask: {question}"));
-                way_to_allow(workshop, denial)
+                way_to_allow(app, denial)
             }
         };
         if let Some(hint) = hint {
@@ -343,7 +340,7 @@ pub fn say_unasked(workshop: &Workshop, denials: &[Denial]) {
 }
 
 /// What allows this beforehand: for one run, and from then on.
-fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
+fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {
     let needs = &denial.needs;
     match denial.longest? {
         Scope::Once => Some(
@@ -357,7 +354,7 @@ fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
         longest => {
             let flags: Option<Vec<String>> = needs.iter().map(storing::flag).collect();
             let one = format!("dunlin ask {} allows it for one run", flags?.join(" "));
-            match lasting_ways(workshop, needs).filter(|_| longest == Scope::Always) {
+            match lasting_ways(app, needs).filter(|_| longest == Scope::Always) {
                 Some(commands) => Some(format!("{one}, {commands} from now on")),
                 None => Some(one),
             }
@@ -366,25 +363,25 @@ fn way_to_allow(workshop: &Workshop, denial: &Denial) -> Option<String> {
 }
 
 /// The command that allows this from now on.
-pub fn way_to_allow_always(workshop: &Workshop, denial: &Denial) -> Option<String> {
+pub fn way_to_allow_always(app: &App, denial: &Denial) -> Option<String> {
     if let Some(revert) = &denial.revert {
         return storing::revert(revert).map(|undo| format!("{undo} takes the rule back"));
     }
     let longest = denial.longest.filter(|longest| *longest == Scope::Always);
-    let commands = longest.and_then(|_| lasting_ways(workshop, &denial.needs))?;
+    let commands = longest.and_then(|_| lasting_ways(app, &denial.needs))?;
     Some(format!("{commands} allows it beforehand"))
 }
 
-fn lasting_ways(workshop: &Workshop, needs: &[Need]) -> Option<String> {
-    let ways = workshop.host().ok()?.permissions().ways_to_allow(needs);
+fn lasting_ways(app: &App, needs: &[Need]) -> Option<String> {
+    let ways = app.host().ok()?.permissions().ways_to_allow(needs);
     let commands: Vec<String> = ways.iter().map(storing::command).collect();
     (!commands.is_empty()).then(|| commands.join(" and "))
 }
 
 /// All tools there are, after a warning of those that the agent is to have and that do not exist.
-fn tools_for(workshop: &Workshop, agent: &Agent) -> Result<Vec<Tool>, CliError> {
-    let tools = look_at_tools(workshop)?;
-    warn_of_unknown(&workshop.ui, &agent.name, &agent.unknown_tools(&tools));
+fn tools_for(app: &App, agent: &Agent) -> Result<Vec<Tool>, CliError> {
+    let tools = look_at_tools(app)?;
+    warn_of_unknown(&app.ui, &agent.name, &agent.unknown_tools(&tools));
     Ok(tools)
 }
 
@@ -404,20 +401,17 @@ const MAX_NAME_CHARS: usize = 100;
 
 /// All tools there are, after a warning of plugins that have none because they are broken. The first look
 /// compiles the plugins and may take a while: Ctrl-C ends it.
-pub fn look_at_tools(workshop: &Workshop) -> Result<Vec<Tool>, CliError> {
-    let (tools, broken) = look_at_tools_of(workshop, workshop.host()?)?;
-    workshop.ui.warn_of(&broken);
+pub fn look_at_tools(app: &App) -> Result<Vec<Tool>, CliError> {
+    let (tools, broken) = look_at_tools_of(app, app.host()?)?;
+    app.ui.warn_of(&broken);
     Ok(tools)
 }
 
 /// All tools of a host, and why others are left out.
-pub fn look_at_tools_of(
-    workshop: &Workshop,
-    host: &Host,
-) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
-    let interrupt = interrupted(workshop)?;
-    let _hands_off = HandsOff::begin(workshop);
-    let looked = workshop.runtime()?.block_on(async {
+pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
+    let interrupt = interrupted(app)?;
+    let _hands_off = HandsOff::begin(app);
+    let looked = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,
@@ -425,7 +419,7 @@ pub fn look_at_tools_of(
         }
     });
     looked.ok_or_else(|| {
-        workshop.ui.status("(interrupted)");
+        app.ui.status("(interrupted)");
         CliError::silent(Exit::Interrupted)
     })
 }
@@ -439,12 +433,9 @@ pub struct HandsOff<'a> {
 
 impl HandsOff<'_> {
     /// Takes the keyboard away.
-    pub fn begin(workshop: &Workshop) -> HandsOff<'_> {
-        let mode = workshop.asks().then(TurnMode::enter).flatten();
-        HandsOff {
-            ui: &workshop.ui,
-            mode,
-        }
+    pub fn begin(app: &App) -> HandsOff<'_> {
+        let mode = app.asks().then(TurnMode::enter).flatten();
+        HandsOff { ui: &app.ui, mode }
     }
 }
 
@@ -460,12 +451,12 @@ impl Drop for HandsOff<'_> {
 
 /// Ctrl-C, in the chat also Esc, or nobody reads the output any more. The signal counts from this call on, not from the first
 /// poll: what is made in between may take a while.
-pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliError> {
-    let _inside = workshop.runtime()?.enter();
+pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
+    let _inside = app.runtime()?.enter();
     let signal = signal(SignalKind::interrupt());
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     // Elsewhere than in the chat the keys are left to whoever reads next.
-    let listens = ui.is_chat() && workshop.asks();
+    let listens = ui.is_chat() && app.asks();
     Ok(async move {
         let escape = async {
             match listens {
@@ -500,21 +491,21 @@ pub fn interrupted(workshop: &Workshop) -> Result<impl Future<Output = ()>, CliE
 
 /// Says how a turn ended, where that is not plain from what was shown. A provider's failure comes back
 /// as the error it is.
-pub fn conclude(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, CliError> {
-    conclude_with(workshop, report, ProviderError::hint)
+pub fn conclude(app: &App, report: TurnReport) -> Result<TurnReport, CliError> {
+    conclude_with(app, report, ProviderError::hint)
 }
 
 /// The same for a turn that is the only one: its way out names no commands of the chat.
-pub fn conclude_one(workshop: &Workshop, report: TurnReport) -> Result<TurnReport, CliError> {
-    conclude_with(workshop, report, ProviderError::hint_of_one)
+pub fn conclude_one(app: &App, report: TurnReport) -> Result<TurnReport, CliError> {
+    conclude_with(app, report, ProviderError::hint_of_one)
 }
 
 fn conclude_with(
-    workshop: &Workshop,
+    app: &App,
     report: TurnReport,
     hint: impl FnOnce(&ProviderError) -> Option<String>,
 ) -> Result<TurnReport, CliError> {
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     if ui.is_verbose() {
         let usage = report.usage;
@@ -541,7 +532,7 @@ fn conclude_with(
         TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
         TurnEnd::RoundLimit => {
-            let rounds = workshop.settings.max_tool_rounds.value;
+            let rounds = app.settings.max_tool_rounds.value;
             quiet(&format!(
                 "(stopped after {rounds} rounds: max_tool_rounds is the limit)"
             ));

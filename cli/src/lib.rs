@@ -1,5 +1,6 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
+pub mod app;
 pub mod args;
 pub mod commands;
 pub mod config;
@@ -18,7 +19,6 @@ pub mod provider;
 pub mod repl;
 pub mod serve;
 pub mod settings;
-pub mod workshop;
 
 use std::process::ExitCode;
 
@@ -57,9 +57,9 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     #[cfg(feature = "local-model")]
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|first| first == local_model::apart::RENDERER)
+        .is_some_and(|first| first == local_model::template_process::RENDERER)
     {
-        return local_model::apart::renderer_main();
+        return local_model::template_process::renderer_main();
     }
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,

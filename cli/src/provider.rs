@@ -1,4 +1,4 @@
-//! The provider of an agent.
+//! Chooses the implementation of [`Provider`] that an agent's protocol needs.
 
 use std::sync::Arc;
 
@@ -9,17 +9,26 @@ use dunlin_provider::ollama::Ollama;
 use dunlin_provider::openai::OpenAi;
 
 #[cfg(feature = "local-model")]
-use crate::local_model::{Local, apart};
+use crate::local_model::{Local, template_process};
+
+/// The model would run in this process, and this program was built without that.
+#[derive(Debug, thiserror::Error)]
+#[error("this dunlin was built without local models (feature local-model)")]
+pub struct NoLocalModels;
 
 /// The provider of an agent. Touches nothing: the connection is made by the first request.
-pub fn provider(agent: &Agent, timeouts: Timeouts) -> Arc<dyn Provider> {
-    match agent.api {
+///
+/// # Errors
+/// See [`NoLocalModels`]. The configuration refuses such an agent, too.
+pub fn provider(agent: &Agent, timeouts: Timeouts) -> Result<Arc<dyn Provider>, NoLocalModels> {
+    Ok(match agent.api {
         Api::OpenAi => Arc::new(OpenAi::new(agent, timeouts)),
         Api::Ollama => Arc::new(Ollama::new(agent, timeouts)),
         #[cfg(feature = "local-model")]
-        Api::Local => Arc::new(Local::new(agent, apart::render)),
-        // The configuration refuses it.
+        Api::Local => Arc::new(Local::new(agent, template_process::render)),
         #[cfg(not(feature = "local-model"))]
-        Api::Local => Arc::new(OpenAi::new(agent, timeouts)),
-    }
+        Api::Local => {
+            return Err(NoLocalModels);
+        }
+    })
 }

@@ -79,8 +79,8 @@ pub struct Settings {
     pub max_history_tokens: Sourced<u64>,
     /// Lines of the conversation that a request carries.
     pub max_history_lines: Sourced<u64>,
-    /// Which share of the room is full when earlier turns are condensed; 0: they never are.
-    pub condense_at: Sourced<f64>,
+    /// Which share of the room is full when earlier turns are compacted; 0: they never are.
+    pub compact_at: Sourced<f64>,
     /// Time without a byte from the provider.
     pub request_timeout: Sourced<Duration>,
     /// How often a request is sent again that failed before an answer began.
@@ -155,7 +155,7 @@ impl Settings {
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),
-            condense_at: Sourced::default(0.0),
+            compact_at: Sourced::default(0.0),
             request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
             max_retries: Sourced::default(DEFAULT_MAX_RETRIES),
             command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
@@ -292,12 +292,12 @@ impl Settings {
 
     /// How much of a conversation a request carries.
     pub fn history_limits(&self) -> HistoryLimits {
-        let share = self.condense_at.value;
+        let share = self.compact_at.value;
         HistoryLimits {
             max_tokens: self.max_history_tokens.value,
             max_lines: self.max_history_lines.value,
             // Checked when it was read: from 0 to 1.
-            condense_at: (share > 0.0).then_some((share * 1000.0) as u64),
+            compact_at: (share > 0.0).then_some((share * 1000.0) as u64),
             window: None,
         }
     }

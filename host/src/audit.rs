@@ -3,9 +3,9 @@
 //! A line is written with one system call to a file opened for appending, so lines of several Dunlins
 //! do not mix. A use that cannot be logged does not happen: see [`crate::capability`].
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::files::make_private;
 use crate::json;
+use crate::permission::PluginId;
 
 /// The file cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +58,35 @@ pub(crate) struct Record<'a> {
     /// For the end of a call: what went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    /// What happened now, during this call, to a tool of this plugin. The other fields are left out.
+    pub(crate) fn new(
+        event: Event,
+        session: &'a str,
+        call: &'a str,
+        tool: &'a str,
+        plugin: &'a PluginId,
+    ) -> Record<'a> {
+        Record {
+            time: now(),
+            session,
+            call,
+            tool,
+            plugin: &plugin.name,
+            digest: &plugin.digest,
+            event,
+            target: None,
+            operation: None,
+            rule: None,
+            times: None,
+            bytes: None,
+            duration_us: None,
+            line: None,
+            error: None,
+        }
+    }
 }
 
 /// What a line is about.
@@ -147,10 +178,7 @@ impl JsonLines {
 
     fn open(&self) -> io::Result<File> {
         if let Some(folder) = self.path.parent() {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(folder)?;
+            make_private(folder)?;
         }
         OpenOptions::new()
             .create(true)

@@ -134,6 +134,19 @@ impl Marks {
     }
 }
 
+/// A number with its thousands set apart, for people.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// An error and its causes in one line, for places that take one string.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -299,5 +312,15 @@ mod tests {
                 proptest::prop_assert_eq!(again, shown);
             }
         }
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let check = |number, text: &str| assert_eq!(grouped(number), text);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1,000");
+        check(12_345, "12,345");
+        check(1_234_567, "1,234,567");
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dunlin::workshop::built_in_plugins;
+use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
 use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin, WebOptions};

@@ -4,9 +4,9 @@ use dunlin_host::Tool;
 use dunlin_host::mcp::{LOADER, SEPARATOR};
 use url::Url;
 
-use crate::endpoint::EndpointEntry;
-use crate::nearest::nearest;
+use crate::endpoint::EndpointOptions;
 use crate::secret::Secret;
+use dunlin_host::nearest::nearest;
 
 /// Which protocol the endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub struct Agent {
     /// Whether `@` attaches files to a message.
     pub files: bool,
     /// What its endpoint wants otherwise than most.
-    pub endpoint: EndpointEntry,
+    pub endpoint: EndpointOptions,
 }
 
 impl Agent {
@@ -100,7 +100,7 @@ impl Agent {
             system_prompt: None,
             tools: None,
             files: true,
-            endpoint: EndpointEntry::default(),
+            endpoint: EndpointOptions::default(),
         }
     }
 }

@@ -5,9 +5,7 @@
 
 pub mod agent;
 pub mod endpoint;
-pub mod files;
 pub mod message;
-pub mod nearest;
 pub mod provider;
 pub mod request;
 pub mod secret;

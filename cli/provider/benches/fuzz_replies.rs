@@ -3,7 +3,7 @@
 //! the same replies again. Ends with the smallest reply that is read otherwise.
 //!
 //! Three layers: the framing against a reading of all lines at once; the assembly against the calls that
-//! were taken apart; the speech against itself without cuts.
+//! were taken apart; the normalizer against itself without cuts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent};
 use dunlin_host::Tool;
 use dunlin_provider::assembly::Assembly;
 use dunlin_provider::framing::{Frame, Frames};
-use dunlin_provider::speech::Speech;
+use dunlin_provider::normalizer::ReplyNormalizer;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -146,7 +146,7 @@ fn main() -> Result<(), String> {
         let text = prop::collection::vec(select(WORDS.to_vec()), 0..16);
         runner
             .run(&(text, cuts()), |(words, cuts)| {
-                check_speech(&words.concat(), &cuts)
+                check_normalizer(&words.concat(), &cuts)
             })
             .map_err(explain)?;
         for count in &mut counts {
@@ -157,9 +157,9 @@ fn main() -> Result<(), String> {
             break;
         }
     }
-    let [framing, assembly, speech] = counts;
+    let [framing, assembly, normalizer] = counts;
     println!(
-        "{framing} streams, {assembly} replies with calls and {speech} texts in {:.1?}, no difference",
+        "{framing} streams, {assembly} replies with calls and {normalizer} texts in {:.1?}, no difference",
         start.elapsed()
     );
     Ok(())
@@ -369,7 +369,7 @@ fn check_assembly(calls: &[(String, Value)], style: &Style) -> Result<(), TestCa
     Ok(())
 }
 
-// Speech.
+// ReplyNormalizer.
 
 fn tools() -> Arc<[Tool]> {
     let tool = |name: &str, parameters: Value| Tool {
@@ -389,21 +389,21 @@ fn tools() -> Arc<[Tool]> {
     ])
 }
 
-/// The answer, the thoughts and the calls of a reply with this text.
-fn heard(pieces: &[&str], finish: Finish) -> [String; 3] {
-    let mut speech = Speech::new(tools());
+/// The answer, the reasoning and the calls of a reply with this text.
+fn normalized(pieces: &[&str], finish: Finish) -> [String; 3] {
+    let mut normalizer = ReplyNormalizer::new(tools());
     let mut events = Vec::new();
     for piece in pieces {
-        speech.hear(StreamEvent::Text((*piece).to_owned()), &mut events);
+        normalizer.push(StreamEvent::Text((*piece).to_owned()), &mut events);
     }
     let calls = Vec::new();
-    speech.hear(StreamEvent::End(ReplyEnd { calls, finish }), &mut events);
-    let [mut text, mut thoughts, mut calls] = [const { String::new() }; 3];
+    normalizer.push(StreamEvent::End(ReplyEnd { calls, finish }), &mut events);
+    let [mut text, mut reasoning, mut calls] = [const { String::new() }; 3];
     for event in events {
         match event {
             StreamEvent::Text(piece) => text += &piece,
-            StreamEvent::Reasoning { text, .. } => thoughts += &text,
-            StreamEvent::WasReasoning { .. } => thoughts += &std::mem::take(&mut text),
+            StreamEvent::Reasoning { text, .. } => reasoning += &text,
+            StreamEvent::WasReasoning { .. } => reasoning += &std::mem::take(&mut text),
             StreamEvent::End(end) => {
                 for call in end.calls {
                     calls += &format!("{} {:?};", call.tool, call.arguments);
@@ -412,20 +412,20 @@ fn heard(pieces: &[&str], finish: Finish) -> [String; 3] {
             _ => {}
         }
     }
-    [text, thoughts, calls]
+    [text, reasoning, calls]
 }
 
-fn check_speech(text: &str, cuts: &[Index]) -> Result<(), TestCaseError> {
+fn check_normalizer(text: &str, cuts: &[Index]) -> Result<(), TestCaseError> {
     let ends = places(text.len(), cuts);
     let pieces: Vec<&str> = ends
         .windows(2)
         .map(|ends| &text[text.floor_char_boundary(ends[0])..text.floor_char_boundary(ends[1])])
         .collect();
-    let at_once = heard(&[text], Finish::Complete);
-    prop_assert_eq!(&heard(&pieces, Finish::Complete), &at_once);
-    let [said, thoughts, calls] = at_once;
-    // Without thoughts and calls it is the text, to the byte; with calls the beginning of it.
-    if thoughts.is_empty()
+    let at_once = normalized(&[text], Finish::Complete);
+    prop_assert_eq!(&normalized(&pieces, Finish::Complete), &at_once);
+    let [said, reasoning, calls] = at_once;
+    // Without reasoning and calls it is the text, to the byte; with calls the beginning of it.
+    if reasoning.is_empty()
         && !text.trim_start().starts_with(['<', '['])
         && !text.contains("</")
         && !text.contains("[/")
@@ -433,7 +433,7 @@ fn check_speech(text: &str, cuts: &[Index]) -> Result<(), TestCaseError> {
         prop_assert!(text.starts_with(&said));
         prop_assert!(!calls.is_empty() || said == text);
     }
-    let [_, _, calls] = heard(&pieces, Finish::Cut);
+    let [_, _, calls] = normalized(&pieces, Finish::Cut);
     prop_assert_eq!(calls, "");
     Ok(())
 }

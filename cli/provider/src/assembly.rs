@@ -204,12 +204,12 @@ impl Assembly {
             let field = if field == DETAILS { "reasoning" } else { field };
             out.push(StreamEvent::Reasoning { field, text });
         }
-        let thoughts = delta.get("content").map(thoughts_of).unwrap_or_default();
-        if !thoughts.is_empty() {
+        let reasoning = delta.get("content").map(reasoning_of).unwrap_or_default();
+        if !reasoning.is_empty() {
             self.spoken = true;
             out.push(StreamEvent::Reasoning {
                 field: "reasoning_content",
-                text: thoughts,
+                text: reasoning,
             });
         }
         for field in ["content", "refusal"] {
@@ -245,8 +245,8 @@ impl Assembly {
     }
 }
 
-/// The thoughts among the parts of a content.
-fn thoughts_of(content: &Value) -> String {
+/// The reasoning among the parts of a content.
+fn reasoning_of(content: &Value) -> String {
     let parts = content.as_array().map_or(&[][..], Vec::as_slice);
     parts
         .iter()

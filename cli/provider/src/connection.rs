@@ -11,8 +11,8 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use url::Url;
 
+use super::fallbacks::Fallbacks;
 use super::http::{self, Timeouts};
-use super::lessons::Lessons;
 use super::{error_body, overflow};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::error::{Cause, Endpoint, ProviderError, Refusal, Waiting};
@@ -73,7 +73,7 @@ impl Connection {
     }
 
     /// Sends a request, once, and returns when the endpoint has accepted it. `accept` is the media type that
-    /// is asked for; what the answer teaches goes to `lessons`.
+    /// is asked for; what the answer teaches goes to `fallbacks`.
     ///
     /// # Errors
     /// Everything that goes wrong before the first byte of the body of a reply.
@@ -81,7 +81,7 @@ impl Connection {
         &self,
         request: &Request,
         accept: &'static str,
-        lessons: &Lessons,
+        fallbacks: &Fallbacks,
     ) -> Result<Response, ProviderError> {
         let client = self.client().await?;
         let post = client
@@ -91,11 +91,11 @@ impl Connection {
             .body(request.bytes().clone());
         let response = self.exchange(post).await?;
         if response.status().is_success() {
-            lessons.accepted();
+            fallbacks.accepted();
             return Ok(response);
         }
         let (mut refusal, body) = self.refused(response).await;
-        refusal.learned = lessons.refused(&refusal, &body, request.body());
+        refusal.profile_change = fallbacks.refused(&refusal, &body, request.body());
         Err(ProviderError::Status(Box::new(refusal)))
     }
 
@@ -211,7 +211,9 @@ impl Connection {
             Some(location) if status.is_redirection() => {
                 format!("it redirects to {}", Endpoint::of(&location))
             }
-            _ => error_body::readable(&body).unwrap_or_else(|| reason(status)),
+            _ => error_body::readable(&body)
+                .or_else(|| reason(status))
+                .unwrap_or_else(|| "no reason given".to_owned()),
         };
         let code = serde_json::from_str(&body)
             .ok()
@@ -219,6 +221,7 @@ impl Connection {
         let refusal = Refusal {
             endpoint: self.endpoint.clone(),
             status: status.as_u16(),
+            reason: reason(status),
             message,
             overflow: overflow::recognise(Some(status.as_u16()), code.as_deref(), &body),
             code,
@@ -226,7 +229,7 @@ impl Connection {
             key: self.api_key.as_ref().map(|key| key.name().to_owned()),
             model: self.model.clone(),
             way_out: None,
-            learned: None,
+            profile_change: None,
         };
         (refusal, body)
     }
@@ -256,9 +259,6 @@ async fn error_body(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn reason(status: StatusCode) -> String {
-    status
-        .canonical_reason()
-        .unwrap_or("no reason given")
-        .to_lowercase()
+fn reason(status: StatusCode) -> Option<String> {
+    status.canonical_reason().map(str::to_lowercase)
 }

@@ -2,8 +2,8 @@
 //!
 //! The oddities of servers live in three layers and nowhere else. [`framing`] makes events of
 //! bytes, whatever line ends, pauses and endings a server has. [`assembly`] makes text, reasoning,
-//! calls and an end of events, whatever a server puts in them. [`speech`] finds in the text what should
-//! not have been there: thoughts, and calls. [`profile`] says what an endpoint wants sent, which it may
+//! calls and an end of events, whatever a server puts in them. [`normalizer`] finds in the text what should
+//! not have been there: reasoning, and calls. [`profile`] says what an endpoint wants sent, which it may
 //! teach by refusing, and a [`dunlin_chat::provider::Dialect`] writes it. [`openai`] ties them to a connection; [`ollama`] has
 //! framing and assembly of its own. What may be sent again, and when, is the policy of [`dunlin_chat::provider::retry`]. What is above sees
 //! [`dunlin_chat::provider::Provider`] and [`dunlin_chat::provider::StreamEvent`] and no provider's name.
@@ -12,10 +12,10 @@ pub mod assembly;
 pub mod embeddings;
 pub mod framing;
 pub mod http;
+pub mod normalizer;
 pub mod ollama;
 pub mod openai;
 pub mod profile;
-pub mod speech;
 pub mod text_calls;
 pub mod window;
 
@@ -23,13 +23,13 @@ mod arguments;
 mod calls;
 mod connection;
 mod error_body;
-mod lessons;
+mod fallbacks;
 mod markdown;
 mod overflow;
+mod reasoning;
 mod repair;
 mod reply;
 mod schema;
-mod thoughts;
 
 /// Most calls of one reply. Models make a handful; a server that opens calls without end is cut off.
 const MAX_CALLS: usize = 128;

@@ -2,7 +2,7 @@
 //!
 //! A new endpoint starts with the default, which the most servers accept; a field departs from it
 //! for a reason that its documentation names, or because the endpoint taught it (see
-//! `lessons`).
+//! `fallbacks`).
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use url::Url;
 
 use super::schema::{self, Keyword};
 use dunlin_chat::agent::Agent;
-use dunlin_chat::endpoint::{ContentName, EndpointEntry, MaxTokensName, ReasoningName};
+use dunlin_chat::endpoint::{EmptyContent, EndpointOptions, MaxTokensField, ReasoningEcho};
 
 /// What is sent differently from endpoint to endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// The `content` of an assistant message that has calls and no text.
-    pub content_beside_calls: CallContent,
+    pub content_beside_calls: EmptyContent,
     /// How many forms of it the endpoint has refused.
     pub contents_refused: u8,
     /// Whether tools are offered: some models take none, and refuse every request that has any.
@@ -29,9 +29,8 @@ pub struct Profile {
     /// Whether `stream_options.include_usage` is sent: most servers count tokens only when asked
     /// to.
     pub include_usage: bool,
-    /// The name of the limit on the reply's length. OpenAI's reasoning models refuse `max_tokens`,
-    /// most other servers know nothing else.
-    pub max_tokens_field: &'static str,
+    /// The name of the limit on the reply's length.
+    pub max_tokens_field: MaxTokensField,
     /// Whether the model's reasoning is sent back.
     pub reasoning: ReasoningEcho,
     /// The field that it is sent back in; `None`: the one that it came in. A conversation may have begun with
@@ -45,37 +44,16 @@ pub struct Profile {
     pub schema_without: BTreeSet<Keyword>,
 }
 
-/// The `content` of an assistant message that has calls and no text. There is no form that every
-/// server accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallContent {
-    /// `""`.
-    Empty,
-    /// `null`.
-    Null,
-    /// Left out.
-    Omit,
-}
-
-/// Whether reasoning is sent back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReasoningEcho {
-    /// Never: unknown fields are refused by some, and reasoning in the history costs tokens.
-    Never,
-    /// With messages that have calls: DeepSeek refuses those without it.
-    WithCalls,
-}
-
 impl Default for Profile {
     fn default() -> Profile {
         Profile {
-            content_beside_calls: CallContent::Empty,
+            content_beside_calls: EmptyContent::Empty,
             contents_refused: 0,
             offers_tools: true,
             describes_tools: true,
             options_left_out: BTreeSet::new(),
             include_usage: true,
-            max_tokens_field: "max_tokens",
+            max_tokens_field: MaxTokensField::MaxTokens,
             reasoning: ReasoningEcho::Never,
             reasoning_field: None,
             schema_bound: 2000,
@@ -88,7 +66,7 @@ impl Profile {
     /// The profile of an agent's endpoint: what is known of its address, then what is configured.
     pub fn of_agent(agent: &Agent) -> Profile {
         let mut profile = Profile::of(&agent.base_url);
-        let EndpointEntry {
+        let EndpointOptions {
             content_beside_calls,
             max_tokens_field,
             reasoning,
@@ -96,25 +74,9 @@ impl Profile {
             native_tools,
         } = agent.endpoint;
         profile.offers_tools = native_tools.unwrap_or(profile.offers_tools);
-        if let Some(content) = content_beside_calls {
-            profile.content_beside_calls = match content {
-                ContentName::Empty => CallContent::Empty,
-                ContentName::Null => CallContent::Null,
-                ContentName::Omit => CallContent::Omit,
-            };
-        }
-        if let Some(field) = max_tokens_field {
-            profile.max_tokens_field = match field {
-                MaxTokensName::MaxTokens => "max_tokens",
-                MaxTokensName::MaxCompletionTokens => "max_completion_tokens",
-            };
-        }
-        if let Some(reasoning) = reasoning {
-            profile.reasoning = match reasoning {
-                ReasoningName::Never => ReasoningEcho::Never,
-                ReasoningName::WithCalls => ReasoningEcho::WithCalls,
-            };
-        }
+        profile.content_beside_calls = content_beside_calls.unwrap_or(profile.content_beside_calls);
+        profile.max_tokens_field = max_tokens_field.unwrap_or(profile.max_tokens_field);
+        profile.reasoning = reasoning.unwrap_or(profile.reasoning);
         profile.include_usage = stream_usage.unwrap_or(profile.include_usage);
         profile
     }
@@ -123,7 +85,7 @@ impl Profile {
     pub fn of(base_url: &Url) -> Profile {
         let mut profile = Profile::default();
         match base_url.host_str().unwrap_or_default() {
-            "api.openai.com" => profile.max_tokens_field = "max_completion_tokens",
+            "api.openai.com" => profile.max_tokens_field = MaxTokensField::MaxCompletionTokens,
             "api.deepseek.com" => {
                 profile.reasoning = ReasoningEcho::WithCalls;
                 profile.reasoning_field = Some("reasoning_content");
@@ -149,7 +111,7 @@ mod tests {
         assert_eq!(profile("http://127.0.0.1:8080/v1"), Profile::default());
         assert_eq!(
             profile("https://api.openai.com/v1").max_tokens_field,
-            "max_completion_tokens"
+            MaxTokensField::MaxCompletionTokens
         );
         assert_eq!(
             profile("https://api.deepseek.com").reasoning,
@@ -165,15 +127,15 @@ mod tests {
     fn what_is_configured_stands_over_what_is_known() {
         let agent = Agent {
             base_url: "https://api.deepseek.com".parse().unwrap(),
-            endpoint: EndpointEntry {
-                content_beside_calls: Some(ContentName::Omit),
-                reasoning: Some(ReasoningName::Never),
-                ..EndpointEntry::default()
+            endpoint: EndpointOptions {
+                content_beside_calls: Some(EmptyContent::Omit),
+                reasoning: Some(ReasoningEcho::Never),
+                ..EndpointOptions::default()
             },
             ..Agent::sample()
         };
         let expected = Profile {
-            content_beside_calls: CallContent::Omit,
+            content_beside_calls: EmptyContent::Omit,
             reasoning_field: Some("reasoning_content"),
             ..Profile::default()
         };

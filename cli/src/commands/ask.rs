@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use dunlin_host::json;
 use serde::Serialize;
 
+use crate::app::App;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::repl::choice;
 use crate::repl::line::Recall;
 use crate::settings::Origin;
-use crate::workshop::Workshop;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
 
@@ -44,40 +44,40 @@ struct Document<'a> {
 }
 
 /// Asks, prints, ends.
-pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Exit, CliError> {
-    let prompt = prompt(&args.prompt, workshop.ui.streams().input).map_err(|error| {
+pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliError> {
+    let prompt = prompt(&args.prompt, app.ui.streams().input).map_err(|error| {
         let hint = matches!(error, PromptError::Empty)
             .then(|| "dunlin ask QUESTION, or pipe the question in".to_owned());
         CliError::usage(error).with_hint(hint)
     })?;
-    if let Some(exit) = super::setup::see_to_agent(workshop, global)? {
+    if let Some(exit) = super::setup::see_to_agent(app, global)? {
         return Ok(exit);
     }
     if args.json {
         // The document is all there is on standard output; a question would be in its midst.
-        workshop.never_ask();
+        app.never_ask();
     }
-    super::permissions::allow_for_run(workshop, &args)?;
-    let dialogue = Dialogue::begin(workshop)?;
+    super::permissions::allow_for_run(app, &args)?;
+    let dialogue = Dialogue::begin(app)?;
     let mut dialogue = if args.json {
         dialogue.silent()
     } else {
         dialogue
     };
     // A name that was typed may be mistyped.
-    if let Some(model) = &workshop.settings.model
+    if let Some(model) = &app.settings.model
         && matches!(model.origin, Origin::Flag(_))
-        && !choice::may_use(workshop, &mut dialogue, &model.value)?
+        && !choice::may_use(app, &mut dialogue, &model.value)?
     {
         return Ok(Exit::Failed);
     }
-    let report = dialogue.turn(workshop, prompt, Recall::default())?;
+    let report = dialogue.turn(app, prompt, Recall::default())?;
     if args.json {
-        print_document(workshop, &report)?;
+        print_document(app, &report)?;
     }
-    let report = conclude_one(workshop, report)?;
-    if !workshop.asks() {
-        say_unasked(workshop, &report.denials);
+    let report = conclude_one(app, report)?;
+    if !app.asks() {
+        say_unasked(app, &report.denials);
     }
     Ok(match report.end {
         TurnEnd::Interrupted => Exit::Interrupted,
@@ -87,7 +87,7 @@ pub fn run(workshop: &mut Workshop, args: AskArgs, global: &Global) -> Result<Ex
     })
 }
 
-fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliError> {
+fn print_document(app: &App, report: &TurnReport) -> Result<(), CliError> {
     let document = Document {
         end: match report.end {
             TurnEnd::Answered => "answered",
@@ -109,8 +109,7 @@ fn print_document(workshop: &Workshop, report: &TurnReport) -> Result<(), CliErr
             _ => None,
         },
     };
-    workshop
-        .ui
+    app.ui
         .data(&json::to_string(&document).map_err(CliError::failed)?);
     Ok(())
 }

@@ -13,10 +13,10 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 use serde::Deserialize;
 
+use crate::app::App;
 use crate::args::AuditArgs;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
-use dunlin_chat::files::open_regular;
+use dunlin_host::files::open_regular;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::elapsed;
 use dunlin_terminal::ui::style::{Label, Styles};
@@ -86,14 +86,14 @@ struct Entry {
 }
 
 /// Prints the newest lines that fit, and with `--follow` those that come.
-pub fn run(workshop: &Workshop, args: &AuditArgs) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
+pub fn run(app: &App, args: &AuditArgs) -> Result<Exit, CliError> {
+    let ui = &app.ui;
     let since = args.since.as_deref().map(|text| since(text, &Zoned::now()));
     let args = &AuditArgs {
         since: since.transpose().map_err(CliError::usage)?,
         ..args.clone()
     };
-    let path = workshop.settings.folders.audit_file();
+    let path = app.settings.folders.audit_file();
     let failed = |source| {
         CliError::failed(CannotRead {
             path: path.clone(),

@@ -1,9 +1,9 @@
 //! The model that the first run can offer whatever else there is: one that runs in this process.
 
+use crate::app::App;
 use crate::config::paths::Folders;
 use crate::error::CliError;
 use crate::models::{self, CATALOGUE, Entry, SMALLEST, size};
-use crate::workshop::Workshop;
 
 /// A model that is here or can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,9 +96,9 @@ impl BuiltIn {
     }
 
     /// Fetches it, unless it is here.
-    pub fn fetch(&self, workshop: &Workshop) -> Result<(), CliError> {
+    pub fn fetch(&self, app: &App) -> Result<(), CliError> {
         match self.entry.filter(|_| !self.is_here) {
-            Some(entry) => super::model::pull(workshop, entry),
+            Some(entry) => super::model::pull(app, entry),
             None => Ok(()),
         }
     }

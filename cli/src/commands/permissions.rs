@@ -9,11 +9,11 @@ use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
 use dunlin_host::{Explained, Permissions};
 
+use crate::app::App;
 use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
 use crate::commands::tools::unknown_tool;
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::shell_word::shell_word;
 use dunlin_terminal::ui::Ui;
@@ -46,9 +46,9 @@ struct AddressRuns;
 struct NoOption(String);
 
 /// Runs one of the commands.
-pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let permissions = workshop.permissions()?;
+pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let permissions = app.permissions()?;
     match command {
         PermissionsCommand::List => {
             let stored = permissions.list()?;
@@ -67,13 +67,13 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 ));
             }
         }
-        PermissionsCommand::Allow(args) => decide(workshop, &permissions, &args, Decided::Allow)?,
-        PermissionsCommand::Deny(args) => decide(workshop, &permissions, &args, Decided::Deny)?,
-        PermissionsCommand::Ask(args) => decide(workshop, &permissions, &args, Decided::Open)?,
+        PermissionsCommand::Allow(args) => decide(app, &permissions, &args, Decided::Allow)?,
+        PermissionsCommand::Deny(args) => decide(app, &permissions, &args, Decided::Deny)?,
+        PermissionsCommand::Ask(args) => decide(app, &permissions, &args, Decided::Open)?,
         PermissionsCommand::Set { target, bits } => {
             let key = permissions.set(&target, &bits)?;
             ui.data(&format!("{bits}  {}", escape(&key)));
-            say_taken(workshop, &target, &key);
+            say_taken(app, &target, &key);
             say_covered(ui, &key, bits.ends_with('x'));
             say_folder(ui, &key);
         }
@@ -93,8 +93,7 @@ pub fn run(workshop: &Workshop, command: PermissionsCommand) -> Result<Exit, Cli
                 }
             };
             // What has a gap in it and is no file is a command line.
-            if target.contains(char::is_whitespace)
-                && !workshop.settings.project.join(&target).exists()
+            if target.contains(char::is_whitespace) && !app.settings.project.join(&target).exists()
             {
                 let command = permissions
                     .explain_command(&target)
@@ -134,12 +133,12 @@ fn may_run(path: &Path) -> bool {
 
 /// Decides about one operation, and says what that covers.
 fn decide(
-    workshop: &Workshop,
+    app: &App,
     permissions: &Permissions,
     args: &PermissionArgs,
     decided: Decided,
 ) -> Result<(), CliError> {
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let operation = Operation::from(args.operation);
     let target = target_of(operation, decided, &args.target)?;
     if operation == Operation::Execute && target.contains("://") && !target.contains(' ') {
@@ -155,7 +154,7 @@ fn decide(
         operation.verb(),
         escape(&key)
     ));
-    say_taken(workshop, &target, &key);
+    say_taken(app, &target, &key);
     if decided == Decided::Open {
         return Ok(());
     }
@@ -212,12 +211,12 @@ fn say_folder(ui: &Ui, key: &str) {
 }
 
 /// Says what a target was taken for where it could have meant something else, and how that is written.
-pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
+pub fn say_taken(app: &App, typed: &str, key: &str) {
     if !key.starts_with('/') {
         return;
     }
-    let ui = &workshop.ui;
-    let short = workshop.settings.folders.short(Path::new(key));
+    let ui = &app.ui;
+    let short = app.settings.folders.short(Path::new(key));
     let short = escape(&short);
     if !Path::new(key).exists() {
         ui.status(&format!("There is no such file yet: {short}"));
@@ -228,7 +227,7 @@ pub fn say_taken(workshop: &Workshop, typed: &str, key: &str) {
             ));
         }
     } else if !typed.contains('/')
-        && !workshop.settings.project.join(typed).exists()
+        && !app.settings.project.join(typed).exists()
         && Path::new(key).is_file()
     {
         let typed = escape(typed);
@@ -273,8 +272,8 @@ fn say_covered(ui: &Ui, key: &str, allows: bool) {
 }
 
 /// Allows what `--allow` names until the session ends, and says what was taken for what.
-pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), CliError> {
-    let permissions = workshop.host()?.permissions();
+pub fn allow_for_session(app: &App, allowed: &[Allow]) -> Result<(), CliError> {
+    let permissions = app.host()?.permissions();
     for allow in allowed {
         if allow.is_command {
             permissions
@@ -288,22 +287,22 @@ pub fn allow_for_session(workshop: &Workshop, allowed: &[Allow]) -> Result<(), C
         }
         let option = format!("--allow {}", shell_word(&allow.typed()));
         let key = permissions.allow_by_option(&allow.target, &allow.bits, &option)?;
-        say_taken(workshop, &allow.target, &key);
+        say_taken(app, &allow.target, &key);
     }
     Ok(())
 }
 
 /// Allows for this run what the options name, and says what was taken for what.
-pub fn allow_for_run(workshop: &Workshop, args: &AskArgs) -> Result<(), CliError> {
-    allow_for_session(workshop, &args.allow)?;
-    let permissions = workshop.host()?.permissions();
+pub fn allow_for_run(app: &App, args: &AskArgs) -> Result<(), CliError> {
+    allow_for_session(app, &args.allow)?;
+    let permissions = app.host()?.permissions();
     for line in &args.allow_line {
         permissions
             .allow_line_by_option(line, &format!("--allow-line {}", shell_word(line)))
             .map_err(CliError::usage)?;
     }
     if !args.allow_tool.is_empty() {
-        let tools = look_at_tools(workshop)?;
+        let tools = look_at_tools(app)?;
         for name in &args.allow_tool {
             if !tools.iter().any(|tool| tool.name == *name) {
                 return Err(unknown_tool(&tools, name));

@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::tools::by_hand;
+use crate::app::App;
 use crate::args::SearchArgs;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_terminal::ui::style::Label;
 
@@ -42,7 +42,7 @@ struct Found<'a> {
 ///
 /// # Errors
 /// It was denied, it failed, or it was interrupted.
-pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
+pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
     if query.trim().is_empty() {
         return Err(CliError::usage(NoQuestion));
@@ -51,7 +51,7 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
     arguments.insert("query".to_owned(), json!(query));
     for within in &args.within {
         let is_glob = within.contains(['*', '?', '[', '{', '!']);
-        if !is_glob && !workshop.settings.project.join(within).exists() {
+        if !is_glob && !app.settings.project.join(within).exists() {
             return Err(CliError::usage(Nowhere(within.clone())).with_hint(
                 "--within takes folders and globs, relative to the project".to_owned(),
             ));
@@ -64,12 +64,12 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
         arguments.insert("max_results".to_owned(), json!(count));
     }
     let call = ProposedCall::new("by-hand", TOOL.to_owned(), arguments);
-    let Some(text) = by_hand(workshop, call)? else {
+    let Some(text) = by_hand(app, call)? else {
         return Ok(Exit::Done);
     };
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     if ui.streams().output && !args.json {
-        say_once_that_there_is_more(workshop);
+        say_once_that_there_is_more(app);
     }
     if args.json {
         let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
@@ -92,8 +92,8 @@ pub fn run(workshop: &Workshop, args: &SearchArgs) -> Result<Exit, CliError> {
 
 /// Says to whoever searches by words alone, and has not chosen to, that there is a model: the first time.
 #[cfg(feature = "local-model")]
-fn say_once_that_there_is_more(workshop: &Workshop) {
-    let settings = &workshop.settings;
+fn say_once_that_there_is_more(app: &App) {
+    let settings = &app.settings;
     let embedder = crate::host_options::meaning::embedder(settings);
     let has_meaning = embedder.is_some_and(|embedder| embedder.name().is_some());
     let said = settings.folders.data.join(SAID);
@@ -103,14 +103,14 @@ fn say_once_that_there_is_more(workshop: &Workshop) {
     // Where that cannot be noted, nobody is told each time.
     if std::fs::write(&said, "").is_ok() {
         let name = crate::models::MEANING.name;
-        workshop.ui.status(&format!(
+        app.ui.status(&format!(
             "this search goes by words alone; `dunlin model pull {name}` adds what they mean"
         ));
     }
 }
 
 #[cfg(not(feature = "local-model"))]
-fn say_once_that_there_is_more(_workshop: &Workshop) {}
+fn say_once_that_there_is_more(_app: &App) {}
 
 /// Reads `## path:first-last in symbol (score)`; the lines of a file never look like that, they begin with their number.
 fn head(line: &str) -> Option<Found<'_>> {

@@ -9,10 +9,10 @@ use dunlin_host::{json, open_folder};
 use jiff::Timestamp;
 use rustix::io::Errno;
 
+use crate::app::App;
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
 use crate::repl::hub::describe;
-use crate::workshop::Workshop;
 use dunlin_chat::session::search::{MAX_PLACES, places};
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
 use dunlin_terminal::ui::calls::fit;
@@ -56,21 +56,21 @@ impl From<StoreError> for CliError {
 }
 
 /// Runs one of the commands.
-pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let store = workshop.store();
+pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let store = app.store();
     let find = |typed: &str| store.find(Some(typed));
     match command {
-        SessionsCommand::List { all, lines, json } => list(workshop, all, lines, json)?,
+        SessionsCommand::List { all, lines, json } => list(app, all, lines, json)?,
         SessionsCommand::Show { session } => {
             let entry = find(&session)?;
-            let loaded = load(workshop, &entry)?;
+            let loaded = load(app, &entry)?;
             let text = export::markdown(&loaded, &entry.id);
             for line in Filter::default().piece(&text).lines() {
                 ui.data(line);
             }
         }
-        SessionsCommand::Search { text, all } => search(workshop, &text, all)?,
+        SessionsCommand::Search { text, all } => search(app, &text, all)?,
         SessionsCommand::Rename { session, title } => {
             let entry = find(&session)?;
             let title = title.join(" ");
@@ -84,8 +84,8 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
         }
         SessionsCommand::Fork { session } => {
             let entry = find(&session)?;
-            let (copy, loaded) = fork(workshop, &entry)?;
-            warn_of_damage(workshop, &entry, &loaded);
+            let (copy, loaded) = fork(app, &entry)?;
+            warn_of_damage(app, &entry, &loaded);
             ui.data(&copy.id());
         }
         SessionsCommand::Export {
@@ -95,7 +95,7 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
             force,
         } => {
             let entry = find(&session)?;
-            let loaded = load(workshop, &entry)?;
+            let loaded = load(app, &entry)?;
             let text = render(&loaded, &entry.id, format)?;
             match output {
                 Some(path) if !force && path.symlink_metadata().is_ok() => {
@@ -107,16 +107,16 @@ pub fn run(workshop: &Workshop, command: SessionsCommand) -> Result<Exit, CliErr
                 None => ui.data(text.trim_end()),
             }
         }
-        SessionsCommand::Delete { sessions, yes } => return delete(workshop, &sessions, yes),
+        SessionsCommand::Delete { sessions, yes } => return delete(app, &sessions, yes),
     }
     Ok(Exit::Done)
 }
 
-fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), CliError> {
-    let ui = &workshop.ui;
+fn list(app: &App, all: bool, lines: usize, json: bool) -> Result<(), CliError> {
+    let ui = &app.ui;
     let most = if lines == 0 { usize::MAX } else { lines };
     // One more tells whether there are more.
-    let mut sessions = workshop.store().list(all, most.saturating_add(1));
+    let mut sessions = app.store().list(all, most.saturating_add(1));
     let more = sessions.len() > most;
     sessions.truncate(most);
     if json {
@@ -138,7 +138,7 @@ fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), 
         usize::MAX
     };
     for summary in &sessions {
-        ui.data(&row(workshop, summary, all, now, columns));
+        ui.data(&row(app, summary, all, now, columns));
     }
     if more {
         let note = format!("These are the newest {most}; -n 0 lists all.");
@@ -147,18 +147,12 @@ fn list(workshop: &Workshop, all: bool, lines: usize, json: bool) -> Result<(), 
     Ok(())
 }
 
-fn row(
-    workshop: &Workshop,
-    summary: &Summary,
-    all: bool,
-    now: Timestamp,
-    columns: usize,
-) -> String {
-    let styles = workshop.ui.styles();
+fn row(app: &App, summary: &Summary, all: bool, now: Timestamp, columns: usize) -> String {
+    let styles = app.ui.styles();
     let id = format!("{:<ID_COLUMNS$}", escape(&summary.id));
     let mut about = describe(summary, now);
     if all && !summary.project.is_empty() {
-        let project = workshop.settings.folders.short(Path::new(&summary.project));
+        let project = app.settings.folders.short(Path::new(&summary.project));
         about.push_str(" · ");
         about.push_str(&escape(&project));
     }
@@ -166,9 +160,9 @@ fn row(
     format!("{} {}", styles.paint(Label::Key, &id), fit(&about, room))
 }
 
-fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let store = workshop.store();
+fn search(app: &App, text: &str, all: bool) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let store = app.store();
     let project = store.project_name();
     let now = Timestamp::now();
     let (mut found, mut unreadable) = (0, 0);
@@ -189,7 +183,7 @@ fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
         found += 1;
         let mut summary = entry.summary();
         summary.title.clone_from(&loaded.title);
-        ui.data(&row(workshop, &summary, all, now, usize::MAX));
+        ui.data(&row(app, &summary, all, now, usize::MAX));
         for place in places.iter().take(MAX_PLACES) {
             let who = ui.styles().paint(Label::Quiet, &escape(&place.who));
             ui.data(&format!("  {who}  {}", place.excerpt));
@@ -216,9 +210,9 @@ fn search(workshop: &Workshop, text: &str, all: bool) -> Result<(), CliError> {
 ///
 /// # Errors
 /// It cannot be read, or the copy cannot be written.
-pub fn fork(workshop: &Workshop, entry: &Entry) -> Result<(Session, Loaded), CliError> {
+pub fn fork(app: &App, entry: &Entry) -> Result<(Session, Loaded), CliError> {
     let loaded = entry.load()?;
-    let copy = Session::fork(&workshop.store(), &Store::new_id(), entry, &loaded)?;
+    let copy = Session::fork(&app.store(), &Store::new_id(), entry, &loaded)?;
     Ok((copy, loaded))
 }
 
@@ -290,9 +284,9 @@ pub fn write(path: &Path, text: &str, replaces: bool) -> Result<(), CliError> {
     })
 }
 
-fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let store = workshop.store();
+fn delete(app: &App, sessions: &[String], yes: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let store = app.store();
     // All are found before one is deleted.
     let mut entries = Vec::new();
     for typed in sessions {
@@ -302,19 +296,13 @@ fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, C
         }
     }
     if !yes {
-        if !workshop.asks() {
+        if !app.asks() {
             return Err(CliError::new(Exit::Denied, NobodyToAsk)
                 .with_hint("--yes deletes without asking".to_owned()));
         }
         let now = Timestamp::now();
         for entry in &entries {
-            ui.data(&row(
-                workshop,
-                &entry.summary(),
-                true,
-                now,
-                ui.window().columns,
-            ));
+            ui.data(&row(app, &entry.summary(), true, now, ui.window().columns));
         }
         if !ui.confirms("Delete permanently?") {
             ui.status("Nothing was deleted.");
@@ -328,16 +316,15 @@ fn delete(workshop: &Workshop, sessions: &[String], yes: bool) -> Result<Exit, C
     Ok(Exit::Done)
 }
 
-fn load(workshop: &Workshop, entry: &Entry) -> Result<Loaded, CliError> {
+fn load(app: &App, entry: &Entry) -> Result<Loaded, CliError> {
     let loaded = entry.load()?;
-    warn_of_damage(workshop, entry, &loaded);
+    warn_of_damage(app, entry, &loaded);
     Ok(loaded)
 }
 
-fn warn_of_damage(workshop: &Workshop, entry: &Entry, loaded: &Loaded) {
+fn warn_of_damage(app: &App, entry: &Entry, loaded: &Loaded) {
     if let Some(notice) = loaded.damage.notice() {
-        workshop
-            .ui
+        app.ui
             .warn(&format!("the file of {} is damaged; {notice}", entry.id));
     }
 }

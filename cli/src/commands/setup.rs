@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 
+use crate::app::App;
 use crate::args::Global;
 #[cfg(feature = "local-model")]
 use crate::commands::built_in::BuiltIn;
@@ -14,9 +15,8 @@ use crate::config::env::Environment;
 use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 use dunlin_chat::agent::Api;
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Typed, Ui, YesOrNo};
 
@@ -63,9 +63,9 @@ enum Choice {
 /// Looks for something that can answer and offers to write it down.
 ///
 /// Fails with status 2 where nothing was found or nobody can be asked; what to do was said then.
-pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
-    let found = workshop
+pub fn offer(app: &App) -> Result<Offered, CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
+    let found = app
         .runtime()?
         .block_on(discover::discover(&settings.environment))
         .map_err(CliError::usage)?;
@@ -74,7 +74,7 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
     let mut choices = choices(&found, &settings.folders);
     // What stands in it already, MCP servers perhaps, says nothing of who answers.
     let exists = path.exists();
-    if !workshop.asks() {
+    if !app.asks() {
         choices.retain(Choice::is_here);
         for line in advice(&choices, exists, &short) {
             ui.status(&line);
@@ -121,7 +121,7 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
             }
         });
     }
-    choice.fetch(workshop)?;
+    choice.fetch(app)?;
     match exists {
         true => add_agent(&path, &text)?,
         false => {
@@ -134,14 +134,14 @@ pub fn offer(workshop: &Workshop) -> Result<Offered, CliError> {
 
 /// Sees to it that somebody can answer: where no agent is configured one is offered, and the settings are read anew.
 /// `Some`: nobody can, and the program is to end so.
-pub fn see_to_agent(workshop: &mut Workshop, global: &Global) -> Result<Option<Exit>, CliError> {
-    if workshop.settings.has_agents() {
+pub fn see_to_agent(app: &mut App, global: &Global) -> Result<Option<Exit>, CliError> {
+    if app.settings.has_agents() {
         return Ok(None);
     }
-    let environment = workshop.settings.environment.clone();
-    Ok(match offer(workshop)? {
+    let environment = app.settings.environment.clone();
+    Ok(match offer(app)? {
         Offered::Written => {
-            workshop.settings = super::load(global, environment)?;
+            app.settings = super::load(global, environment)?;
             None
         }
         Offered::Declined => Some(Exit::Done),
@@ -252,11 +252,11 @@ impl Choice {
         not(feature = "local-model"),
         expect(unused_variables, reason = "servers and services need nothing")
     )]
-    fn fetch(&self, workshop: &Workshop) -> Result<(), CliError> {
+    fn fetch(&self, app: &App) -> Result<(), CliError> {
         match self {
             Choice::Server(_) | Choice::Service(_) => Ok(()),
             #[cfg(feature = "local-model")]
-            Choice::BuiltIn(model) => model.fetch(workshop),
+            Choice::BuiltIn(model) => model.fetch(app),
         }
     }
 

@@ -9,17 +9,16 @@ use dunlin_host::permission::ToolMode;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use crate::app::App;
 use crate::args::ToolsCommand;
 use crate::dialogue::{
     HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow_always,
 };
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
-use crate::repl::table::Changed;
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
@@ -42,22 +41,22 @@ struct BadArguments {
 }
 
 /// Runs one of the commands.
-pub fn run(workshop: &Workshop, command: ToolsCommand) -> Result<Exit, CliError> {
+pub fn run(app: &App, command: ToolsCommand) -> Result<Exit, CliError> {
     match command {
-        ToolsCommand::List => list(workshop),
-        ToolsCommand::Show { name } => show(workshop, &name),
-        ToolsCommand::Call { name, args } => call(workshop, name, &args),
+        ToolsCommand::List => list(app),
+        ToolsCommand::Show { name } => show(app, &name),
+        ToolsCommand::Call { name, args } => call(app, name, &args),
     }
 }
 
-fn list(workshop: &Workshop) -> Result<Exit, CliError> {
-    print(workshop, &look_at_tools(workshop)?)?;
+fn list(app: &App) -> Result<Exit, CliError> {
+    print(app, &look_at_tools(app)?)?;
     Ok(Exit::Done)
 }
 
 /// Prints tools, one a line, with what was set for them.
-pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
-    let ui = &workshop.ui;
+pub fn print(app: &App, tools: &[Tool]) -> Result<(), CliError> {
+    let ui = &app.ui;
     let widths = tools.iter().map(|tool| escape(&tool.name).width());
     let widest = widths.filter(|width| *width <= MOST_NAME_COLUMNS).max();
     let wide = widest.unwrap_or_default();
@@ -66,7 +65,7 @@ pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
             .styles()
             .paint(Label::Name, &format!("{:<wide$}", escape(&tool.name)));
         let mode = if ui.is_chat() {
-            let mode = workshop.host()?.permissions().tool_mode(&tool.name);
+            let mode = app.host()?.permissions().tool_mode(&tool.name);
             let mode = format!("{:<MODE_COLUMNS$}", mode.as_str());
             format!("{} ", ui.styles().paint(Label::Quiet, &mode))
         } else {
@@ -87,25 +86,22 @@ pub fn print(workshop: &Workshop, tools: &[Tool]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Sets what holds for a tool until the session ends: `NAME MODE`.
-pub fn set_mode(workshop: &Workshop, tools: &[Tool], typed: &str) -> Result<Changed, CliError> {
-    let ui = &workshop.ui;
+/// Sets what holds for a tool until the session ends: `NAME MODE`. The result says whether permissions changed.
+pub fn set_mode(app: &App, tools: &[Tool], typed: &str) -> Result<bool, CliError> {
+    let ui = &app.ui;
     let mut words = typed.split_whitespace();
     let (Some(name), Some(mode), None) = (words.next(), words.next(), words.next()) else {
         ui.status("Usage: /tools NAME prompt|always|never");
-        return Ok(Changed::Nothing);
+        return Ok(false);
     };
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         return Err(unknown_tool(tools, name));
     };
     let mode: ToolMode = mode.parse().map_err(CliError::usage)?;
-    workshop
-        .host()?
-        .permissions()
-        .set_tool_mode(&tool.name, mode);
+    app.host()?.permissions().set_tool_mode(&tool.name, mode);
     let name = ui.status_styles().paint(Label::Name, &escape(name));
     ui.status(&format!("  {name} · {mode}, until the session ends"));
-    Ok(Changed::Permissions)
+    Ok(true)
 }
 
 /// Says that there is no such tool, and which come near.
@@ -127,9 +123,9 @@ fn first_sentence(text: &str) -> &str {
     line.find(". ").map_or(line, |end| &line[..=end])
 }
 
-fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let tools = look_at_tools(workshop)?;
+fn show(app: &App, name: &str) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let tools = look_at_tools(app)?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         return Err(unknown_tool(&tools, name));
     };
@@ -142,7 +138,7 @@ fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliError> {
+fn call(app: &App, tool: String, arguments: &str) -> Result<Exit, CliError> {
     let arguments: serde_json::Value = serde_json::from_str(arguments).map_err(|error| {
         CliError::usage(BadArguments {
             source: Some(error),
@@ -151,9 +147,9 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
     let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
     };
-    let text = by_hand(workshop, ProposedCall::new("by-hand", tool, arguments))?;
+    let text = by_hand(app, ProposedCall::new("by-hand", tool, arguments))?;
     if let Some(text) = text {
-        workshop.ui.data(&Filter::default().piece(&text));
+        app.ui.data(&Filter::default().piece(&text));
     }
     Ok(Exit::Done)
 }
@@ -162,22 +158,21 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
 ///
 /// # Errors
 /// It was denied, it failed, or it was interrupted.
-pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>, CliError> {
-    let interrupt = interrupted(workshop)?;
-    let host = workshop.host()?;
-    let approver = approver(workshop, &[], Recall::default());
+pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<String>, CliError> {
+    let interrupt = interrupted(app)?;
+    let host = app.host()?;
+    let approver = approver(app, &[], Recall::default());
     let context = CallContext {
         tools: host,
         rules: TurnRules::default(),
         approver: approver.as_ref(),
-        ask: workshop.asker(),
-        frontend: Arc::new(Presenter::new(Arc::clone(&workshop.ui)).without_reasons()),
+        ask: app.asker(),
+        frontend: Arc::new(Presenter::new(Arc::clone(&app.ui)).without_reasons()),
     };
     let report = {
-        let _hands_off = HandsOff::begin(workshop);
+        let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        workshop
-            .runtime()?
+        app.runtime()?
             .block_on(run_calls(vec![call], 0, &context, interrupt))
     };
     let Some(record) = report.calls.into_iter().next() else {
@@ -189,8 +184,8 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
         (CallState::Completed, _) | (CallState::Failed, None) => Ok(Some(text)),
         (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => {
-            let denial = report.denials.first().filter(|_| !workshop.asks());
-            let hint = denial.and_then(|denial| way_to_allow_always(workshop, denial));
+            let denial = report.denials.first().filter(|_| !app.asks());
+            let hint = denial.and_then(|denial| way_to_allow_always(app, denial));
             Err(CliError::new(Exit::Denied, failure).with_hint(hint))
         }
         (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {

@@ -10,7 +10,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 use super::file::{Author, FileError, Loaded};
 use super::mcp::{ServerEntry, name_problem};
 use super::paths::PRIVATE_FILE_MODE;
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// Why the file was not changed. It is as it was then.
 #[derive(Debug, thiserror::Error)]

@@ -17,8 +17,8 @@ use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
 use super::variables;
-use dunlin_chat::endpoint::EndpointEntry;
-use dunlin_chat::files::open_regular;
+use dunlin_chat::endpoint::EndpointOptions;
+use dunlin_host::files::open_regular;
 
 /// Longest time-out, in seconds: a day. More is a mistake, and some clocks cannot count it.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
@@ -95,8 +95,8 @@ pub struct Limits {
     pub max_history_tokens: Option<Spanned<u64>>,
     /// Lines of the conversation that a request carries.
     pub max_history_lines: Option<Spanned<u64>>,
-    /// Which share of the room is full when earlier turns are condensed; 0: they never are.
-    pub condense_at: Option<Spanned<f64>>,
+    /// Which share of the room is full when earlier turns are compacted; 0: they never are.
+    pub compact_at: Option<Spanned<f64>>,
     /// Seconds without a byte from the provider.
     pub request_timeout_secs: Option<Spanned<u64>>,
     /// Repetitions of a request that failed before an answer began.
@@ -159,7 +159,7 @@ pub struct AgentPatch {
     /// Whether `@` attaches files to a message.
     pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
-    pub endpoint: Option<EndpointEntry>,
+    pub endpoint: Option<EndpointOptions>,
 }
 
 /// An agent with all that it needs.
@@ -190,7 +190,7 @@ pub struct AgentEntry {
     /// Whether `@` attaches files to a message; it does without it.
     pub files: Option<bool>,
     /// What the endpoint wants otherwise than most.
-    pub endpoint: Option<EndpointEntry>,
+    pub endpoint: Option<EndpointOptions>,
 }
 
 /// The kinds of agents.
@@ -382,10 +382,10 @@ impl Loaded {
                 return Err(self.error_of(most, format!("{name} must be at least 1")));
             }
         }
-        if let Some(share) = &limits.condense_at
+        if let Some(share) = &limits.compact_at
             && !(0.0..=1.0).contains(share.get_ref())
         {
-            return Err(self.error_of(share, "condense_at must be from 0 to 1"));
+            return Err(self.error_of(share, "compact_at must be from 0 to 1"));
         }
         for (name, seconds) in [
             ("request_timeout_secs", &limits.request_timeout_secs),

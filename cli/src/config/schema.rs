@@ -4,7 +4,7 @@
 //! known one, then by serde for their values. A value that a later version will honour is named
 //! too: to accept it and not honour it would be worse than an error.
 
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -54,7 +54,7 @@ const LIMITS: &[Key] = &[
     key("max_retries", Shape::Value),
     key("max_history_lines", Shape::Value),
     key("max_history_tokens", Shape::Value),
-    key("condense_at", Shape::Value),
+    key("compact_at", Shape::Value),
     key("command_timeout_secs", Shape::Value),
 ];
 
@@ -206,12 +206,23 @@ fn check_value(
     }
 }
 
+/// Keys that earlier versions knew, and what they are called now.
+const RENAMED: [(&str, &str); 1] = [("condense_at", "compact_at")];
+
 fn unknown(name: &str, keys: &[Key], path: &str, offset: usize) -> Misfit {
     let place = if path.is_empty() {
         String::new()
     } else {
         format!(" in [{path}]")
     };
+    let renamed = RENAMED.iter().find(|(old, _)| *old == name);
+    if let Some((_, new)) = renamed.filter(|(_, new)| keys.iter().any(|key| key.name == *new)) {
+        return Misfit {
+            offset,
+            problem: format!("unknown key {name:?}{place}"),
+            hint: Some(format!("it is called {new:?} now")),
+        };
+    }
     let hint = match nearest(name, keys.iter().map(|key| key.name)) {
         Some(near) => format!("the nearest known key is {near:?}"),
         None => {

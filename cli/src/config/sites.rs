@@ -111,7 +111,7 @@ pub fn read(path: &Path, shown: &str) -> (SiteHeaders, Vec<String>) {
 
 /// The file and whether others can read it. The error is the end of a sentence.
 fn read_file(path: &Path) -> Result<Option<(File, bool)>, String> {
-    let file = match dunlin_chat::files::open_regular(path) {
+    let file = match dunlin_host::files::open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),

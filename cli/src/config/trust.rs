@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// The largest file that is read, in bytes: ten thousand projects.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;

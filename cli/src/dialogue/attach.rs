@@ -11,16 +11,16 @@ use dunlin_host::Progress;
 use serde_json::json;
 
 use super::{Dialogue, HandsOff, approver, interrupted};
+use crate::app::App;
 use crate::error::CliError;
 use crate::mentions::{self, Meaning};
 use crate::repl::line::Recall;
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
     CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
 };
+use dunlin_host::nearest::nearest;
 
 /// The tool that reads what is attached.
 const READER: &str = "read_file";
@@ -125,16 +125,8 @@ impl Dialogue {
 
     /// Reads the files that a message mentions, asking where that has to be asked, and puts them behind it.
     /// Nothing is sent. A message that came back and comes again as it was is sent without what was wrong with it.
-    pub fn attach(
-        &mut self,
-        workshop: &Workshop,
-        text: &str,
-        recall: Recall,
-    ) -> Result<Attached, CliError> {
-        let (project, home) = (
-            &workshop.settings.project,
-            workshop.settings.folders.home.as_deref(),
-        );
+    pub fn attach(&mut self, app: &App, text: &str, recall: Recall) -> Result<Attached, CliError> {
+        let (project, home) = (&app.settings.project, app.settings.folders.home.as_deref());
         let excused = self
             .tags
             .excused
@@ -167,7 +159,7 @@ impl Dialogue {
                     let problem = format!("{path} is a folder; mention the files that matter");
                     problems.push((path.clone(), problem));
                 }
-                _ => problems.push((path.clone(), missing(path, workshop))),
+                _ => problems.push((path.clone(), missing(path, app))),
             }
         }
         words.push_str(text.get(after..).unwrap_or_default());
@@ -183,7 +175,7 @@ impl Dialogue {
             // Those that wait are sent as they are now.
             let waiting = self.tags.tags.iter().filter(|tag| !tag.is_sent);
             for tag in waiting {
-                if stamp(&tag.path, workshop) == tag.stamp {
+                if stamp(&tag.path, app) == tag.stamp {
                     read.push(tag.clone());
                 }
                 if !paths.contains(&tag.path) {
@@ -196,7 +188,7 @@ impl Dialogue {
                 .filter(|path| read.iter().all(|tag| tag.path != **path))
                 .cloned()
                 .collect();
-            let (found, failed) = self.read_files(workshop, missing, recall)?;
+            let (found, failed) = self.read_files(app, missing, recall)?;
             read.extend(found);
             problems = failed;
         }
@@ -232,21 +224,21 @@ impl Dialogue {
     /// Reads files as calls of the user's. Returns what was read, and what could not be and why.
     fn read_files(
         &mut self,
-        workshop: &Workshop,
+        app: &App,
         paths: Vec<String>,
         recall: Recall,
     ) -> Result<(Vec<Tag>, Vec<Problem>), CliError> {
         if paths.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }
-        let host = workshop.host()?;
+        let host = app.host()?;
         let mut calls = Vec::with_capacity(paths.len());
         for path in &paths {
             self.tags.calls += 1;
             let place = mentions::place(
                 path,
-                &workshop.settings.project,
-                workshop.settings.folders.home.as_deref(),
+                &app.settings.project,
+                app.settings.folders.home.as_deref(),
             );
             if let Some(place) = place {
                 // A file that is there no more is one that cannot be read, and is said to be.
@@ -261,7 +253,7 @@ impl Dialogue {
                 repaired: false,
             });
         }
-        let approver = approver(workshop, &self.tools, recall);
+        let approver = approver(app, &self.tools, recall);
         let context = CallContext {
             tools: host,
             rules: TurnRules {
@@ -269,13 +261,13 @@ impl Dialogue {
                 ..TurnRules::default()
             },
             approver: approver.as_ref(),
-            ask: workshop.asker(),
+            ask: app.asker(),
             frontend: Arc::new(Unseen),
         };
-        let interrupt = interrupted(workshop)?;
+        let interrupt = interrupted(app)?;
         let report = {
-            let _hands_off = HandsOff::begin(workshop);
-            workshop.runtime()?.block_on(run_calls(
+            let _hands_off = HandsOff::begin(app);
+            app.runtime()?.block_on(run_calls(
                 calls,
                 self.conversation.last_call(),
                 &context,
@@ -284,7 +276,7 @@ impl Dialogue {
         };
         for record in &report.calls {
             self.conversation.number_calls_after(record.number);
-            workshop.calls.keep(record.clone());
+            app.calls.keep(record.clone());
         }
         let mut read = Vec::new();
         let mut problems = Vec::new();
@@ -295,7 +287,7 @@ impl Dialogue {
                         content.push('\n');
                     }
                     read.push(Tag {
-                        stamp: stamp(&path, workshop),
+                        stamp: stamp(&path, app),
                         path,
                         content,
                         is_sent: false,
@@ -322,16 +314,16 @@ impl Dialogue {
     }
 }
 
-fn stamp(path: &str, workshop: &Workshop) -> Option<(SystemTime, u64)> {
-    let settings = &workshop.settings;
+fn stamp(path: &str, app: &App) -> Option<(SystemTime, u64)> {
+    let settings = &app.settings;
     let place = mentions::place(path, &settings.project, settings.folders.home.as_deref())?;
     let metadata = place.metadata().ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Says that there is no such file, and which one is like it.
-fn missing(path: &str, workshop: &Workshop) -> String {
-    let settings = &workshop.settings;
+fn missing(path: &str, app: &App) -> String {
+    let settings = &app.settings;
     let mut sentence = format!("there is no file {path}");
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let place = mentions::place(folder, &settings.project, settings.folders.home.as_deref());

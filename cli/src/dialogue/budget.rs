@@ -6,16 +6,16 @@ use std::sync::{MutexGuard, PoisonError};
 use dunlin_host::Tool;
 
 use super::{Dialogue, HandsOff, interrupted};
+use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
-use crate::workshop::Workshop;
 use dunlin_chat::provider::Dialect;
-use dunlin_chat::request::cuts::Condensed;
+use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::request::report::{Report, Spent};
-use dunlin_chat::request::{HistoryLimits, Ledger, Occasion};
+use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
-use dunlin_chat::turn::condense::{NoSummary, summarise};
+use dunlin_chat::turn::compact::{NoSummary, summarise};
 use dunlin_chat::turn::with_joined;
 use dunlin_terminal::ui::style::Label;
 
@@ -26,50 +26,51 @@ impl Dialogue {
     }
 
     /// What the next request would carry.
-    pub fn report(&self, workshop: &Workshop) -> Report {
+    pub fn report(&self, app: &App) -> Report {
         let dialect = self.provider.dialect();
-        let tools = self.tools(workshop);
-        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
-        self.ledger().report(self.conversation.messages(), occasion)
+        let tools = self.tools(app);
+        let occasion = self.occasion(app, dialect.as_ref(), &tools);
+        self.context_budget()
+            .report(self.conversation.messages(), occasion)
     }
 
     /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and
     /// all is as it was.
-    pub fn condense(&mut self, workshop: &Workshop) -> Result<(), CliError> {
-        let ui = &workshop.ui;
+    pub fn compact(&mut self, app: &App) -> Result<(), CliError> {
+        let ui = &app.ui;
         let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
         let dialect = self.provider.dialect();
-        let tools = self.tools(workshop);
-        let occasion = self.occasion(workshop, dialect.as_ref(), &tools);
+        let tools = self.tools(app);
+        let occasion = self.occasion(app, dialect.as_ref(), &tools);
         let messages = self.conversation.messages();
-        let condensing = self.ledger().condensing(messages, occasion, true);
-        let Some(condensing) = condensing else {
-            ui.status("There is nothing to condense, or it is too long to be read at once.");
+        let compacting = self.context_budget().compacting(messages, occasion, true);
+        let Some(compacting) = compacting else {
+            ui.status("There is nothing to compact, or it is too long to be read at once.");
             return Ok(());
         };
-        let count = counted(condensing.count, "message", "messages");
-        quiet(&format!("· condensing {count} …"));
-        let interrupt = interrupted(workshop)?;
-        let _hands_off = HandsOff::begin(workshop);
-        let summary = workshop.runtime()?.block_on(async {
+        let count = counted(compacting.count, "message", "messages");
+        quiet(&format!("· compacting {count} …"));
+        let interrupt = interrupted(app)?;
+        let _hands_off = HandsOff::begin(app);
+        let summary = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt => None,
-                summary = summarise(self.provider.as_ref(), &condensing.request) => Some(summary),
+                summary = summarise(self.provider.as_ref(), &compacting.request) => Some(summary),
             }
         });
         match summary {
             None => quiet("(interrupted)"),
             Some(Ok(summary)) => {
                 self.spent.add(summary.usage, 1);
-                let condensed = Condensed {
-                    through: condensing.through,
+                let compacted = Compacted {
+                    through: compacting.through,
                     summary: summary.text,
                 };
                 if let Some(session) = &self.session {
-                    session.condensed(&condensed);
+                    session.compacted(&compacted);
                 }
-                let notice = self.ledger().condensed(condensed);
+                let notice = self.context_budget().compacted(compacted);
                 quiet(&notice);
             }
             Some(Err(NoSummary::Failed(error))) => {
@@ -82,8 +83,8 @@ impl Dialogue {
     }
 
     /// What was counted and cut belongs to the conversation that is left.
-    pub(super) fn forget_ledger(&mut self) {
-        self.ledger().clear();
+    pub(super) fn forget_context_budget(&mut self) {
+        self.context_budget().clear();
         self.marked = 0;
     }
 
@@ -94,28 +95,30 @@ impl Dialogue {
             all: loaded.usage,
             ..Spent::default()
         };
-        if let Some(condensed) = &loaded.condensed {
+        if let Some(compacted) = &loaded.compacted {
             let messages = self.conversation.messages();
             // Where messages were lost from the file, nobody knows what the summary is of.
             if messages.len() == loaded.messages.len() {
-                self.ledger().restore(condensed.clone(), messages);
+                self.context_budget().restore(compacted.clone(), messages);
             }
         }
     }
 
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
+        self.context_budget
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All tools by now.
-    fn tools(&self, workshop: &Workshop) -> Cow<'_, [Tool]> {
-        let joined = workshop.host().map(|host| host.joined());
+    fn tools(&self, app: &App) -> Cow<'_, [Tool]> {
+        let joined = app.host().map(|host| host.joined());
         with_joined(&self.tools, joined.unwrap_or_default())
     }
 
     fn occasion<'a>(
         &'a self,
-        workshop: &Workshop,
+        app: &App,
         dialect: &'a dyn Dialect,
         tools: &'a [Tool],
     ) -> Occasion<'a> {
@@ -123,27 +126,27 @@ impl Dialogue {
             agent: &self.agent,
             tools,
             dialect,
-            limits: self.limits(workshop),
+            limits: self.limits(app),
         }
     }
 
-    fn limits(&self, workshop: &Workshop) -> HistoryLimits {
+    fn limits(&self, app: &App) -> HistoryLimits {
         HistoryLimits {
             window: self.provider.window(),
-            ..workshop.settings.history_limits()
+            ..app.settings.history_limits()
         }
     }
 
     /// Says how full the window is, where that is news.
-    pub(super) fn speak_of_the_window(&mut self, workshop: &Workshop) {
-        let ui = &workshop.ui;
+    pub(super) fn speak_of_the_window(&mut self, app: &App) {
+        let ui = &app.ui;
         if !ui.is_chat() && !ui.is_verbose() {
             return;
         }
         let filled = {
-            let ledger = self.ledger();
-            let window = ledger.window(&self.limits(workshop));
-            window.map(|(window, _)| (ledger.measure().sent(), window))
+            let context_budget = self.context_budget();
+            let window = context_budget.window(&self.limits(app));
+            window.map(|(window, _)| (context_budget.measure().sent(), window))
         };
         let Some((used, window)) = filled else { return };
         if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {

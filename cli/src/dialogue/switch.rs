@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Dialogue;
+use crate::app::App;
 use crate::error::CliError;
 use crate::provider::provider;
-use crate::workshop::Workshop;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Provider;
 use dunlin_provider::http::Timeouts;
@@ -18,11 +18,11 @@ impl Dialogue {
 
     /// Goes on with another agent. The conversation stays; where its messages go to another endpoint they are
     /// made fit for it.
-    pub fn set_agent(&mut self, workshop: &Workshop, agent: Agent) -> Result<(), CliError> {
-        self.provider = connect(workshop, &agent)?;
+    pub fn set_agent(&mut self, app: &App, agent: Agent) -> Result<(), CliError> {
+        self.provider = connect(app, &agent)?;
         if (agent.api, &agent.base_url) != (self.agent.api, &self.agent.base_url) {
             self.conversation.move_elsewhere();
-            self.ledger().moved();
+            self.context_budget().moved();
             self.models.clear();
         }
         self.agent = agent;
@@ -30,14 +30,14 @@ impl Dialogue {
     }
 
     /// Goes on with another model of the same endpoint.
-    pub fn set_model(&mut self, workshop: &Workshop, model: &str) -> Result<(), CliError> {
-        let settings = &workshop.settings;
+    pub fn set_model(&mut self, app: &App, model: &str) -> Result<(), CliError> {
+        let settings = &app.settings;
         let agent = Agent {
             base_url: settings.address_of(self.agent.api, &self.agent.base_url, model),
             model: model.to_owned(),
             ..self.agent.clone()
         };
-        self.set_agent(workshop, agent)
+        self.set_agent(app, agent)
     }
 
     /// The models that the endpoint listed when it was asked; none before.
@@ -54,7 +54,7 @@ impl Dialogue {
     pub fn take_back_turn(&mut self) -> Option<String> {
         let said = self.conversation.cut_last_turn()?;
         let left = self.conversation.messages().len();
-        self.ledger().truncate(left);
+        self.context_budget().truncate(left);
         if let Some(session) = &self.session {
             session.cut(left);
         }
@@ -63,12 +63,12 @@ impl Dialogue {
 }
 
 /// The way to the agent's model. Touches nothing yet.
-pub(super) fn connect(workshop: &Workshop, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
+pub(super) fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
     let timeouts = Timeouts {
-        idle: workshop.settings.request_timeout.value,
+        idle: app.settings.request_timeout.value,
         ..Timeouts::default()
     };
     // The client belongs to the runtime that polls it.
-    let _inside = workshop.runtime()?.enter();
-    Ok(provider(agent, timeouts))
+    let _inside = app.runtime()?.enter();
+    provider(agent, timeouts).map_err(CliError::usage)
 }

@@ -9,9 +9,9 @@
 //! Models have one channel, their text, and call within it, as their templates tell them to. It is the same
 //! reader as for text from elsewhere that finds the calls (`TextCalls`); here they are nothing odd.
 
-pub mod apart;
 mod asked;
 pub mod meaning;
+pub mod template_process;
 pub mod threads;
 
 use std::io;
@@ -34,8 +34,8 @@ use dunlin_chat::provider::{
     Dialect, EventStream, Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage, Window,
 };
 use dunlin_chat::request::Request;
+use dunlin_provider::normalizer::normalized;
 use dunlin_provider::profile::Profile;
-use dunlin_provider::speech::heard;
 use dunlin_provider::text_calls::TextCalls;
 use dunlin_provider::window::KnownWindow;
 
@@ -115,7 +115,7 @@ impl Provider for Local {
         let events = stream::unfold(reply, |mut reply| async {
             reply.0.recv().await.map(|event| (event, reply))
         });
-        Ok(heard(Box::pin(events), Arc::clone(request.tools())))
+        Ok(normalized(Box::pin(events), Arc::clone(request.tools())))
     }
 }
 

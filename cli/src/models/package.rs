@@ -16,7 +16,7 @@ use zip::ZipArchive;
 use super::receive::{Expected, ReceiveError, Receiver};
 use super::{Entry, PACKAGE_ENDING, Package};
 use crate::config::env::{self, Environment};
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// How often is looked whether `pip` is done, and how far it is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::paths::PRIVATE_FILE_MODE;
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// Room on the disk that a download leaves to others, in bytes.
 const ROOM_TO_LEAVE: u64 = 64 * 1024 * 1024;

@@ -10,12 +10,12 @@ use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
 
+use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
-use super::shelf::{Record, is_name};
-use super::{read_regular, sample, tricks};
+use super::{injection_lint, read_regular, sample};
+use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
-use crate::workshop::{Workshop, host_options};
 
 /// Bytes of a component that is read at all. The host takes no larger one.
 pub(super) const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
@@ -165,18 +165,14 @@ pub fn locate(given: &Path) -> Result<PathBuf, Refused> {
 ///
 /// # Errors
 /// Why it is not taken, or that the user interrupted.
-pub fn examine(
-    workshop: &Workshop,
-    given: &Path,
-    name: Option<&str>,
-) -> Result<Examined, CliError> {
+pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, CliError> {
     if let Some(reference) = registry::reference(given) {
-        let fetched = fetch(workshop, &reference?)?;
+        let fetched = fetch(app, &reference?)?;
         let name = match name {
             Some(name) => named(name.to_owned())?,
             None => named(fetched.name)?,
         };
-        return examine_bytes(workshop, name, fetched.bytes, fetched.source);
+        return examine_bytes(app, name, fetched.bytes, fetched.source);
     }
     let path = locate(given)?;
     let read = |source| Refused::Read {
@@ -193,20 +189,20 @@ pub fn examine(
         None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),
     };
     let name = named(name)?;
-    let source = workshop
+    let source = app
         .settings
         .folders
         .short(&fs::canonicalize(&path).unwrap_or(path));
-    examine_bytes(workshop, name, bytes, source)
+    examine_bytes(app, name, bytes, source)
 }
 
 /// Fetches what stands in a registry. Ctrl-C ends it, and leaves nothing behind.
-fn fetch(workshop: &Workshop, reference: &Reference) -> Result<Fetched, CliError> {
-    let ui = &workshop.ui;
+fn fetch(app: &App, reference: &Reference) -> Result<Fetched, CliError> {
+    let ui = &app.ui;
     ui.status(&format!("Fetching {reference}"));
-    let interrupt = crate::dialogue::interrupted(workshop)?;
-    let home = workshop.settings.folders.home.as_deref();
-    let fetched = workshop.runtime()?.block_on(async {
+    let interrupt = crate::dialogue::interrupted(app)?;
+    let home = app.settings.folders.home.as_deref();
+    let fetched = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,
@@ -234,12 +230,12 @@ fn named(name: String) -> Result<String, Refused> {
 /// # Errors
 /// Like [`examine`].
 pub fn examine_bytes(
-    workshop: &Workshop,
+    app: &App,
     name: String,
     bytes: Vec<u8>,
     source: String,
 ) -> Result<Examined, CliError> {
-    if crate::workshop::built_in_plugins()
+    if crate::app::built_in_plugins()
         .iter()
         .any(|plugin| plugin.name == name)
     {
@@ -253,15 +249,14 @@ pub fn examine_bytes(
         description: None,
     };
     let digest = plugin.digest.clone();
-    let options = host_options(&workshop.settings, &workshop.session_id());
+    let options = host_options(&app.settings, &app.session_id());
     let host = Host::new(options, vec![plugin])?;
     if bytes.len() > LARGE_BYTES {
-        workshop
-            .ui
+        app.ui
             .status("A large component: compiling it takes a while, once for each version.");
     }
     let began = Instant::now();
-    let (tools, broken) = crate::dialogue::look_at_tools_of(workshop, &host)?;
+    let (tools, broken) = crate::dialogue::look_at_tools_of(app, &host)?;
     let took = began.elapsed();
     if let Some(error) = broken.into_iter().next() {
         return Err(Refused::Load(error).into());
@@ -271,7 +266,7 @@ pub fn examine_bytes(
         .into_iter()
         .filter(|tool| tool.plugin == name)
         .collect();
-    let (others, _) = crate::dialogue::look_at_tools_of(workshop, workshop.host()?)?;
+    let (others, _) = crate::dialogue::look_at_tools_of(app, app.host()?)?;
     for tool in &tools {
         let taken = others
             .iter()
@@ -283,12 +278,12 @@ pub fn examine_bytes(
             }
             .into());
         }
-        if let Some(trick) = tricks::of(tool) {
+        if let Some(trick) = injection_lint::of(tool) {
             let tool = tool.name.clone();
             return Err(Refused::Trick { tool, trick }.into());
         }
     }
-    let runtime = workshop.runtime()?;
+    let runtime = app.runtime()?;
     let tried = tools.iter().map(|tool| {
         let said = runtime.block_on(try_out(&host, tool));
         (tool.name.clone(), said)
@@ -308,7 +303,7 @@ pub fn examine_bytes(
 }
 
 fn holder(plugin: &str) -> String {
-    let own = crate::workshop::built_in_plugins()
+    let own = crate::app::built_in_plugins()
         .iter()
         .any(|own| own.name == plugin);
     match own {

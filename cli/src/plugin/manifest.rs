@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use dunlin_guest_build::Way;
 use serde::Deserialize;
 
+use super::installed::is_name;
 use super::read_regular;
-use super::shelf::is_name;
 
 /// The name of the file.
 pub const FILE: &str = "plugin.toml";

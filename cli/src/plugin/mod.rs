@@ -7,13 +7,13 @@
 mod abilities;
 pub mod build;
 pub mod examine;
+mod injection_lint;
+pub mod installed;
 pub mod manifest;
 pub mod registry;
 mod sample;
-pub mod shelf;
 pub mod template;
 pub mod trial;
-mod tricks;
 pub mod zoo;
 
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub use abilities::in_words;
 
-use dunlin_chat::files::open_regular;
+use dunlin_host::files::open_regular;
 
 /// Reads a regular file of a folder that somebody else filled: a pipe or a device in its place, or a file without end, is
 /// an error and holds nothing up.

@@ -12,13 +12,14 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::table::{self, Changed, Input};
-use crate::workshop::Workshop;
+use super::slash;
+use super::table::{self, Input};
+use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
-use dunlin_terminal::approval::desk::{Desk, Reply};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
 use dunlin_terminal::approval::look::MARGIN;
+use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::pager::Pager;
@@ -26,28 +27,28 @@ use dunlin_terminal::ui::wrap;
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {
-    workshop: &'a Workshop,
+    app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
     /// Never borrowed while anything is waited for.
-    desk: RefCell<Desk>,
+    approvals: RefCell<PendingApprovals>,
 }
 
 impl<'a> TerminalApprover<'a> {
     /// An approver for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
-    pub fn new(workshop: &'a Workshop, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
+    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
         TerminalApprover {
-            workshop,
+            app,
             tools,
             recall,
-            desk: RefCell::default(),
+            approvals: RefCell::default(),
         }
     }
 
     /// Shows rows, and reads a line below them.
     async fn read(&self, rows: &[String]) -> Typed {
-        let (ui, recall) = (Arc::clone(&self.workshop.ui), Arc::clone(&self.recall));
-        let (above, prompt) = (rows.join("\n"), self.desk.borrow().prompt());
+        let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
+        let (above, prompt) = (rows.join("\n"), self.approvals.borrow().prompt());
         let read = move || ui.ask_line_with(&above, &prompt, || recall.editor());
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the turn.
@@ -60,9 +61,9 @@ impl<'a> TerminalApprover<'a> {
         line: &str,
         waiting: Waiting<'_>,
     ) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = &self.workshop.ui;
+        let ui = &self.app.ui;
         let window = ui.window();
-        let reply = self.desk.borrow_mut().answer(line, window);
+        let reply = self.approvals.borrow_mut().answer(line, window);
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
@@ -73,7 +74,7 @@ impl<'a> TerminalApprover<'a> {
                 let room = window.columns.saturating_sub(MARGIN.len() + 1);
                 let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));
                 rows.extend(sentence.into_iter().map(|row| format!("{MARGIN}{row}")));
-                rows.push(self.desk.borrow().key(window));
+                rows.push(self.approvals.borrow().key(window));
                 ControlFlow::Continue(rows)
             }
             Reply::Resolve(rows, resolution) => {
@@ -88,13 +89,13 @@ impl<'a> TerminalApprover<'a> {
                     let note = "The text is back in the input line after these calls.";
                     // Before the key.
                     let key = rows.len().saturating_sub(1);
-                    rows.splice(key..key, Desk::aside(note, window));
+                    rows.splice(key..key, PendingApprovals::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
             }
             Reply::Tools(tools, mode) => {
-                let Ok(host) = self.workshop.host() else {
-                    return ControlFlow::Continue(self.desk.borrow().again(window));
+                let Ok(host) = self.app.host() else {
+                    return ControlFlow::Continue(self.approvals.borrow().again(window));
                 };
                 for tool in tools {
                     host.permissions().set_tool_mode(&tool, mode);
@@ -116,30 +117,30 @@ impl<'a> TerminalApprover<'a> {
 
     /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
-        let ui = Arc::clone(&self.workshop.ui);
+        let ui = Arc::clone(&self.app.ui);
         let pager = Pager::of(
-            &self.workshop.settings.environment,
-            self.workshop.settings.search_path(),
+            &self.app.settings.environment,
+            self.app.settings.search_path(),
         );
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.desk.borrow().list(self.workshop.ui.window()),
+            Ok(Ok(())) => self.approvals.borrow().list(self.app.ui.window()),
             _ => rows,
         }
     }
 
     fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = &self.workshop.ui;
-        let again = || ControlFlow::Continue(self.desk.borrow().again(ui.window()));
+        let ui = &self.app.ui;
+        let again = || ControlFlow::Continue(self.approvals.borrow().again(ui.window()));
         match table::parse(line) {
             Input::Slash(command, rest) => {
                 let messages = waiting.conversation.messages();
-                let run = self.workshop.while_waiting;
-                let looked = run(self.workshop, messages, self.tools, command, &rest);
+                let run = self.app.while_waiting;
+                let looked = run(self.app, messages, self.tools, command, &rest);
                 match looked {
-                    Ok(Changed::Nothing) => again(),
-                    Ok(Changed::Permissions) => ControlFlow::Break(Resolution::Reconsider),
+                    Ok(false) => again(),
+                    Ok(true) => ControlFlow::Break(Resolution::Reconsider),
                     Err(error) => {
                         ui.error(&error);
                         again()
@@ -147,7 +148,7 @@ impl<'a> TerminalApprover<'a> {
                 }
             }
             Input::UnknownSlash(word, near) => {
-                table::unknown(ui, &word, near);
+                slash::unknown(ui, &word, near);
                 again()
             }
             // A path, or several lines: a message.
@@ -157,7 +158,10 @@ impl<'a> TerminalApprover<'a> {
                 }
                 let sentence =
                     "That is not an answer; the text is back in the input line after these calls.";
-                let reply = self.desk.borrow().say([sentence.to_owned()], ui.window());
+                let reply = self
+                    .approvals
+                    .borrow()
+                    .say([sentence.to_owned()], ui.window());
                 match reply {
                     Reply::Say(rows) => ControlFlow::Continue(rows),
                     _ => again(),
@@ -168,23 +172,23 @@ impl<'a> TerminalApprover<'a> {
 
     /// Has the arguments of a call edited. What cannot be used is kept, and opened the next time.
     async fn edit(&self, number: usize) -> ControlFlow<Resolution, Vec<String>> {
-        let ui = Arc::clone(&self.workshop.ui);
+        let ui = Arc::clone(&self.app.ui);
         let say = |sentence: String| {
             let reply = self
-                .desk
+                .approvals
                 .borrow()
-                .say([sentence], self.workshop.ui.window());
+                .say([sentence], self.app.ui.window());
             match reply {
                 Reply::Say(rows) => ControlFlow::Continue(rows),
                 _ => ControlFlow::Continue(Vec::new()),
             }
         };
-        let Some(entry) = self.desk.borrow().entry(number).cloned() else {
+        let Some(entry) = self.approvals.borrow().entry(number).cloned() else {
             return say("That call is not pending any more.".to_owned());
         };
-        let draft = self.desk.borrow().drafts.get(&number).cloned();
+        let draft = self.approvals.borrow().drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
-        let settings = &self.workshop.settings;
+        let settings = &self.app.settings;
         let program = editor::choose(&settings.environment);
         let folder = settings.folders.data.clone();
         let path = settings.search_path();
@@ -196,19 +200,19 @@ impl<'a> TerminalApprover<'a> {
         };
         match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
-                self.desk.borrow_mut().drafts.remove(&number);
+                self.approvals.borrow_mut().drafts.remove(&number);
                 let decision = entry.decide(Choice::Edit(arguments), None);
                 ControlFlow::Break(Resolution::Decided(vec![decision]))
             }
             Edited::Unchanged => {
-                self.desk.borrow_mut().drafts.remove(&number);
+                self.approvals.borrow_mut().drafts.remove(&number);
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
-                let desk = self.desk.borrow();
-                rows.extend(desk.question_again(number, self.workshop.ui.window()));
+                let approvals = self.approvals.borrow();
+                rows.extend(approvals.question_again(number, self.app.ui.window()));
                 ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
-                self.desk.borrow_mut().drafts.insert(number, text);
+                self.approvals.borrow_mut().drafts.insert(number, text);
                 say(format!(
                     "The arguments cannot be used: {problem}; e opens them as you left them."
                 ))
@@ -221,8 +225,8 @@ impl<'a> TerminalApprover<'a> {
 impl Approver for TerminalApprover<'_> {
     /// Dropping the future withdraws the question; the line on the screen then answers nothing any more.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
-        if self.workshop.accepts_edits.load(Ordering::Relaxed) {
-            let project = &self.workshop.settings.project;
+        if self.app.accepts_edits.load(Ordering::Relaxed) {
+            let project = &self.app.settings.project;
             let decisions = accepting::decisions(waiting, project);
             if !decisions.is_empty() {
                 return Resolution::Decided(decisions);
@@ -231,12 +235,12 @@ impl Approver for TerminalApprover<'_> {
         let reply = waiting.calls.first().map_or(0, |call| call.number);
         let entries = waiting.open().map(|call| {
             let mut entry = Entry::of(call);
-            entry.mode = self.workshop.tool_mode(&call.call.tool);
+            entry.mode = self.app.tool_mode(&call.call.tool);
             entry
         });
-        let window = self.workshop.ui.window();
+        let window = self.app.ui.window();
         let mut rows = self
-            .desk
+            .approvals
             .borrow_mut()
             .open(reply, entries.collect(), window);
         loop {

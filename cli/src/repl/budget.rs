@@ -1,12 +1,11 @@
-//! `/context`, `/cost`, `/condense`: what fills the model's window, and what it has cost.
+//! `/context`, `/cost`, `/compact`: what fills the model's window, and what it has cost.
 
+use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Report, Source, Spent};
-use dunlin_chat::tokens::grouped;
-use dunlin_host::display::one_line;
+use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::{Label, Styles};
@@ -29,44 +28,44 @@ const NAME_COLUMNS: usize = 20;
 const MOST_COLUMNS: usize = 72;
 
 /// Prints what fills the window.
-pub fn context(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
-    let ui = &workshop.ui;
+pub fn context(app: &App, dialogue: &mut Option<Dialogue>) {
+    let ui = &app.ui;
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was said yet: the window is empty.");
     };
-    let report = dialogue.report(workshop);
+    let report = dialogue.report(app);
     for row in context_rows(&report, dialogue.messages(), ui.window()) {
         ui.data_rows(&row, INDENT);
     }
 }
 
 /// Prints what was spent.
-pub fn cost(workshop: &Workshop, dialogue: &mut Option<Dialogue>) {
-    let ui = &workshop.ui;
+pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
+    let ui = &app.ui;
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was asked yet.");
     };
-    let report = dialogue.report(workshop);
+    let report = dialogue.report(app);
     for row in cost_rows(&dialogue.spent(), &report, ui.styles()) {
         ui.data_rows(&row, INDENT);
     }
 }
 
 /// Prints below the history what of it is not sent.
-pub fn not_sent_of(workshop: &Workshop, dialogue: Option<&Dialogue>) {
-    let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(workshop)));
+pub fn not_sent_of(app: &App, dialogue: Option<&Dialogue>) {
+    let not_sent = dialogue.map(|dialogue| not_sent(&dialogue.report(app)));
     if let Some(not_sent) = not_sent.filter(|text| !text.is_empty()) {
-        let (ui, text) = (&workshop.ui, format!("{MARGIN}not sent: {not_sent}"));
+        let (ui, text) = (&app.ui, format!("{MARGIN}not sent: {not_sent}"));
         ui.data_rows(&ui.styles().paint(Label::Quiet, &text), INDENT);
     }
 }
 
 /// Has the model sum up what was said before the last turn.
-pub fn condense(workshop: &Workshop, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+pub fn compact(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
     match dialogue {
-        Some(dialogue) => dialogue.condense(workshop),
+        Some(dialogue) => dialogue.compact(app),
         None => {
-            workshop.ui.status("There is nothing to condense yet.");
+            app.ui.status("There is nothing to compact yet.");
             Ok(())
         }
     }
@@ -207,7 +206,7 @@ fn not_sent(report: &Report) -> String {
             "result in part",
             "results in part",
         ),
-        count(report.condensed, "message condensed", "messages condensed"),
+        count(report.compacted, "message compacted", "messages compacted"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
@@ -318,7 +317,7 @@ mod tests {
             turns_left_out: 4,
             results_replaced: 12,
             results_shortened: 1,
-            condensed: 0,
+            compacted: 0,
             counted: "estimated".to_owned(),
         }
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use dunlin_host::display::escape;
 
+use crate::app::App;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_chat::agent::{Agent, Api};
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_provider::ollama;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
@@ -22,41 +22,37 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_LISTED: usize = 100;
 
 /// `/model [NAME]`: lists the models of the endpoint, or takes one of them until the session ends.
-pub fn model(
-    workshop: &Workshop,
-    dialogue: &mut Option<Dialogue>,
-    name: &str,
-) -> Result<(), CliError> {
-    let ui = &workshop.ui;
+pub fn model(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
-        none => none.insert(kept(workshop, Dialogue::begin(workshop)?)),
+        none => none.insert(kept(app, Dialogue::begin(app)?)),
     };
     if name.is_empty() {
-        if let Some(models) = list(workshop, dialogue.agent())? {
+        if let Some(models) = list(app, dialogue.agent())? {
             dialogue.know_models(models);
         }
         return Ok(());
     }
-    if !may_use(workshop, dialogue, name)? {
+    if !may_use(app, dialogue, name)? {
         return Ok(());
     }
-    dialogue.set_model(workshop, name)?;
+    dialogue.set_model(app, name)?;
     say_who(ui, dialogue.agent());
     Ok(())
 }
 
 /// Whether a model may be used: its server lists it, or lists nothing, or the user wants it all the same. Where nobody can
 /// be asked the user is warned.
-pub fn may_use(workshop: &Workshop, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliError> {
-    let ui = &workshop.ui;
+pub fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliError> {
+    let ui = &app.ui;
     let agent = dialogue.agent();
     let api = agent.api;
     if api == Api::Local {
         return Ok(true);
     }
     if dialogue.models().is_empty() {
-        match fetch(workshop, agent)? {
+        match fetch(app, agent)? {
             Fetched::Listed(models) => dialogue.know_models(models),
             // A server that cannot be asked says so when it is sent a message.
             Fetched::NoList | Fetched::Failed(_) => {}
@@ -76,7 +72,7 @@ pub fn may_use(workshop: &Workshop, dialogue: &mut Dialogue, name: &str) -> Resu
     let near = nearest(name, known.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
     let problem = format!("the server does not list the model {name:?}{near}");
-    if !workshop.asks() {
+    if !app.asks() {
         ui.warn(&problem);
         return Ok(true);
     }
@@ -85,12 +81,8 @@ pub fn may_use(workshop: &Workshop, dialogue: &mut Dialogue, name: &str) -> Resu
 }
 
 /// `/agent [NAME]`: lists the agents, or goes on with one of them.
-pub fn agent(
-    workshop: &Workshop,
-    dialogue: &mut Option<Dialogue>,
-    name: &str,
-) -> Result<(), CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(), CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     if name.is_empty() {
         let current = match dialogue {
             Some(dialogue) => dialogue.agent().name.clone(),
@@ -123,12 +115,12 @@ pub fn agent(
             if let Some(warning) = warning {
                 ui.warn(&warning);
             }
-            dialogue.set_agent(workshop, agent)?;
+            dialogue.set_agent(app, agent)?;
             say_who(ui, dialogue.agent());
         }
         none => {
-            let begun = Dialogue::begin_with(workshop, (agent, warning))?;
-            let dialogue = none.insert(kept(workshop, begun));
+            let begun = Dialogue::begin_with(app, (agent, warning))?;
+            let dialogue = none.insert(kept(app, begun));
             say_who(ui, dialogue.agent());
         }
     }
@@ -136,18 +128,18 @@ pub fn agent(
 }
 
 /// In the chat a conversation is kept in a session, and elsewhere not.
-fn kept(workshop: &Workshop, dialogue: Dialogue) -> Dialogue {
-    match workshop.asks() {
-        true => dialogue.saved(workshop),
+fn kept(app: &App, dialogue: Dialogue) -> Dialogue {
+    match app.asks() {
+        true => dialogue.saved(app),
         false => dialogue,
     }
 }
 
 /// Lists what an endpoint offers. `None`: it was interrupted, or there is no list.
-fn list(workshop: &Workshop, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
-    let ui = &workshop.ui;
+fn list(app: &App, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
+    let ui = &app.ui;
     say_who(ui, agent);
-    let models = match fetch(workshop, agent)? {
+    let models = match fetch(app, agent)? {
         Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
             return Ok(None);
@@ -191,16 +183,16 @@ enum Fetched {
     Interrupted,
 }
 
-fn fetch(workshop: &Workshop, agent: &Agent) -> Result<Fetched, CliError> {
+fn fetch(app: &App, agent: &Agent) -> Result<Fetched, CliError> {
     if agent.api == Api::Local {
-        return Ok(match here(workshop) {
+        return Ok(match here(app) {
             Ok(models) => Fetched::Listed(models),
             Err(error) => Fetched::Failed(error),
         });
     }
-    let interrupt = interrupted(workshop)?;
-    let _hands_off = HandsOff::begin(workshop);
-    let listed = workshop.runtime()?.block_on(async {
+    let interrupt = interrupted(app)?;
+    let _hands_off = HandsOff::begin(app);
+    let listed = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,
@@ -218,8 +210,8 @@ fn fetch(workshop: &Workshop, agent: &Agent) -> Result<Fetched, CliError> {
 }
 
 /// The models that run in this process.
-fn here(workshop: &Workshop) -> Result<Vec<String>, ProbeError> {
-    let folder = workshop.settings.folders.models();
+fn here(app: &App) -> Result<Vec<String>, ProbeError> {
+    let folder = app.settings.folders.models();
     // A folder that cannot be read is met again when a model is loaded, with its error.
     let here = crate::models::installed(&folder).unwrap_or_default();
     Ok(here.into_iter().map(|model| model.name).collect())

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::app::App;
 use crate::dialogue::interrupted;
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_terminal::editor::{self, Draft};
 
 /// The file in which a message is written.
@@ -21,14 +21,14 @@ struct NoTerminal;
 
 /// Has a message written that begins with `start`. `None`: it was left empty, and nothing is to be sent. Where the
 /// editor fails, what there is of the message stands on the next line.
-pub fn write(workshop: &Workshop, start: &str) -> Result<Option<String>, CliError> {
-    if !workshop.asks() {
+pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
+    if !app.asks() {
         return Err(CliError::usage(NoTerminal));
     }
     // From now on Ctrl-C does not end the program: within the editor it is a key like others.
-    let _interrupt = interrupted(workshop)?;
-    let ui = Arc::clone(&workshop.ui);
-    let settings = &workshop.settings;
+    let _interrupt = interrupted(app)?;
+    let ui = Arc::clone(&app.ui);
+    let settings = &app.settings;
     let program = editor::choose(&settings.environment);
     let path = settings.search_path();
     match ui.lend(|| editor::edit(&program, &path, &settings.folders.data, MESSAGE, start)) {

@@ -7,10 +7,10 @@ use dunlin_host::display::escape;
 use jiff::Timestamp;
 
 use super::transcript;
+use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::Dialogue;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 use dunlin_chat::session::{Entry, Loaded, StoreError, Summary};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::calls::fit;
@@ -58,9 +58,9 @@ enum Choice {
 ///
 /// # Errors
 /// There is none, or several begin like this.
-pub fn check(workshop: &Workshop, args: &ChatArgs) -> Result<(), CliError> {
+pub fn check(app: &App, args: &ChatArgs) -> Result<(), CliError> {
     if let Some(Some(typed)) = &args.resume {
-        workshop.store().find(Some(typed))?;
+        app.store().find(Some(typed))?;
     }
     Ok(())
 }
@@ -71,20 +71,20 @@ impl Hub {
     ///
     /// # Errors
     /// The session that was asked for cannot be resumed.
-    pub fn open(workshop: &Workshop, args: &ChatArgs) -> Result<(Hub, Option<Dialogue>), CliError> {
+    pub fn open(app: &App, args: &ChatArgs) -> Result<(Hub, Option<Dialogue>), CliError> {
         if let Some(session) = &args.resume {
-            if session.is_none() && workshop.store().last().is_none() {
-                workshop.ui.status(&format!("{}.", StoreError::None));
+            if session.is_none() && app.store().last().is_none() {
+                app.ui.status(&format!("{}.", StoreError::None));
                 return Ok((Hub::Closed, None));
             }
-            let (dialogue, loaded) = begin_with(workshop, session.as_deref())?;
-            show_resumed(workshop, &dialogue, &loaded);
+            let (dialogue, loaded) = begin_with(app, session.as_deref())?;
+            show_resumed(app, &dialogue, &loaded);
             return Ok((Hub::Closed, Some(dialogue)));
         }
         if args.fresh {
             return Ok((Hub::Closed, None));
         }
-        let Some(last) = workshop.store().last() else {
+        let Some(last) = app.store().last() else {
             return Ok((Hub::Closed, None));
         };
         let summary = last.summary();
@@ -92,7 +92,7 @@ impl Hub {
             // What cannot be resumed is no offer; the list shows it.
             return Ok((Hub::Closed, None));
         }
-        let ui = &workshop.ui;
+        let ui = &app.ui;
         let columns = ui.window().columns;
         let styles = ui.status_styles();
         let key = |key: &str| styles.paint(Label::Key, key);
@@ -123,11 +123,11 @@ impl Hub {
     /// The session cannot be resumed; the offer stands.
     pub fn take(
         &mut self,
-        workshop: &Workshop,
+        app: &App,
         dialogue: &mut Option<Dialogue>,
         line: &str,
     ) -> Result<Taken, CliError> {
-        let ui = &workshop.ui;
+        let ui = &app.ui;
         let offered = match self {
             Hub::Closed => return Ok(Taken::No),
             Hub::Last(last) => vec![last.clone()],
@@ -140,15 +140,15 @@ impl Hub {
         match choice {
             Choice::Resume(index) => {
                 if let Some(entry) = offered.get(index) {
-                    let loaded = resume(workshop, dialogue, entry)?;
+                    let loaded = resume(app, dialogue, entry)?;
                     if let Some(dialogue) = dialogue {
-                        show_resumed(workshop, dialogue, &loaded);
+                        show_resumed(app, dialogue, &loaded);
                     }
                     *self = Hub::Closed;
                 }
             }
             Choice::List => {
-                let entries = list(workshop, None);
+                let entries = list(app, None);
                 ui.status(&ui.status_styles().paint(
                     Label::Quiet,
                     "A number resumes that session. Enter, or any message, starts a new one.",
@@ -201,9 +201,9 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Lists sessions of the project with their numbers, `but` one. The answer is what the numbers mean.
-pub fn list(workshop: &Workshop, but: Option<&Entry>) -> Vec<Entry> {
-    let ui = &workshop.ui;
-    let store = workshop.store();
+pub fn list(app: &App, but: Option<&Entry>) -> Vec<Entry> {
+    let ui = &app.ui;
+    let store = app.store();
     let window = ui.window();
     let room = MAX_LISTED.min(window.rows.saturating_sub(6).max(5));
     let all = store.entries(false);
@@ -278,16 +278,16 @@ pub fn ago(then: Timestamp, now: Timestamp) -> String {
 ///
 /// # Errors
 /// There is none, it is open elsewhere, or it cannot be read.
-pub fn resume_named(workshop: &Workshop, typed: Option<&str>) -> Result<Dialogue, CliError> {
-    let (dialogue, loaded) = begin_with(workshop, typed)?;
-    warn_of_damage(workshop, &loaded);
+pub fn resume_named(app: &App, typed: Option<&str>) -> Result<Dialogue, CliError> {
+    let (dialogue, loaded) = begin_with(app, typed)?;
+    warn_of_damage(app, &loaded);
     Ok(dialogue)
 }
 
-fn begin_with(workshop: &Workshop, typed: Option<&str>) -> Result<(Dialogue, Loaded), CliError> {
-    let entry = workshop.store().find(typed)?;
+fn begin_with(app: &App, typed: Option<&str>) -> Result<(Dialogue, Loaded), CliError> {
+    let entry = app.store().find(typed)?;
     let mut dialogue = None;
-    let loaded = resume(workshop, &mut dialogue, &entry)?;
+    let loaded = resume(app, &mut dialogue, &entry)?;
     dialogue
         .map(|dialogue| (dialogue, loaded))
         .ok_or_else(|| CliError::silent(Exit::Failed))
@@ -298,15 +298,15 @@ fn begin_with(workshop: &Workshop, typed: Option<&str>) -> Result<(Dialogue, Loa
 /// # Errors
 /// It is open elsewhere, or cannot be read; the dialogue is as it was.
 pub fn resume(
-    workshop: &Workshop,
+    app: &App,
     dialogue: &mut Option<Dialogue>,
     entry: &Entry,
 ) -> Result<Loaded, CliError> {
     match dialogue {
-        Some(dialogue) => Ok(dialogue.resume(workshop, entry)?),
+        Some(dialogue) => Ok(dialogue.resume(app, entry)?),
         none => {
-            let mut begun = Dialogue::begin(workshop)?;
-            let loaded = begun.resume(workshop, entry)?;
+            let mut begun = Dialogue::begin(app)?;
+            let loaded = begun.resume(app, entry)?;
             *none = Some(begun);
             Ok(loaded)
         }
@@ -314,10 +314,10 @@ pub fn resume(
 }
 
 /// Shows what a session that was resumed is about, and what was said last.
-pub fn show_resumed(workshop: &Workshop, dialogue: &Dialogue, loaded: &Loaded) {
-    let ui = &workshop.ui;
+pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
+    let ui = &app.ui;
     transcript::show(ui, loaded);
-    warn_of_damage(workshop, loaded);
+    warn_of_damage(app, loaded);
     let id = dialogue.session().map(|session| session.id());
     let mut about = format!("session {}", id.unwrap_or_default());
     if let Some(speaker) = &loaded.speaker
@@ -335,9 +335,9 @@ pub fn show_resumed(workshop: &Workshop, dialogue: &Dialogue, loaded: &Loaded) {
     ui.status(&ui.status_styles().paint(Label::Quiet, &about));
 }
 
-fn warn_of_damage(workshop: &Workshop, loaded: &Loaded) {
+fn warn_of_damage(app: &App, loaded: &Loaded) {
     if let Some(notice) = loaded.damage.notice() {
-        workshop.ui.warn(&format!(
+        app.ui.warn(&format!(
             "the session's file is damaged; {notice}. It stays as it is, and what is said is added to it"
         ));
     }

@@ -25,7 +25,7 @@ use super::steps::Toggle;
 use super::table::COMMANDS;
 use crate::config::paths::Folders;
 use crate::mentions;
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 use dunlin_terminal::ui::answer::clear_with_escape;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;

@@ -32,12 +32,12 @@ use std::sync::atomic::Ordering;
 use dunlin_host::display::escape;
 use dunlin_host::permission::ToolMode;
 
+use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
-use crate::workshop::Workshop;
 use complete::Names;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
@@ -52,29 +52,27 @@ use table::{Input, Slash};
 const PROMPT: &str = "› ";
 
 /// Converses until the user leaves.
-pub fn run(workshop: &Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     let project = (settings.project.as_path(), settings.is_project);
     let mut editor =
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
-    editor.toggle_accepted_edits(&workshop.accepts_edits);
-    hub::check(workshop, args)?;
-    welcome(workshop)?;
-    let (mut hub, mut dialogue) = Hub::open(workshop, args)?;
-    let done = converse(workshop, &mut editor, &mut hub, &mut dialogue);
-    say_how_to_resume(workshop, dialogue.as_ref());
+    editor.toggle_accepted_edits(&app.accepts_edits);
+    hub::check(app, args)?;
+    welcome(app)?;
+    let (mut hub, mut dialogue) = Hub::open(app, args)?;
+    let done = converse(app, &mut editor, &mut hub, &mut dialogue);
+    say_how_to_resume(app, dialogue.as_ref());
     done
 }
 
 /// The prompt, which says what is not asked about.
-fn prompt(workshop: &Workshop) -> String {
-    let modes = workshop
-        .made_host()
-        .map(|host| host.permissions().tool_modes());
+fn prompt(app: &App) -> String {
+    let modes = app.made_host().map(|host| host.permissions().tool_modes());
     let modes = modes.unwrap_or_default().into_iter();
     let always = modes.filter(|(_, mode)| *mode == ToolMode::Always);
-    let edits = workshop.accepts_edits.load(Ordering::Relaxed);
+    let edits = app.accepts_edits.load(Ordering::Relaxed);
     let mut marks: Vec<String> = edits
         .then(|| "edits accepted".to_owned())
         .into_iter()
@@ -96,21 +94,21 @@ fn prompt(workshop: &Workshop) -> String {
 
 /// Takes turns until the user leaves.
 fn converse(
-    workshop: &Workshop,
+    app: &App,
     editor: &mut LineEditor,
     hub: &mut Hub,
     dialogue: &mut Option<Dialogue>,
 ) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let mut interrupted_before = false;
     // A line that was left only to change the mode.
     let mut unsent: Option<String> = None;
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
-        editor.know_names(names(workshop, dialogue.as_ref()));
-        editor.show_placeholder(&placeholder(workshop, dialogue.as_ref()));
-        let prompt = &prompt(workshop);
+        editor.know_names(names(app, dialogue.as_ref()));
+        editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
+        let prompt = &prompt(app);
         let typed = match unsent.take() {
             Some(line) => editor.read(ui, prompt, &line),
             None => {
@@ -156,11 +154,11 @@ fn converse(
                 *hub = Hub::Closed;
                 Ok(Taken::No)
             }
-            false => hub.take(workshop, dialogue, &line),
+            false => hub.take(app, dialogue, &line),
         };
         let answer = match taken {
             Ok(Taken::Choice) => Ok(Answer::Next),
-            Ok(Taken::No) => respond(workshop, dialogue, editor, input),
+            Ok(Taken::No) => respond(app, dialogue, editor, input),
             Err(error) => Err(error),
         };
         match answer {
@@ -179,7 +177,7 @@ enum Answer {
 }
 
 fn respond(
-    workshop: &Workshop,
+    app: &App,
     dialogue: &mut Option<Dialogue>,
     editor: &mut LineEditor,
     input: Input,
@@ -188,21 +186,21 @@ fn respond(
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
         Input::UnknownSlash(word, near) => {
-            table::unknown(&workshop.ui, &word, near);
+            slash::unknown(&app.ui, &word, near);
             return Ok(Answer::Next);
         }
-        Input::Slash(command, rest) => match slash::run(workshop, dialogue, command, &rest)? {
+        Input::Slash(command, rest) => match slash::run(app, dialogue, command, &rest)? {
             Next::Prompt => return Ok(Answer::Next),
             Next::Leave => return Ok(Answer::Leave),
             Next::Say(text) => {
-                show_said(workshop, &text);
+                show_said(app, &text);
                 // What cannot be remembered can still be sent.
                 let _ = editor.remember(&text);
                 text
             }
             // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
             Next::AsItIs(text) => {
-                show_said(workshop, &text);
+                show_said(app, &text);
                 is_new = false;
                 text
             }
@@ -212,33 +210,33 @@ fn respond(
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
         none => {
-            let mut begun = Dialogue::begin(workshop)?.saved(workshop);
+            let mut begun = Dialogue::begin(app)?.saved(app);
             // A name that was typed may be mistyped; one in a file was used before.
-            if let Some(model) = &workshop.settings.model
+            if let Some(model) = &app.settings.model
                 && matches!(model.origin, Origin::Flag(_))
-                && !choice::may_use(workshop, &mut begun, &model.value)?
+                && !choice::may_use(app, &mut begun, &model.value)?
             {
-                workshop.ui.keep_for_later(&text);
+                app.ui.keep_for_later(&text);
                 return Ok(Answer::Next);
             }
             none.insert(begun)
         }
     };
     let text = match is_new && dialogue.agent().files {
-        true => tags::attach(workshop, dialogue, &text, editor.recall())?,
+        true => tags::attach(app, dialogue, &text, editor.recall())?,
         false => Some(text),
     };
     if let Some(text) = text {
-        let report = dialogue.turn(workshop, text, editor.recall())?;
-        conclude(workshop, report)?;
+        let report = dialogue.turn(app, text, editor.recall())?;
+        conclude(app, report)?;
     }
     Ok(Answer::Next)
 }
 
 /// Shows the first lines of a message that was not typed at the prompt.
-fn show_said(workshop: &Workshop, text: &str) {
+fn show_said(app: &App, text: &str) {
     const ROWS: usize = 3;
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let room = ui.window().columns.saturating_sub(4);
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -251,12 +249,12 @@ fn show_said(workshop: &Workshop, text: &str) {
 }
 
 /// What stands at the prompt as long as nothing was typed. Where no files can be attached it says nothing of them.
-fn placeholder(workshop: &Workshop, dialogue: Option<&Dialogue>) -> String {
-    let configured = &workshop.settings.placeholder;
+fn placeholder(app: &App, dialogue: Option<&Dialogue>) -> String {
+    let configured = &app.settings.placeholder;
     let attaches = match dialogue {
         Some(dialogue) => dialogue.agent().files,
         None => {
-            let entry = workshop.settings.agent_entry();
+            let entry = app.settings.agent_entry();
             entry.is_ok_and(|(_, entry)| entry.files.unwrap_or(true))
         }
     };
@@ -267,30 +265,30 @@ fn placeholder(workshop: &Workshop, dialogue: Option<&Dialogue>) -> String {
 }
 
 /// Says how the session goes on another time, if anything was said in it.
-fn say_how_to_resume(workshop: &Workshop, dialogue: Option<&Dialogue>) {
+fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
     let session = dialogue.and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
-        let ui = &workshop.ui;
+        let ui = &app.ui;
         let text = format!("Resume this session: dunlin --resume {}", session.id());
         ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }
 }
 
 /// What names can be completed at the prompt.
-fn names(workshop: &Workshop, dialogue: Option<&Dialogue>) -> Names {
+fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
     Names {
-        agents: workshop.settings.agents.keys().cloned().collect(),
+        agents: app.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
         servers: {
-            let servers = workshop.settings.mcp_servers.iter();
+            let servers = app.settings.mcp_servers.iter();
             let usable = servers.filter(|(_, server)| server.value.is_enabled());
             usable.map(|(name, _)| name.clone()).collect()
         },
     }
 }
 
-fn welcome(workshop: &Workshop) -> Result<(), CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+fn welcome(app: &App) -> Result<(), CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     let (_, entry) = settings.agent_entry()?;
     let name = ui.styles().paint(Label::Name, "dunlin");
     let model = escape(settings.model_of(entry));

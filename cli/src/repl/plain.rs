@@ -9,10 +9,10 @@ use super::hub;
 use super::line::Recall;
 use super::slash::{self, Next};
 use super::table::{self, Input};
+use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 use dunlin_chat::turn::TurnEnd;
 
 /// The longest line in bytes; a longer one is an error rather than a full memory.
@@ -29,46 +29,44 @@ enum InputError {
 
 /// Answers line by line until standard input ends. Status 4 where the provider failed for any of
 /// them, else 3 where anything was denied.
-pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
-    workshop.never_ask();
+pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
+    app.never_ask();
     let mut dialogue = match &args.resume {
-        Some(session) => Some(hub::resume_named(workshop, session.as_deref())?),
+        Some(session) => Some(hub::resume_named(app, session.as_deref())?),
         None => None,
     };
     let mut exit = Exit::Done;
-    while let Some(line) = next_line(workshop)? {
+    while let Some(line) = next_line(app)? {
         let text = match table::parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash(word, near) => {
-                table::unknown(&workshop.ui, &word, near);
+                slash::unknown(&app.ui, &word, near);
                 continue;
             }
-            Input::Slash(command, rest) => {
-                match slash::run(workshop, &mut dialogue, command, &rest)? {
-                    Next::Prompt => continue,
-                    Next::Leave => break,
-                    Next::Say(text) | Next::AsItIs(text) => text,
-                }
-            }
+            Input::Slash(command, rest) => match slash::run(app, &mut dialogue, command, &rest)? {
+                Next::Prompt => continue,
+                Next::Leave => break,
+                Next::Say(text) | Next::AsItIs(text) => text,
+            },
             Input::Message(text) => text,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,
-            none => none.insert(Dialogue::begin(workshop)?),
+            none => none.insert(Dialogue::begin(app)?),
         };
-        let report = dialogue.turn(workshop, text, Recall::default())?;
-        say_unasked(workshop, &report.denials);
+        let report = dialogue.turn(app, text, Recall::default())?;
+        say_unasked(app, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;
         }
-        match conclude(workshop, report) {
+        match conclude(app, report) {
             Ok(report) if matches!(report.end, TurnEnd::Interrupted) => {
                 return Err(CliError::silent(Exit::Interrupted));
             }
             Ok(_) => {}
             Err(error) => {
                 exit = error.exit();
-                workshop.ui.error(&error);
+                app.ui.error(&error);
             }
         }
     }
@@ -77,9 +75,9 @@ pub fn run(workshop: &mut Workshop, args: &ChatArgs) -> Result<Exit, CliError> {
 
 /// The next line, without blocking Ctrl-C: once a turn has taken over the signal, it no longer ends the
 /// program by itself.
-fn next_line(workshop: &Workshop) -> Result<Option<String>, CliError> {
-    let interrupt = interrupted(workshop)?;
-    workshop.runtime()?.block_on(async {
+fn next_line(app: &App) -> Result<Option<String>, CliError> {
+    let interrupt = interrupted(app)?;
+    app.runtime()?.block_on(async {
         tokio::select! {
             read = tokio::task::spawn_blocking(read_line) => {
                 read.map_err(CliError::failed)?.map_err(CliError::failed)

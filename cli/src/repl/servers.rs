@@ -8,11 +8,11 @@ use dunlin_host::{NoProgress, ServerPrompt};
 use serde_json::json;
 
 use super::table::VERBS;
+use crate::app::App;
 use crate::commands::mcp::unknown_server;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::settings::Origin;
-use crate::workshop::Workshop;
 use dunlin_chat::tokens::counted;
 use dunlin_host::mcp::LOADER;
 use dunlin_terminal::ui::style::Label;
@@ -24,37 +24,37 @@ const NAME_COLUMNS: usize = 16;
 const USAGE: &str = "Usage: /mcp, or /mcp connect|disconnect|enable|disable NAME";
 
 /// Lists the servers, or does something with one: `connect NAME`.
-pub fn run(workshop: &Workshop, typed: &str) -> Result<(), CliError> {
+pub fn run(app: &App, typed: &str) -> Result<(), CliError> {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let (verb, name) = match words.as_slice() {
-        [] => return list(workshop),
+        [] => return list(app),
         [verb, name] if VERBS.contains(verb) => (*verb, *name),
         _ => {
-            workshop.ui.status(USAGE);
+            app.ui.status(USAGE);
             return Ok(());
         }
     };
-    let servers = &workshop.settings.mcp_servers;
+    let servers = &app.settings.mcp_servers;
     let Some(server) = servers.get(name) else {
-        return Err(unknown_server(workshop, name));
+        return Err(unknown_server(app, name));
     };
     if !server.value.is_enabled() {
-        workshop.ui.status(&format!(
+        app.ui.status(&format!(
             "{name} is disabled by enabled = false below [mcp.servers.{name}] in {}.",
-            escape(&place(workshop, name))
+            escape(&place(app, name))
         ));
         return Ok(());
     }
     match verb {
-        "connect" => connect(workshop, name),
-        "disconnect" => disconnect(workshop, name),
-        "disable" => disable(workshop, name),
-        _ => enable(workshop, name),
+        "connect" => connect(app, name),
+        "disconnect" => disconnect(app, name),
+        "disable" => disable(app, name),
+        _ => enable(app, name),
     }
 }
 
-fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let (ui, host) = (&workshop.ui, workshop.host()?);
+fn connect(app: &App, name: &str) -> Result<(), CliError> {
+    let (ui, host) = (&app.ui, app.host()?);
     let report = host.servers().into_iter().find(|it| it.name == name);
     if report.as_ref().is_some_and(|it| it.is_connected) {
         ui.status(&format!("{name} is already connected."));
@@ -71,7 +71,7 @@ fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         tool: LOADER.to_owned(),
         arguments: json!({ "server": name }),
     };
-    let ask = workshop.asker();
+    let ask = app.asker();
     let work = async {
         let plan = host.prepare(&call).await?;
         if let Some(question) = plan.question(&call) {
@@ -90,7 +90,7 @@ fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         let outcome = host.run(&call, &plan, ask, Arc::new(NoProgress)).await;
         outcome.result.map(|_| true)
     };
-    let connected = wait(workshop, work)?;
+    let connected = wait(app, work)?;
     if !matches!(connected, Some(Ok(true))) {
         // An answer holds for the call that it was given to.
         host.cancelled(&call);
@@ -109,9 +109,9 @@ fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-fn disconnect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let was_used = wait(workshop, workshop.host()?.disconnect_server(name))?;
+fn disconnect(app: &App, name: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let was_used = wait(app, app.host()?.disconnect_server(name))?;
     ui.status(&match was_used {
         Some(true) => format!(
             "Disconnected {name}. The model can ask to connect it again; /mcp disable {name} prevents that."
@@ -122,26 +122,26 @@ fn disconnect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-fn disable(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let host = workshop.host()?;
+fn disable(app: &App, name: &str) -> Result<(), CliError> {
+    let host = app.host()?;
     host.set_server_disabled(name, true);
-    if wait(workshop, host.disconnect_server(name))?.is_none() {
-        workshop.ui.status("(interrupted)");
+    if wait(app, host.disconnect_server(name))?.is_none() {
+        app.ui.status("(interrupted)");
     }
-    workshop.ui.status(&format!(
+    app.ui.status(&format!(
         "Disabled {name} until this session ends; /mcp enable {name} takes that back. To disable it permanently, set \
          enabled = false below [mcp.servers.{name}] in {}.",
-        escape(&place(workshop, name))
+        escape(&place(app, name))
     ));
     Ok(())
 }
 
-fn enable(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let host = workshop.host()?;
+fn enable(app: &App, name: &str) -> Result<(), CliError> {
+    let host = app.host()?;
     let mut servers = host.servers().into_iter();
     let is_disabled = servers.any(|it| it.name == name && it.is_disabled);
     host.set_server_disabled(name, false);
-    workshop.ui.status(&match is_disabled {
+    app.ui.status(&match is_disabled {
         true => format!("Enabled {name}; /mcp connect {name} connects it."),
         false => format!("{name} is not disabled."),
     });
@@ -149,8 +149,8 @@ fn enable(workshop: &Workshop, name: &str) -> Result<(), CliError> {
 }
 
 /// The file in which a server is configured.
-fn place(workshop: &Workshop, name: &str) -> String {
-    let settings = &workshop.settings;
+fn place(app: &App, name: &str) -> String {
+    let settings = &app.settings;
     let origin = settings.mcp_servers.get(name).map(|it| &it.origin);
     match origin {
         Some(Origin::File(path, _)) => settings.folders.short(path),
@@ -159,9 +159,9 @@ fn place(workshop: &Workshop, name: &str) -> String {
 }
 
 /// Lists the configured servers. Starts none.
-fn list(workshop: &Workshop) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let configured = &workshop.settings.mcp_servers;
+fn list(app: &App) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let configured = &app.settings.mcp_servers;
     if configured.is_empty() {
         ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
     }
@@ -172,7 +172,7 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
             ui.data(&format!("{name} disabled in the configuration"));
         }
     }
-    let servers = workshop.host()?.servers();
+    let servers = app.host()?.servers();
     for server in servers {
         let name = format!("{:<NAME_COLUMNS$}", server.name);
         let name = ui.styles().paint(Label::Name, &name);
@@ -207,19 +207,19 @@ fn list(workshop: &Workshop) -> Result<(), CliError> {
 }
 
 /// Lists the prompts of the connected servers, or gives the text of one: `SERVER NAME [ARGUMENT=VALUE]...`.
-pub fn prompt(workshop: &Workshop, typed: &str) -> Result<Option<String>, CliError> {
-    let ui = &workshop.ui;
+pub fn prompt(app: &App, typed: &str) -> Result<Option<String>, CliError> {
+    let ui = &app.ui;
     let mut words = typed.split_whitespace();
     let (server, name) = match (words.next(), words.next()) {
         (Some(server), Some(name)) => (server, name),
-        _ => return list_prompts(workshop).map(|()| None),
+        _ => return list_prompts(app).map(|()| None),
     };
     let Some(arguments) = arguments(words) else {
         ui.status("Usage: /prompt SERVER NAME [ARGUMENT=VALUE]...");
         return Ok(None);
     };
-    let host = workshop.host()?;
-    let filled = wait(workshop, host.prompt(server, name, arguments))?;
+    let host = app.host()?;
+    let filled = wait(app, host.prompt(server, name, arguments))?;
     match filled {
         Some(Ok(text)) => return Ok(Some(text)),
         Some(Err(why)) => ui.warn(&why),
@@ -246,10 +246,10 @@ fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, St
     Some(arguments)
 }
 
-fn list_prompts(workshop: &Workshop) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let host = workshop.host()?;
-    let Some((prompts, failed)) = wait(workshop, host.prompts())? else {
+fn list_prompts(app: &App) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let host = app.host()?;
+    let Some((prompts, failed)) = wait(app, host.prompts())? else {
         ui.status("(interrupted)");
         return Ok(());
     };
@@ -281,10 +281,10 @@ fn row(prompt: &ServerPrompt) -> String {
 }
 
 /// Waits, until Ctrl-C. `None`: interrupted.
-fn wait<T>(workshop: &Workshop, work: impl Future<Output = T>) -> Result<Option<T>, CliError> {
-    let interrupt = interrupted(workshop)?;
-    let _hands_off = HandsOff::begin(workshop);
-    Ok(workshop.runtime()?.block_on(async {
+fn wait<T>(app: &App, work: impl Future<Output = T>) -> Result<Option<T>, CliError> {
+    let interrupt = interrupted(app)?;
+    let _hands_off = HandsOff::begin(app);
+    Ok(app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,

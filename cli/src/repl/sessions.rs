@@ -6,11 +6,11 @@ use dunlin_host::display::escape;
 
 use super::hub;
 use super::table::Slash;
+use crate::app::App;
 use crate::args::ExportFormat;
 use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_chat::session::export::file_name;
 use dunlin_chat::session::store::StoreError;
 use dunlin_terminal::ui::Ui;
@@ -21,30 +21,30 @@ use dunlin_terminal::ui::style::Label;
 /// # Errors
 /// There is no such session, it is open elsewhere, or a file cannot be written; everything is as it was then.
 pub fn run(
-    workshop: &Workshop,
+    app: &App,
     dialogue: &mut Option<Dialogue>,
     slash: Slash,
     rest: &str,
 ) -> Result<(), CliError> {
     match slash {
-        Slash::New => new(workshop, dialogue.as_mut()),
-        Slash::Sessions => return sessions(workshop, dialogue, rest),
-        Slash::Rename => rename(&workshop.ui, dialogue.as_ref(), rest),
-        Slash::Fork => return fork_here(workshop, dialogue, rest),
-        Slash::Export => return export(workshop, dialogue.as_ref(), rest),
+        Slash::New => new(app, dialogue.as_mut()),
+        Slash::Sessions => return sessions(app, dialogue, rest),
+        Slash::Rename => rename(&app.ui, dialogue.as_ref(), rest),
+        Slash::Fork => return fork_here(app, dialogue, rest),
+        Slash::Export => return export(app, dialogue.as_ref(), rest),
         _ => {}
     }
     Ok(())
 }
 
-fn new(workshop: &Workshop, dialogue: Option<&mut Dialogue>) {
-    let ui = &workshop.ui;
+fn new(app: &App, dialogue: Option<&mut Dialogue>) {
+    let ui = &app.ui;
     match dialogue.filter(|dialogue| !dialogue.messages().is_empty()) {
         Some(dialogue) => {
             let stays = dialogue.session().filter(|session| session.exists());
             let stays = stays
                 .map(|session| format!(" The old one ({}) is saved: /sessions.", session.id()));
-            dialogue.start_afresh(workshop);
+            dialogue.start_afresh(app);
             ui.status(&format!(
                 "Started a new session.{}",
                 stays.unwrap_or_default()
@@ -54,12 +54,8 @@ fn new(workshop: &Workshop, dialogue: Option<&mut Dialogue>) {
     }
 }
 
-fn sessions(
-    workshop: &Workshop,
-    dialogue: &mut Option<Dialogue>,
-    rest: &str,
-) -> Result<(), CliError> {
-    let ui = &workshop.ui;
+fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
     let session = dialogue.as_ref().and_then(Dialogue::session);
     let current = session.map(|session| session.entry());
     if rest.is_empty() {
@@ -67,13 +63,13 @@ fn sessions(
             let title = escape(&session.title()).into_owned();
             ui.data(&format!("    {} {title} · this one", session.id()));
         }
-        if !hub::list(workshop, current.as_ref()).is_empty() {
+        if !hub::list(app, current.as_ref()).is_empty() {
             let note = "/sessions N, or the id, resumes one";
             ui.status(&ui.status_styles().paint(Label::Quiet, note));
         }
         return Ok(());
     }
-    let store = workshop.store();
+    let store = app.store();
     let numbered = rest.parse::<usize>().ok().and_then(|number| {
         let others = store.entries(false).into_iter();
         let mut others = others.filter(|entry| Some(entry) != current.as_ref());
@@ -92,9 +88,9 @@ fn sessions(
         ui.status("That session is open already.");
         return Ok(());
     }
-    let loaded = hub::resume(workshop, dialogue, &entry)?;
+    let loaded = hub::resume(app, dialogue, &entry)?;
     if let Some(dialogue) = dialogue {
-        hub::show_resumed(workshop, dialogue, &loaded);
+        hub::show_resumed(app, dialogue, &loaded);
     }
     Ok(())
 }
@@ -117,13 +113,9 @@ fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
 }
 
 /// Goes on with a copy: of this session, or of another one, wherever it is open.
-fn fork_here(
-    workshop: &Workshop,
-    dialogue: &mut Option<Dialogue>,
-    rest: &str,
-) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let store = workshop.store();
+fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let store = app.store();
     let entry = if rest.is_empty() {
         let session = dialogue.as_ref().and_then(Dialogue::session);
         match session.filter(|session| session.exists()) {
@@ -136,24 +128,24 @@ fn fork_here(
     } else {
         store.find(Some(rest))?
     };
-    let (copy, loaded) = fork(workshop, &entry)?;
+    let (copy, loaded) = fork(app, &entry)?;
     let (id, was) = (copy.id(), entry.id);
     let is_this = rest.is_empty();
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
-        none => none.insert(Dialogue::begin(workshop)?),
+        none => none.insert(Dialogue::begin(app)?),
     };
-    dialogue.go_on_with(workshop, copy, &loaded);
+    dialogue.go_on_with(app, copy, &loaded);
     if !is_this {
-        hub::show_resumed(workshop, dialogue, &loaded);
+        hub::show_resumed(app, dialogue, &loaded);
     }
     ui.status(&format!("Forked {was} into {id}; continuing in {id}."));
     Ok(())
 }
 
 /// `[md|json] [FILE]`: without a file one in the project is named after the title; `-` prints.
-fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+fn export(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     let Some(dialogue) = dialogue.filter(|dialogue| !dialogue.messages().is_empty()) else {
         ui.status("Nothing was said yet.");
         return Ok(());
@@ -186,8 +178,8 @@ fn export(workshop: &Workshop, dialogue: Option<&Dialogue>, rest: &str) -> Resul
     let short = settings.folders.short(&path);
     let exists = path.symlink_metadata().is_ok();
     let agreed = match exists {
-        true => may_replace(workshop, &short),
-        false => !workshop.asks() || ui.confirms(&format!("Write {}?", escape(&short))),
+        true => may_replace(app, &short),
+        false => !app.asks() || ui.confirms(&format!("Write {}?", escape(&short))),
     };
     if !agreed {
         ui.status(&format!("{} was not written.", escape(&short)));
@@ -239,9 +231,9 @@ fn understand(rest: &str) -> Result<(ExportFormat, Option<&str>), NoFormat> {
     Ok((format, file))
 }
 
-fn may_replace(workshop: &Workshop, file: &str) -> bool {
+fn may_replace(app: &App, file: &str) -> bool {
     let question = format!("{} already exists. Overwrite?", escape(file));
-    workshop.asks() && workshop.ui.confirms(&question)
+    app.asks() && app.ui.confirms(&question)
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::table::{COMMANDS, Changed, SERVERS, Slash};
+use super::table::{COMMANDS, SERVERS, Slash};
 use super::{budget, choice, compose, expand, help, messages, servers, sessions, steps, tags};
+use crate::app::App;
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use crate::workshop::Workshop;
 use dunlin_chat::message::Message;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -49,20 +49,20 @@ fn surplus(slash: Slash, rest: &str) -> Option<String> {
 
 /// Runs a command at the prompt.
 pub fn run(
-    workshop: &Workshop,
+    app: &App,
     dialogue: &mut Option<Dialogue>,
     slash: Slash,
     rest: &str,
 ) -> Result<Next, CliError> {
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     if let Some(surplus) = surplus(slash, rest) {
         ui.status(&surplus);
         return Ok(Next::Prompt);
     }
     match slash {
         Slash::Exit => return Ok(Next::Leave),
-        Slash::Undo => undo(workshop)?,
-        Slash::Edit => match compose::write(workshop, rest)? {
+        Slash::Undo => undo(app)?,
+        Slash::Edit => match compose::write(app, rest)? {
             Some(text) => return Ok(Next::Say(text)),
             None => ui.status("Nothing was written, so nothing is sent."),
         },
@@ -71,16 +71,16 @@ pub fn run(
             None => ui.status("There is no message to send again."),
         },
         Slash::Prompt => {
-            if let Some(text) = servers::prompt(workshop, rest)? {
+            if let Some(text) = servers::prompt(app, rest)? {
                 return Ok(Next::AsItIs(text));
             }
         }
-        Slash::Tags => tags::list(workshop, dialogue.as_ref()),
-        Slash::Untag => tags::untag(workshop, dialogue.as_mut(), rest),
-        Slash::Model => choice::model(workshop, dialogue, rest)?,
-        Slash::Agent => choice::agent(workshop, dialogue, rest)?,
+        Slash::Tags => tags::list(app, dialogue.as_ref()),
+        Slash::Untag => tags::untag(app, dialogue.as_mut(), rest),
+        Slash::Model => choice::model(app, dialogue, rest)?,
+        Slash::Agent => choice::agent(app, dialogue, rest)?,
         Slash::Clear => {
-            if workshop.asks() && !ui.confirms("Forget the conversation?") {
+            if app.asks() && !ui.confirms("Forget the conversation?") {
                 return Ok(Next::Prompt);
             }
             if let Some(dialogue) = dialogue {
@@ -90,21 +90,21 @@ pub fn run(
             say_what_stays(ui, dialogue.as_ref());
         }
         Slash::New | Slash::Sessions | Slash::Rename | Slash::Fork | Slash::Export => {
-            sessions::run(workshop, dialogue, slash, rest)?;
+            sessions::run(app, dialogue, slash, rest)?;
         }
-        Slash::Context => budget::context(workshop, dialogue),
-        Slash::Cost => budget::cost(workshop, dialogue),
-        Slash::Condense => budget::condense(workshop, dialogue)?,
+        Slash::Context => budget::context(app, dialogue),
+        Slash::Cost => budget::cost(app, dialogue),
+        Slash::Compact => budget::compact(app, dialogue)?,
         Slash::Tools => {
-            let mut tools = look_at_tools(workshop)?;
-            tools.extend(workshop.host()?.joined());
-            look(workshop, &[], &tools, slash, rest)?;
+            let mut tools = look_at_tools(app)?;
+            tools.extend(app.host()?.joined());
+            look(app, &[], &tools, slash, rest)?;
         }
         _ => {
             let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
-            look(workshop, messages, &[], slash, rest)?;
+            look(app, messages, &[], slash, rest)?;
             if slash == Slash::History {
-                budget::not_sent_of(workshop, dialogue.as_ref());
+                budget::not_sent_of(app, dialogue.as_ref());
             }
         }
     }
@@ -113,15 +113,15 @@ pub fn run(
 
 /// Runs a command while calls wait. `tools` are those of the conversation.
 pub fn while_waiting(
-    workshop: &Workshop,
+    app: &App,
     messages: &[Message],
     tools: &[Tool],
     slash: Slash,
     rest: &str,
-) -> Result<Changed, CliError> {
+) -> Result<bool, CliError> {
     if let Some(surplus) = surplus(slash, rest) {
-        workshop.ui.status(&format!("  {surplus}"));
-        return Ok(Changed::Nothing);
+        app.ui.status(&format!("  {surplus}"));
+        return Ok(false);
     }
     let command = COMMANDS.iter().find(|command| command.slash == slash);
     let waits = command.and_then(|command| match command.waits {
@@ -132,45 +132,54 @@ pub fn while_waiting(
     });
     if let Some((name, why)) = waits {
         let text = format!("  {name} has to wait: {why}");
-        workshop.ui.status(&text);
-        return Ok(Changed::Nothing);
+        app.ui.status(&text);
+        return Ok(false);
     }
-    look(workshop, messages, tools, slash, rest)
+    look(app, messages, tools, slash, rest)
+}
+
+/// Says that there is no such command.
+pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
+    let word = escape(word);
+    match near {
+        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
+        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
+    }
 }
 
 /// Runs a command that only looks, or changes nothing but permissions.
 fn look(
-    workshop: &Workshop,
+    app: &App,
     messages: &[Message],
     tools: &[Tool],
     slash: Slash,
     rest: &str,
-) -> Result<Changed, CliError> {
-    let ui = &workshop.ui;
+) -> Result<bool, CliError> {
+    let ui = &app.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
         Slash::Help => help::show(ui),
-        Slash::Permissions if rest.is_empty() => show_permissions(workshop)?,
-        Slash::Permissions => return forget_answers(workshop, rest),
-        Slash::Mcp => servers::run(workshop, rest)?,
-        Slash::Tools if rest.is_empty() => tools::print(workshop, tools)?,
-        Slash::Tools => return tools::set_mode(workshop, tools, rest),
+        Slash::Permissions if rest.is_empty() => show_permissions(app)?,
+        Slash::Permissions => return forget_answers(app, rest),
+        Slash::Mcp => servers::run(app, rest)?,
+        Slash::Tools if rest.is_empty() => tools::print(app, tools)?,
+        Slash::Tools => return tools::set_mode(app, tools, rest),
         Slash::History => print(messages::history(
             messages,
-            &workshop.calls,
+            &app.calls,
             rest == "all",
             ui.shows_steps(),
             ui.window(),
         )),
-        Slash::Show => match messages::show(messages, &workshop.calls, rest, ui.window()) {
+        Slash::Show => match messages::show(messages, &app.calls, rest, ui.window()) {
             Some(rows) => print(rows),
             None if rest.is_empty() => ui.status("Nothing was said yet."),
             None => ui.status(
                 "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
             ),
         },
-        Slash::Expand => print(expand::rows(&workshop.calls, rest, ui.window())),
-        Slash::Diff => print(expand::edits(&workshop.calls, rest, ui.window())),
+        Slash::Expand => print(expand::rows(&app.calls, rest, ui.window())),
+        Slash::Diff => print(expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
@@ -191,9 +200,9 @@ fn look(
         | Slash::Export
         | Slash::Context
         | Slash::Cost
-        | Slash::Condense => {}
+        | Slash::Compact => {}
     }
-    Ok(Changed::Nothing)
+    Ok(false)
 }
 
 fn copy(ui: &Ui, messages: &[Message]) {
@@ -215,12 +224,12 @@ fn copy(ui: &Ui, messages: &[Message]) {
     }
 }
 
-fn show_permissions(workshop: &Workshop) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let store = workshop.host()?.permissions();
+fn show_permissions(app: &App) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let store = app.host()?.permissions();
     let (modes, stored, session) = (store.tool_modes(), store.list()?, store.session_answers());
     let heading = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    let accepts_edits = workshop.accepts_edits.load(Ordering::Relaxed);
+    let accepts_edits = app.accepts_edits.load(Ordering::Relaxed);
     if modes.is_empty() && stored.is_empty() && session.is_empty() && !accepts_edits {
         ui.status("Nothing is stored or answered for this session.");
     }
@@ -259,17 +268,17 @@ fn unquoted(key: &str) -> Cow<'_, str> {
 }
 
 /// Takes back answers of the session.
-fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError> {
-    let ui = &workshop.ui;
+fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
+    let ui = &app.ui;
     let rest = typed.strip_prefix("forget");
     let is_word = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
     let Some(key) = rest.filter(is_word) else {
         ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
-        return Ok(Changed::Nothing);
+        return Ok(false);
     };
     let key = unquoted(key.trim());
     let key = Some(&*key).filter(|key| !key.is_empty());
-    let count = workshop.host()?.permissions().forget_answers(key);
+    let count = app.host()?.permissions().forget_answers(key);
     ui.status(&match (count, key) {
         (0, Some(_)) => {
             "No answer of this session has this key; /permissions lists them.".to_owned()
@@ -278,20 +287,17 @@ fn forget_answers(workshop: &Workshop, typed: &str) -> Result<Changed, CliError>
         (1, _) => "Forgot 1 answer of this session.".to_owned(),
         (count, _) => format!("Forgot {count} answers of this session."),
     });
-    Ok(match count {
-        0 => Changed::Nothing,
-        _ => Changed::Permissions,
-    })
+    Ok(count > 0)
 }
 
 /// Takes back edits and says which files it was.
-fn undo(workshop: &Workshop) -> Result<(), CliError> {
-    let ui = &workshop.ui;
-    let Some(undone) = workshop.host()?.undo_last().map_err(CliError::failed)? else {
+fn undo(app: &App) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let Some(undone) = app.host()?.undo_last().map_err(CliError::failed)? else {
         ui.status("There is no edit to take back in this project.");
         return Ok(());
     };
-    let project = &workshop.settings.project;
+    let project = &app.settings.project;
     for (path, fate) in &undone.files {
         let (label, word) = match fate {
             Fate::Restored => (Label::Good, "restored"),

@@ -1,9 +1,9 @@
 //! The table of slash commands, and what a typed line is. What they do is in [`super::slash`].
 
-use dunlin_chat::nearest::nearest;
-use dunlin_host::display::escape;
+use dunlin_host::nearest::nearest;
 
-use dunlin_terminal::ui::Ui;
+/// Commands that earlier versions knew, and what they are called now.
+const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
@@ -32,7 +32,7 @@ pub enum Slash {
     /// Shows what was spent.
     Cost,
     /// Has earlier turns summed up.
-    Condense,
+    Compact,
     /// Puts the last reply on the clipboard.
     Copy,
     /// Takes back the edits of the last turn.
@@ -176,10 +176,10 @@ pub const COMMANDS: &[Command] = &[
     command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
     command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
     command(
-        "/condense",
+        "/compact",
         "",
         "have the model summarise earlier turns, and send the summary instead",
-        Slash::Condense,
+        Slash::Compact,
     )
     .waits(TURN),
     command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
@@ -285,6 +285,8 @@ pub fn parse(line: &str) -> Input {
             // Without the slash: all names share it, which would make everything alike.
             let near = nearest(&word[1..], names().map(|name| &name[1..]));
             let near = names().find(|name| Some(&name[1..]) == near);
+            let renamed = RENAMED.iter().find(|(old, _)| *old == word);
+            let near = renamed.map(|(_, new)| *new).or(near);
             Input::UnknownSlash(word.to_owned(), near)
         }
     }
@@ -293,24 +295,6 @@ pub fn parse(line: &str) -> Input {
 /// Joins lines that a backslash continues: the mark is not part of the message.
 fn continued(text: &str) -> String {
     text.replace("\\\n", "\n")
-}
-
-/// What a command has changed that waiting calls depend on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    /// Nothing.
-    Nothing,
-    /// What tools may do.
-    Permissions,
-}
-
-/// Says that there is no such command.
-pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
-    let word = escape(word);
-    match near {
-        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
-        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
-    }
 }
 
 #[cfg(test)]
@@ -336,6 +320,7 @@ mod tests {
         check("quit", slash(Slash::Exit, ""));
         check("exit the program", message("exit the program"));
         check("/hepl", unknown("/hepl", Some("/help")));
+        check("/condense", unknown("/condense", Some("/compact")));
         check("/xyzzy", unknown("/xyzzy", None));
         check("/", unknown("/", None));
         check(

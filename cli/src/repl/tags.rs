@@ -1,13 +1,12 @@
 //! Files that go with a message: what is said of them, `/tags` and `/untag`.
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, grouped};
 
+use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::repl::line::Recall;
-use crate::workshop::Workshop;
-use dunlin_chat::tokens::grouped;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -17,14 +16,14 @@ const FACTS_COLUMNS: usize = 44;
 
 /// Attaches the files that a message mentions and says so. `None`: there is nothing to send yet.
 pub fn attach(
-    workshop: &Workshop,
+    app: &App,
     dialogue: &mut Dialogue,
     text: &str,
     recall: Recall,
 ) -> Result<Option<String>, CliError> {
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let before: Vec<Tag> = dialogue.tags().list().cloned().collect();
-    let attached = dialogue.attach(workshop, text, recall)?;
+    let attached = dialogue.attach(app, text, recall)?;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     match attached {
         Attached::Message(message, words) => {
@@ -53,8 +52,8 @@ pub fn attach(
 }
 
 /// `/tags`
-pub fn list(workshop: &Workshop, dialogue: Option<&Dialogue>) {
-    let ui = &workshop.ui;
+pub fn list(app: &App, dialogue: Option<&Dialogue>) {
+    let ui = &app.ui;
     let tags: Vec<&Tag> = dialogue.map_or_else(Vec::new, |it| it.tags().list().collect());
     if tags.is_empty() {
         return ui.status("No file is attached: @ and a path in a message attaches one.");
@@ -70,8 +69,8 @@ pub fn list(workshop: &Workshop, dialogue: Option<&Dialogue>) {
 }
 
 /// `/untag N|NAME|all`
-pub fn untag(workshop: &Workshop, dialogue: Option<&mut Dialogue>, which: &str) {
-    let ui = &workshop.ui;
+pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
+    let ui = &app.ui;
     let Some(dialogue) = dialogue.filter(|dialogue| dialogue.tags().list().next().is_some()) else {
         return ui.status("No file is attached.");
     };

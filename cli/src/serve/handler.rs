@@ -102,7 +102,7 @@ impl ServerHandler for Toolbox {
         let tools = self.offered(&context).await;
         if !tools.iter().any(|tool| tool.name == name) {
             let near =
-                dunlin_chat::nearest::nearest(&name, tools.iter().map(|tool| tool.name.as_str()));
+                dunlin_host::nearest::nearest(&name, tools.iter().map(|tool| tool.name.as_str()));
             let near = near.map(str::to_owned).into_iter().collect();
             let unknown = Failure::UnknownTool { name, near };
             return Err(ErrorData::invalid_params(unknown.to_string(), None));

@@ -81,7 +81,7 @@ impl KeyPlace {
 
 /// The first line of a key file, and whether others than the user can read it.
 fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
-    let file = dunlin_chat::files::open_regular(path)?;
+    let file = dunlin_host::files::open_regular(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));

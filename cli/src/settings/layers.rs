@@ -81,8 +81,8 @@ impl Settings {
             loaded.sourced(&file.limits.max_history_lines),
         );
         set(
-            &mut self.condense_at,
-            loaded.sourced(&file.limits.condense_at),
+            &mut self.compact_at,
+            loaded.sourced(&file.limits.compact_at),
         );
         set(
             &mut self.request_timeout,

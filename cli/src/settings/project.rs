@@ -176,12 +176,12 @@ impl Layer<'_> {
         {
             self.settings.max_history_lines = self.loaded.source(most);
         }
-        if let Some(share) = &file.limits.condense_at {
+        if let Some(share) = &file.limits.compact_at {
             // A summary costs a request that nobody sees: never more often than the user wants it.
-            let (wanted, mine) = (*share.get_ref(), self.settings.condense_at.value);
+            let (wanted, mine) = (*share.get_ref(), self.settings.compact_at.value);
             let narrows = wanted == 0.0 || (mine > 0.0 && wanted >= mine);
-            if narrows || self.wish("limits.condense_at", share, &wanted.to_string()) {
-                self.settings.condense_at = self.loaded.source(share);
+            if narrows || self.wish("limits.compact_at", share, &wanted.to_string()) {
+                self.settings.compact_at = self.loaded.source(share);
             }
         }
         if let Some(seconds) = &file.limits.request_timeout_secs {

@@ -117,9 +117,9 @@ fn a_project_only_narrows() {
         "limits.max_tool_rounds, limits.request_timeout_secs",
     );
     check(
-        "[limits]\nmax_history_tokens = 200000\nmax_history_lines = 50001\ncondense_at = 0.5",
+        "[limits]\nmax_history_tokens = 200000\nmax_history_lines = 50001\ncompact_at = 0.5",
         ("local", Continue, 20, 60),
-        "limits.max_history_tokens, limits.max_history_lines, limits.condense_at",
+        "limits.max_history_tokens, limits.max_history_lines, limits.compact_at",
     );
     check(
         "default_agent = \"remote\"",

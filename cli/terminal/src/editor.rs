@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::variables::{self, Variables};
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// What is opened where nothing is set: the one that POSIX knows.
 const DEFAULT_EDITOR: &str = "vi";

@@ -3,9 +3,8 @@
 //! A folder for each plugin and project, below one that no tool and no command may touch. It needs no permission: what
 //! is there came from the plugin and goes to the plugin.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::context::CallContext;
@@ -13,14 +12,12 @@ use super::refusal::Refusal;
 use crate::bindings::dunlin::tool::store::{self, Entry};
 use crate::bindings::dunlin::tool::types::Error;
 use crate::display::chain;
+use crate::files::make_private;
 use crate::limits::{MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
 use crate::permission::PluginId;
 
 /// Characters of a name.
 const MAX_NAME_CHARS: usize = 64;
-
-/// Only the user: what tools remember of a project is as private as the project.
-const FOLDER_MODE: u32 = 0o700;
 
 /// Begins what is being written. No name does.
 const TEMPORARY: &str = ".tmp-";
@@ -55,11 +52,8 @@ impl store::Host for CallContext {
             return Err(Error::TooLarge(problem).into());
         }
         let folder = self.own_folder();
-        DirBuilder::new()
-            .recursive(true)
-            .mode(FOLDER_MODE)
-            .create(&folder)
-            .map_err(|e| failed("make", &e))?;
+        // What tools remember of a project is as private as the project.
+        make_private(&folder).map_err(|e| failed("make", &e))?;
         let others = entries(&folder).map_err(|e| failed("list", &e))?;
         let others = others.iter().filter(|entry| entry.name != name);
         let (count, sum) = others.fold((1, bytes.len() as u64), |(count, sum), entry| {

@@ -7,15 +7,16 @@
 //! elsewhere, and what was damaged or torn does not have the name it should have. Everything that is
 //! not right is compiled again without a word.
 
-use std::fs::DirBuilder;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+use crate::files::make_private;
 
 /// The two kinds of entries, each in its folder.
 #[derive(Debug, Clone)]
@@ -178,10 +179,6 @@ fn is_private(path: &Path) -> bool {
             && meta.uid() == rustix::process::geteuid().as_raw()
             && meta.mode() & 0o022 == 0
     })
-}
-
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Removes other entries for the digest, which are damaged, and what killed writers left.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::component::{ComponentTool, Components, Front};
+use super::component::{CallFrontend, ComponentTool, Components};
 use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
@@ -18,7 +18,7 @@ use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOO
 pub(super) struct BackgroundWork(Mutex<HashSet<String>>);
 
 impl BackgroundWork {
-    /// `false` when the tool is at it already, or as many others as may be.
+    /// `false` when the tool is running in the background already, or as many others as may be.
     fn begin(&self, tool: &str) -> bool {
         let mut names = self.names();
         (names.len() < MAX_BACKGROUND_TOOLS) && names.insert(tool.to_owned())
@@ -29,7 +29,7 @@ impl BackgroundWork {
     }
 }
 
-/// The tool is at it as long as this lives.
+/// The tool is running in the background as long as this lives.
 struct Working {
     components: Arc<Components>,
     tool: String,
@@ -37,7 +37,7 @@ struct Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.components.background().names().remove(&self.tool);
+        self.components.background.names().remove(&self.tool);
     }
 }
 
@@ -54,7 +54,7 @@ impl Components {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
         };
-        if !self.background().begin(&call.tool) {
+        if !self.background.begin(&call.tool) {
             return;
         }
         let working = Working {
@@ -79,7 +79,7 @@ impl Components {
                     &call,
                     &tool,
                     &plan,
-                    Front {
+                    CallFrontend {
                         ask: Arc::new(DenyAll),
                         progress: Arc::new(NoProgress),
                     },

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::background::BackgroundWork;
 use super::guests::Guests;
-use super::wording::{checked_arguments, declared, fault, success};
+use super::results::{checked_arguments, declared, fault, success};
 use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{self, AuditRoom, Event, Record};
+use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
@@ -23,7 +23,7 @@ use crate::resolve;
 use crate::target::{Need, Target};
 
 /// Who answers questions while a tool runs, and who is told how far it is.
-pub(super) struct Front {
+pub(super) struct CallFrontend {
     pub(super) ask: Arc<dyn Ask>,
     pub(super) progress: Arc<dyn Progress>,
 }
@@ -41,7 +41,8 @@ pub(super) struct ComponentTool {
 pub(super) struct Components {
     shared: Arc<Shared>,
     guests: Arc<Guests>,
-    background: BackgroundWork,
+    /// The tools that run in the background.
+    pub(super) background: BackgroundWork,
 }
 
 impl Components {
@@ -166,10 +167,17 @@ impl Components {
         ask: Arc<dyn Ask>,
         progress: Arc<dyn Progress>,
     ) -> Outcome {
-        let clock = Clock::start(self.guests.limits.run_time);
+        let clock = self.clock();
         let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
         let result = self
-            .run_once(call, &tool, plan, Front { ask, progress }, &clock, &room)
+            .run_once(
+                call,
+                &tool,
+                plan,
+                CallFrontend { ask, progress },
+                &clock,
+                &room,
+            )
             .await;
         let result = result.map(|(success, more)| {
             if let Some(arguments) = more {
@@ -189,7 +197,7 @@ impl Components {
         call: &Call,
         tool: &ComponentTool,
         plan: &Plan,
-        front: Front,
+        front: CallFrontend,
         clock: &Clock,
         audit_room: &AuditRoom,
     ) -> Result<(Success, Option<String>), Failure> {
@@ -258,14 +266,9 @@ impl Components {
         result.map(|success| (success, more))
     }
 
-    /// The running time that a call may have.
+    /// A clock with the running time that a call may have.
     pub(super) fn clock(&self) -> Clock {
         Clock::start(self.guests.limits.run_time)
-    }
-
-    /// The tools that work though their calls have ended.
-    pub(super) fn background(&self) -> &BackgroundWork {
-        &self.background
     }
 
     /// What the user should know of that before one of these actions.
@@ -280,9 +283,7 @@ impl Components {
             Err(_) => Vec::new(),
         }
     }
-}
 
-impl Components {
     fn resolve(&self, tool: &str, need: types::Need) -> Result<Need, Failure> {
         let permissions = &self.shared.permissions;
         let target = match &need.target {
@@ -364,21 +365,10 @@ impl Components {
             .iter()
             .zip(&targets)
             .map(|(need, target)| Record {
-                time: audit::now(),
-                session: &session,
-                call: &call.id,
-                tool: &call.tool,
-                plugin: &plugin.id.name,
-                digest: &plugin.id.digest,
-                event: Event::Denied,
                 target: Some(target),
                 operation: Some(need.operation.verb()),
                 rule: Some(rule),
-                times: None,
-                bytes: None,
-                duration_us: None,
-                line: None,
-                error: None,
+                ..Record::new(Event::Denied, &session, &call.id, &call.tool, &plugin.id)
             })
             .collect();
         self.shared

@@ -94,9 +94,7 @@ impl Guests {
         let tools = described.flat_map(|described| &described.tools);
         tools.map(|tool| tool.tool.name.clone()).collect()
     }
-}
 
-impl Guests {
     pub(super) async fn describe(
         self: &Arc<Self>,
         plugin: &Arc<Registered>,
@@ -151,9 +149,7 @@ impl Guests {
             .keep_tools(&plugin.id.digest, &described.to_bytes());
         Ok(described)
     }
-}
 
-impl Guests {
     /// Runs one function of a guest in a fresh instance, within its limits. The error is the end of a
     /// sentence that starts with the tool's name. The state comes back unless time ran out.
     pub(super) async fn run<T>(

@@ -3,8 +3,8 @@
 mod background;
 mod component;
 mod guests;
+mod results;
 mod servers;
-mod wording;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub use self::servers::ServerPrompt;
 use self::servers::{McpTools, ServerTool, Timed};
 use crate::answer::NOBODY;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{self, Event, JsonLines, Record};
+use crate::audit::{Event, JsonLines, Record};
 use crate::call::{Call, Failure, Outcome, Plan, Standing};
 use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
@@ -28,13 +28,17 @@ use crate::edit::syntax::Checker;
 use crate::engine::cache::Cache;
 use crate::machine::LazyMachine;
 use crate::mcp::{ServerReport, Servers};
+use crate::nearest::similar;
 use crate::notices::Notices;
-use crate::permission::{PermissionError, Permissions};
+use crate::permission::{PermissionError, Permissions, PluginId};
 use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
 use crate::process::{CommandSandbox, SandboxError};
 use crate::target::Operation;
 use crate::undo::{Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
+
+/// Names that are suggested in place of an unknown one, at most.
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Why the host, rather than a tool, failed.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +65,7 @@ struct Inner {
     components: Arc<Components>,
     servers: McpTools,
     /// Whether there is nobody who answers.
-    alone: AtomicBool,
+    unattended: AtomicBool,
 }
 
 /// What a call names.
@@ -107,7 +111,7 @@ impl Host {
             shared,
             guests,
             components: Arc::new(components),
-            alone: AtomicBool::new(false),
+            unattended: AtomicBool::new(false),
         })))
     }
 
@@ -227,34 +231,20 @@ impl Host {
 
     /// Names of tools that resemble this one, the nearest first.
     fn near(&self, name: &str) -> Vec<String> {
-        let wanted = name.to_ascii_lowercase();
-        let names = self.0.guests.names().into_iter();
-        let mut near: Vec<(usize, String)> = names
-            .chain(self.0.servers.names())
-            .map(|candidate| {
-                (
-                    strsim::damerau_levenshtein(&candidate.to_ascii_lowercase(), &wanted),
-                    candidate,
-                )
-            })
-            .filter(|(distance, candidate)| {
-                *distance <= candidate.len() / 2
-                    || candidate.contains(&wanted)
-                    || wanted.contains(candidate.as_str())
-            })
-            .collect();
-        near.sort_unstable();
-        near.into_iter().take(3).map(|(_, name)| name).collect()
+        let names: Vec<String> = self.0.guests.names();
+        let names: Vec<String> = names.into_iter().chain(self.0.servers.names()).collect();
+        let near = similar(name, names.iter().map(String::as_str)).into_iter();
+        near.take(MAX_SUGGESTIONS).map(str::to_owned).collect()
     }
 
     /// From now on nobody answers: the audit log says so of what is denied for that reason.
     pub fn nobody_answers(&self) {
-        self.0.alone.store(true, Ordering::Relaxed);
+        self.0.unattended.store(true, Ordering::Relaxed);
     }
 
     /// An answer in the words of the audit log.
     fn in_words(&self, answer: Answer) -> String {
-        match self.0.alone.load(Ordering::Relaxed) && answer == Answer::DENY {
+        match self.0.unattended.load(Ordering::Relaxed) && answer == Answer::DENY {
             true => NOBODY.to_owned(),
             false => answer.in_words(),
         }
@@ -424,24 +414,18 @@ impl Host {
             .flat_map(|undone| &undone.files)
             .map(|(path, _)| path.display().to_string())
             .collect();
+        let no_plugin = PluginId {
+            name: String::new(),
+            digest: String::new(),
+            built_in: true,
+        };
         let records: Vec<Record<'_>> = targets
             .iter()
             .map(|target| Record {
-                time: audit::now(),
-                session: &session,
-                call: "",
-                tool: "/undo",
-                plugin: "",
-                digest: "",
-                event: Event::Used,
                 target: Some(target),
                 operation: Some(Operation::Write.verb()),
                 rule: Some("the user took the last edits back"),
-                times: None,
-                bytes: None,
-                duration_us: None,
-                line: None,
-                error: None,
+                ..Record::new(Event::Used, &session, "", "/undo", &no_plugin)
             })
             .collect();
         shared.audit.append(&records)?;

@@ -4,6 +4,7 @@
 //! unasked, at a pace of its own. Whoever gives up waiting has the bridge told so, and the server by it; a bridge
 //! that does not come back then is dropped with its connection. What broke is never used again: another is made.
 
+use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,6 +23,7 @@ use super::transport::Connection;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
+use crate::display;
 use crate::engine::clock::Clock;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
 
@@ -56,6 +58,23 @@ pub(crate) enum BridgeError {
     TimedOut(Duration),
     /// Nobody wanted it any more.
     Cancelled,
+}
+
+/// The end of a sentence that starts with the server's name. What the server said is escaped.
+impl fmt::Display for BridgeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BridgeError::Broken(why) => f.write_str(&display::escape(why)),
+            BridgeError::Refused(text) | BridgeError::Tool(text) => {
+                write!(f, "refused: {}", display::escape(text))
+            }
+            BridgeError::TimedOut(limit) => {
+                let seconds = limit.as_secs();
+                write!(f, "did not answer within {seconds} s (timeout_secs)")
+            }
+            BridgeError::Cancelled => f.write_str("was interrupted"),
+        }
+    }
 }
 
 struct Command {

@@ -1,9 +1,7 @@
 //! A server that is a program: its messages are the lines of its standard streams.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
 use crate::display;
+use crate::files::make_private;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
 use crate::notices::Notices;
 use crate::process::{
@@ -113,9 +112,7 @@ impl Connect for Program {
             .path()
             .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
         if self.makes_folder {
-            let mut folder = DirBuilder::new();
-            let made = folder.recursive(true).mode(0o700).create(&self.folder);
-            made.map_err(|e| {
+            make_private(&self.folder).map_err(|e| {
                 format!(
                     "cannot be started: its folder {} cannot be made: {e}",
                     self.folder.display()

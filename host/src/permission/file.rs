@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -24,6 +24,7 @@ use tempfile::NamedTempFile;
 use super::PermissionError;
 use super::entries::{Entries, Written};
 use super::key::{Bits, Decided};
+use crate::files::{make_private, open_regular};
 use crate::target::Operation;
 
 /// Largest permission file that is read, in bytes: a hundred thousand entries. More is no list of
@@ -189,14 +190,10 @@ impl Files {
         change: impl FnOnce(&mut Contents) -> T,
     ) -> Result<T, PermissionError> {
         let folder = folder_of(&self.permissions);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|source| PermissionError::Write {
-                path: folder.to_owned(),
-                source,
-            })?;
+        make_private(folder).map_err(|source| PermissionError::Write {
+            path: folder.to_owned(),
+            source,
+        })?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -272,13 +269,7 @@ fn read(path: &Path) -> Result<Option<String>, PermissionError> {
         path: path.to_owned(),
         source,
     };
-    // A pipe in its place must not hold everything up.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblock)
-        .open(path);
-    let file = match opened {
+    let file = match open_regular(path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(fail(e)),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
@@ -21,6 +21,7 @@ use super::mounts::{self, Entry};
 use super::order::Order;
 use super::sandbox::DEVICES;
 use super::sys;
+use crate::files::make_private;
 use crate::limits::{MAX_PROCESSES, MAX_TEMPORARY_BYTES, MAX_TEMPORARY_FILES};
 
 const DEV: &str = "/dev";
@@ -343,9 +344,7 @@ fn devices(order: &Order, writable: &[(PathBuf, OwnedFd)]) -> Result<(), NoNames
     let kept = writable.iter().map(|(path, _)| path);
     for path in kept.chain([&order.temporary]) {
         if path.starts_with(SHARED_MEMORY) {
-            let mut folders = fs::DirBuilder::new();
-            let made = folders.recursive(true).mode(0o700).create(path);
-            step(path.display().to_string(), made)?;
+            step(path.display().to_string(), make_private(path))?;
         }
     }
     Ok(())

@@ -3,9 +3,9 @@
 //! The name says when, in which session and in which turn; the first line is a JSON object with the rest,
 //! and behind it stands what the file held. The folder is bounded in number and in size: the oldest turns go.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::UndoError;
 use crate::edit::{ContentHash, MAX_FILE_BYTES};
+use crate::files::make_private;
 use crate::resolve::{key_to_path, path_to_key};
 
 /// Edits that are kept, of all projects together: some weeks of work.
@@ -232,14 +233,10 @@ impl Journal {
     }
 
     fn make_folder(&self) -> Result<(), UndoError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(|source| UndoError::Io {
-                path: self.folder.clone(),
-                source,
-            })
+        make_private(&self.folder).map_err(|source| UndoError::Io {
+            path: self.folder.clone(),
+            source,
+        })
     }
 }
 

@@ -227,7 +227,7 @@ fn limits_are_shown_and_a_project_may_only_lower_them() {
 
 /// What a provider is sent when six questions are asked that fill half of the room, under these limits beside it, and
 /// it answers the request after the fifth like this.
-fn condense(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
+fn compact(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
     let answer = "word ".repeat(150);
     let mut script: Vec<Response> = (0..5).map(|_| Response::reply(&answer)).collect();
     script.extend(sixth);
@@ -241,19 +241,19 @@ fn condense(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
 }
 
 #[test]
-fn condensing_is_off_unless_it_is_wanted() {
-    for limits in ["", "condense_at = 0"] {
-        let (status, requests) = condense(limits, None);
+fn compacting_is_off_unless_it_is_wanted() {
+    for limits in ["", "compact_at = 0"] {
+        let (status, requests) = compact(limits, None);
         assert_eq!(requests.len(), 6, "{limits}");
         assert_eq!(requests[5].messages().len(), 11, "{limits}");
-        assert!(!status.contains("condens"), "{status}");
+        assert!(!status.contains("compact"), "{status}");
     }
 }
 
 #[test]
-fn earlier_turns_are_condensed() {
+fn earlier_turns_are_compacted() {
     let summary = Response::reply("They counted to five.");
-    let (status, requests) = condense("condense_at = 0.5", Some(summary));
+    let (status, requests) = compact("compact_at = 0.5", Some(summary));
     assert_eq!(requests.len(), 7);
     let asked = &requests[5];
     assert_eq!((asked.messages().len(), asked.tools().len()), (1, 0));
@@ -267,7 +267,7 @@ fn earlier_turns_are_condensed() {
     assert!(requests[6].messages().len() < 11);
     assert!(status.contains("earlier messages …"), "{status}");
     assert!(
-        status.contains("condensed into 4 words for the model"),
+        status.contains("compacted into 4 words for the model"),
         "{status}"
     );
     assert!(!status.contains("They counted"), "{status}");
@@ -281,15 +281,15 @@ fn a_summary_that_cannot_be_had_is_done_without() {
         Response::stream().text("They").cut(),
         Response::reply(" "),
     ] {
-        let (status, requests) = condense("condense_at = 0.5", Some(response));
+        let (status, requests) = compact("compact_at = 0.5", Some(response));
         assert_eq!(requests.len(), 7, "{status}");
         assert_eq!(requests[6].messages().len(), 11, "{status}");
-        assert!(status.contains("· they were not condensed: "), "{status}");
+        assert!(status.contains("· they were not compacted: "), "{status}");
     }
 }
 
 #[test]
-fn condensing_can_be_interrupted_and_done_by_hand() {
+fn compacting_can_be_interrupted_and_done_by_hand() {
     let provider = Provider::play([
         Response::reply("First."),
         Response::reply("Second."),
@@ -301,17 +301,17 @@ fn condensing_can_be_interrupted_and_done_by_hand() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     assert!(
-        chat.turn("/condense")
-            .contains("There is nothing to condense yet.")
+        chat.turn("/compact")
+            .contains("There is nothing to compact yet.")
     );
     chat.turn("one");
     chat.turn("two");
-    chat.say("/condense");
+    chat.say("/compact");
     provider.wait_for_request(2);
-    chat.interrupt("condensing");
+    chat.interrupt("compacting");
     assert!(
-        chat.turn("/condense")
-            .contains("· 2 messages are condensed into 3 words for the model")
+        chat.turn("/compact")
+            .contains("· 2 messages are compacted into 3 words for the model")
     );
     chat.turn("three");
     chat.leave();
@@ -327,7 +327,7 @@ fn condensing_can_be_interrupted_and_done_by_hand() {
     chat.turn("four");
     let history = chat.turn("/history");
     assert!(
-        history.contains("  not sent: 1 turn · 2 messages condensed"),
+        history.contains("  not sent: 1 turn · 2 messages compacted"),
         "{history:?}"
     );
     chat.leave();

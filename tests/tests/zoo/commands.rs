@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin::workshop::built_in_plugins;
+use dunlin::app::built_in_plugins;
 use dunlin_host::ask::Ask;
 use dunlin_host::call::{Failure, Success};
 use dunlin_host::process::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES};

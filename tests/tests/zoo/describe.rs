@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin::workshop::built_in_plugins;
+use dunlin::app::built_in_plugins;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Limits, Plugin, Tool};
 use dunlin_tests::sandbox::{

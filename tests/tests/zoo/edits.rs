@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use dunlin::workshop::built_in_plugins;
+use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, Standing};
 use dunlin_host::target::Operation;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin::workshop::built_in_plugins;
+use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Action, Plan};
 use dunlin_host::edit::Syntax;

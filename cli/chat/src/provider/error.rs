@@ -7,7 +7,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::StatusCode;
 use url::Url;
 
 /// A request did not fit into the model's window.
@@ -206,6 +205,8 @@ pub struct Refusal {
     pub endpoint: Endpoint,
     /// The HTTP status.
     pub status: u16,
+    /// What this status usually means, in a few words, where it is a known one.
+    pub reason: Option<String>,
     /// What the endpoint says, in one line that is safe to show.
     pub message: String,
     /// Its code, where it gave one.
@@ -220,8 +221,8 @@ pub struct Refusal {
     pub overflow: Option<Overflow>,
     /// The way out, where the protocol knows a better one than the status.
     pub way_out: Option<String>,
-    /// What was learned from it: the next request is written otherwise and may be accepted.
-    pub learned: Option<Learned>,
+    /// How the next request is written otherwise, so that it may be accepted.
+    pub profile_change: Option<ProfileChange>,
 }
 
 impl Refusal {
@@ -238,9 +239,9 @@ impl Refusal {
     }
 }
 
-/// What was learned from a refusal.
+/// How the next request to the endpoint is written otherwise, after a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learned {
+pub struct ProfileChange {
     /// What the user should know of it, in one line that is safe to show; `None` where it changes nothing that
     /// anybody would miss.
     pub notice: Option<String>,
@@ -264,13 +265,9 @@ impl ProviderError {
         const MOST_CHARS: usize = 60;
         match self {
             ProviderError::Status(refusal) => {
-                let reason = StatusCode::from_u16(refusal.status)
-                    .ok()
-                    .and_then(|status| status.canonical_reason())
-                    .map(str::to_lowercase);
                 // The usual reason is shorter than the message, which comes if this goes on.
-                let reason = reason.unwrap_or_else(|| refusal.message.clone());
-                let reason = dunlin_host::display::shorten(&reason, MOST_CHARS);
+                let reason = refusal.reason.as_ref().unwrap_or(&refusal.message);
+                let reason = dunlin_host::display::shorten(reason, MOST_CHARS);
                 format!("{} {reason}", refusal.status)
             }
             ProviderError::TimedOut { .. } => "no answer in time".to_owned(),
@@ -284,10 +281,10 @@ impl ProviderError {
         matches!(self, ProviderError::Status(refusal) if refusal.way_out.is_some())
     }
 
-    /// What was learned from the failure: `Some` says that a request composed anew is worth sending.
-    pub fn learned(&self) -> Option<&Learned> {
+    /// How the next request is written otherwise: `Some` says that a request composed anew is worth sending.
+    pub fn profile_change(&self) -> Option<&ProfileChange> {
         match self {
-            ProviderError::Status(refusal) => refusal.learned.as_ref(),
+            ProviderError::Status(refusal) => refusal.profile_change.as_ref(),
             _ => None,
         }
     }
@@ -402,6 +399,7 @@ impl Refusal {
         Refusal {
             endpoint: Endpoint("http://127.0.0.1:8080/v1".to_owned()),
             status: 400,
+            reason: None,
             message: "no".to_owned(),
             code: None,
             retry_after: None,
@@ -409,7 +407,7 @@ impl Refusal {
             model: "small".to_owned(),
             overflow: None,
             way_out: None,
-            learned: None,
+            profile_change: None,
         }
     }
 }

@@ -59,12 +59,12 @@ pub struct Cuts {
     pub results: BTreeMap<usize, ResultCut>,
     /// What stands for messages that are left out, where the model has summed them up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub condensed: Option<Condensed>,
+    pub compacted: Option<Compacted>,
 }
 
 /// Messages that the model has summed up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Condensed {
+pub struct Compacted {
     /// They are those before this index.
     pub through: usize,
     /// What the model says of them.
@@ -122,11 +122,11 @@ impl Cuts {
     }
 
     /// Lets a summary stand for the messages that it sums up.
-    pub fn condense(&mut self, condensed: Condensed) {
-        self.start = self.start.max(condensed.through);
+    pub fn compact(&mut self, compacted: Compacted) {
+        self.start = self.start.max(compacted.through);
         self.keeps_first = false;
         self.results = self.results.split_off(&self.start);
-        self.condensed = Some(condensed);
+        self.compacted = Some(compacted);
     }
 
     /// What is sent of a message, in the room's measure; `cost` is that of the whole message.
@@ -155,11 +155,11 @@ impl Cuts {
 
     /// What stands between the messages, in the room's measure.
     fn note_cost(&self) -> Cost {
-        match &self.condensed {
+        match &self.compacted {
             _ if self.left_out() == 0 => Cost::default(),
             None => NOTE,
-            Some(condensed) => {
-                let message = Message::text(Role::User, condensed.summary.as_str());
+            Some(compacted) => {
+                let message = Message::text(Role::User, compacted.summary.as_str());
                 NOTE + NOTE + Cost::of(&message, false, crate::tokens::estimate)
             }
         }
@@ -210,7 +210,7 @@ impl Cuts {
         } else {
             "messages are"
         };
-        let Some(Condensed { through, summary }) = &self.condensed else {
+        let Some(Compacted { through, summary }) = &self.compacted else {
             return Some(format!(
                 "[{count} earlier {messages} left out here: the conversation has become too long.]"
             ));

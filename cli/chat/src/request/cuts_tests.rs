@@ -213,7 +213,7 @@ fn cuts_of_messages_that_are_no_more_are_forgotten() {
         start: 4,
         keeps_first: true,
         results: BTreeMap::from([(5, ResultCut::Replaced), (9, ResultCut::Ends(600))]),
-        condensed: None,
+        compacted: None,
     };
     cuts.truncate(9);
     assert_eq!(cuts.results.len(), 1);
@@ -227,7 +227,7 @@ fn a_summary_stands_for_what_is_left_out() {
     let turn = [Step::Ask(10), Step::Call(vec![400]), Step::Answer(10)];
     let messages = conversation(&[&turn[..], &turn, &turn].concat());
     let mut cuts = fitted(&messages, room(1400)).unwrap();
-    cuts.condense(Condensed {
+    cuts.compact(Compacted {
         through: 4,
         summary: "They read a file.".to_owned(),
     });
@@ -247,7 +247,7 @@ fn a_summary_stands_for_what_is_left_out() {
         "[8 earlier messages are left out here. This is your own summary of the first 4 of them:]"
     ));
     // A session file keeps it.
-    let stored = serde_json::to_string(&cuts.condensed).unwrap();
+    let stored = serde_json::to_string(&cuts.compacted).unwrap();
     assert_eq!(stored, r#"{"through":4,"summary":"They read a file."}"#);
 }
 

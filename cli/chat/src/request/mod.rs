@@ -1,6 +1,6 @@
 //! The request: one value that is counted, logged, shown and sent.
 //!
-//! The [`Ledger`] chooses what of a conversation fits. [`compose`] is a pure function of these
+//! The [`ContextBudget`] chooses what of a conversation fits. [`compose`] is a pure function of these
 //! messages, agent, dialect and tools. It says what is said, the [`Draft`], and has the provider's
 //! [`Dialect`] write it down. What it returns is serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket.
 //! Whoever wants to change what one request says changes the [`Request`] (see [`Request::edit`]),
@@ -9,12 +9,12 @@
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
-pub mod condense;
+pub mod compact;
+pub mod context_budget;
 pub mod cost;
 pub mod cuts;
 mod described;
 mod draft;
-pub mod ledger;
 pub mod measure;
 pub mod report;
 
@@ -29,8 +29,8 @@ use crate::agent::Agent;
 use crate::message::Message;
 use crate::provider::Dialect;
 
+pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
 pub use draft::Draft;
-pub use ledger::{HistoryLimits, Ledger, Occasion, TooLong};
 
 /// The exact body of one request to a provider.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! What fills a request, to look at.
 
+use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
 use super::cost::Cost;
 use super::cuts::ResultCut;
-use super::ledger::{Ledger, Limit, Occasion, reserve};
 use crate::message::{Message, Role};
 use crate::provider::Usage;
 use crate::provider::WindowSource;
@@ -34,7 +34,7 @@ pub struct Report {
     /// Results that are sent in part.
     pub results_shortened: usize,
     /// Messages that a summary stands for.
-    pub condensed: usize,
+    pub compacted: usize,
     /// How was counted.
     pub counted: String,
 }
@@ -84,7 +84,7 @@ pub enum Source {
 /// How many results are named.
 const MOST_RESULTS: usize = 5;
 
-impl Ledger {
+impl ContextBudget {
     /// What the next request of this conversation would carry.
     pub fn report(&mut self, messages: &[Message], occasion: Occasion<'_>) -> Report {
         // Cuts that are due are made, as they will be; a last turn that cannot fit is reported as it is.
@@ -137,7 +137,7 @@ impl Ledger {
                 tokens: measure.real(all.tokens.saturating_sub(each)),
             },
         ];
-        if cuts.condensed.is_none() {
+        if cuts.compacted.is_none() {
             parts.pop();
         }
         parts.retain(|part| part.tokens > 0);
@@ -187,10 +187,10 @@ impl Ledger {
             turns_left_out: cuts.turns_left_out(messages),
             results_replaced: replaced,
             results_shortened: cuts.results.len() - replaced,
-            condensed: cuts
-                .condensed
+            compacted: cuts
+                .compacted
                 .as_ref()
-                .map_or(0, |condensed| condensed.through),
+                .map_or(0, |compacted| compacted.through),
             counted: measure.about(),
         }
     }
@@ -248,8 +248,8 @@ mod tests {
         conversation.push_assistant(Message::text(Role::Assistant, "word ".repeat(50)));
         let mut agent = Agent::sample();
         agent.system_prompt = Some("Be brief".to_owned());
-        let mut ledger = Ledger::new();
-        let report = ledger.report(
+        let mut context_budget = ContextBudget::new();
+        let report = context_budget.report(
             conversation.messages(),
             Occasion {
                 agent: &agent,

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::message::{Message, Role, ToolCall};
 use crate::provider::Usage;
-use crate::request::cuts::Condensed;
+use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState};
 
 /// The result of a call that had none when Dunlin ended.
@@ -64,7 +64,7 @@ pub struct Loaded {
     /// When each of them was written.
     pub times: Vec<Option<Timestamp>>,
     /// What the model has summed up of them.
-    pub condensed: Option<Condensed>,
+    pub compacted: Option<Compacted>,
     /// The MCP servers that it uses, by name.
     pub servers: Vec<String>,
     /// How many of the messages need not be added to the file: those behind them were made up here, to end what
@@ -396,7 +396,7 @@ impl Assembler {
                 self.truncate(0);
                 self.loaded.calls.clear();
             }
-            Record::Condensed(condensed) => self.loaded.condensed = Some(condensed),
+            Record::Compacted(compacted) => self.loaded.compacted = Some(compacted),
             Record::Servers(servers) => self.loaded.servers = servers,
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
@@ -492,8 +492,8 @@ impl Assembler {
     fn truncate(&mut self, keep: usize) {
         self.loaded.messages.truncate(keep);
         self.loaded.times.truncate(keep);
-        let condensed = self.loaded.condensed.take();
-        self.loaded.condensed = condensed.filter(|condensed| condensed.through <= keep);
+        let compacted = self.loaded.compacted.take();
+        self.loaded.compacted = compacted.filter(|compacted| compacted.through <= keep);
         if !self.loaded.named {
             let first = self.loaded.messages.iter().find(|it| it.role == Role::User);
             let title = first.map(|message| super::title_of(&message.content));

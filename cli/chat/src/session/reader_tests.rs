@@ -460,17 +460,17 @@ proptest! {
 
 #[test]
 fn a_summary_is_kept_while_its_messages_are() {
-    let condensed = || {
-        Record::Condensed(crate::request::cuts::Condensed {
+    let compacted = || {
+        Record::Compacted(crate::request::cuts::Compacted {
             through: 2,
             summary: "They met.".to_owned(),
         })
     };
     let check = |after: Vec<Record>, expected: Option<usize>| {
-        let mut records = vec![head(), user("1"), model("one", &[]), user("2"), condensed()];
+        let mut records = vec![head(), user("1"), model("one", &[]), user("2"), compacted()];
         records.extend(after);
         let loaded = loaded(&lines(&records).concat());
-        let through = loaded.condensed.map(|condensed| condensed.through);
+        let through = loaded.compacted.map(|compacted| compacted.through);
         assert_eq!(through, expected);
     };
     check(vec![], Some(2));

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::message::Message;
 use crate::provider::Usage;
-use crate::request::cuts::Condensed;
+use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState, ChangedLines};
 
 /// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
@@ -178,7 +178,7 @@ pub enum Record {
     /// The conversation goes on behind its first so many messages.
     Cut(usize),
     /// The model has summed up the messages before an index; they stay, and the summary is sent for them.
-    Condensed(Condensed),
+    Compacted(Compacted),
     /// The MCP servers that it uses from here on, by name.
     Servers(Vec<String>),
     /// The conversation is empty.
@@ -229,7 +229,8 @@ struct Line<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keep: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    condensed: Option<Cow<'a, Condensed>>,
+    /// Called so in files that are there already.
+    condensed: Option<Cow<'a, Compacted>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     servers: Option<Cow<'a, [String]>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -306,7 +307,7 @@ impl Record {
                 line.keep = Some(*keep);
                 "cut"
             }
-            Record::Condensed(condensed) => {
+            Record::Compacted(condensed) => {
                 line.condensed = Some(Cow::Borrowed(condensed));
                 "condensed"
             }
@@ -368,7 +369,7 @@ impl Record {
             "cut" => line.keep.map(Record::Cut),
             "condensed" => {
                 let condensed = line.condensed;
-                condensed.map(|it| Record::Condensed(it.into_owned()))
+                condensed.map(|it| Record::Compacted(it.into_owned()))
             }
             "servers" => line.servers.map(|it| Record::Servers(it.into_owned())),
             "cleared" => Some(Record::Cleared),
@@ -489,7 +490,7 @@ mod tests {
             Record::Cleared,
             Record::Opened(8),
             Record::Closed,
-            Record::Condensed(Condensed {
+            Record::Compacted(Compacted {
                 through: 2,
                 summary: "They met.".to_owned(),
             }),

@@ -19,8 +19,7 @@ use jiff::Timestamp;
 
 use super::reader::{self, Loaded, ReadError};
 use super::summary::Summary;
-use crate::files::make_private;
-use crate::files::open_regular;
+use dunlin_host::files::{make_private, open_regular};
 
 const SUFFIX: &str = ".jsonl";
 

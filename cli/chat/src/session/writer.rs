@@ -18,7 +18,7 @@ use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::{Conversation, Message, Role};
 use crate::provider::Usage;
-use crate::request::cuts::Condensed;
+use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, Journal};
 
 /// How much of a line that is being streamed may wait, in bytes: less than a row of the narrowest window in which a
@@ -287,9 +287,9 @@ impl Session {
     }
 
     /// A summary stands for messages from now on.
-    pub fn condensed(&self, condensed: &Condensed) {
+    pub fn compacted(&self, compacted: &Compacted) {
         let mut inner = self.0.borrow_mut();
-        inner.note(&Record::Condensed(condensed.clone()));
+        inner.note(&Record::Compacted(compacted.clone()));
     }
 
     /// These MCP servers are used from now on.
@@ -360,8 +360,8 @@ impl Journal for Session {
         self.0.borrow_mut().note(&Record::Started(id.to_owned()));
     }
 
-    fn condensed(&self, condensed: &Condensed) {
-        Session::condensed(self, condensed);
+    fn compacted(&self, compacted: &Compacted) {
+        Session::compacted(self, compacted);
     }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! The vocabularies differ among themselves by more: Arabic comes to 2.9 characters a token in one and to 1.5 in
 //! another. What is left is taken out by the server's own counts, see the calibration in
-//! [`Ledger`](crate::request::ledger::Ledger).
+//! [`ContextBudget`](crate::request::context_budget::ContextBudget).
 
 /// Hundredths of a token.
 type Hundredths = u64;

@@ -22,12 +22,12 @@ use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
-use super::{room, sending};
+use super::{fit, sending};
 use crate::agent::Agent;
 use crate::message::Conversation;
 use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage};
-use crate::request::{HistoryLimits, Ledger, Request};
+use crate::request::{ContextBudget, HistoryLimits, Request};
 
 /// What runs tools. [`Host`] does; tests have their own.
 #[async_trait]
@@ -168,7 +168,7 @@ pub struct TurnContext<'a> {
     /// How much history is sent.
     pub limits: HistoryLimits,
     /// What the conversation costs, and what of it is not sent.
-    pub ledger: &'a Mutex<Ledger>,
+    pub context_budget: &'a Mutex<ContextBudget>,
     /// When a request that failed is sent again.
     pub retries: RetryPolicy,
     /// Keeps what happens.
@@ -238,9 +238,7 @@ async fn drive(
     teller.tell(&turn);
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
-            Effect::Compose
-                if !room::made(speaker, &turn, &mut usage, interrupt.as_mut()).await =>
-            {
+            Effect::Compose if !fit::made(speaker, &turn, &mut usage, interrupt.as_mut()).await => {
                 Some(Event::Interrupted)
             }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
@@ -422,7 +420,7 @@ impl TurnContext<'_> {
             },
         };
         *usage = usage.plus(round_usage);
-        self.ledger().measured(round_usage);
+        self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
         self.calls.frontend.reply_ended(has_calls);
         // Not in the middle of a sentence.

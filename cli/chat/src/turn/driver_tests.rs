@@ -289,7 +289,7 @@ pub(in crate::turn) struct World {
     tools: FakeTools,
     ask: Arc<Answers>,
     limits: HistoryLimits,
-    ledger: Mutex<Ledger>,
+    context_budget: Mutex<ContextBudget>,
     hanging: Arc<Notify>,
 }
 
@@ -315,7 +315,7 @@ impl World {
                 hanging: hanging.clone(),
             }),
             limits: HistoryLimits::default(),
-            ledger: Mutex::default(),
+            context_budget: Mutex::default(),
             log,
             hanging,
         }
@@ -327,7 +327,7 @@ impl World {
             provider: &self.provider,
             tool_list: &[],
             limits: self.limits,
-            ledger: &self.ledger,
+            context_budget: &self.context_budget,
             retries: RetryPolicy::default(),
             journal: &crate::turn::NoJournal,
             calls: CallContext {

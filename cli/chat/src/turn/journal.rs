@@ -3,7 +3,7 @@
 use super::call::CallRecord;
 use super::machine::Turn;
 use crate::message::Conversation;
-use crate::request::cuts::Condensed;
+use crate::request::cuts::Compacted;
 
 /// Keeps what happens. Called in place after each event: it must not block for longer than a short write
 /// takes, and what goes wrong is its own to remember.
@@ -20,7 +20,7 @@ pub trait Journal {
     fn started(&self, _id: &str) {}
 
     /// A summary stands for messages from now on.
-    fn condensed(&self, _condensed: &Condensed) {}
+    fn compacted(&self, _compacted: &Compacted) {}
 }
 
 /// Keeps nothing.

@@ -42,18 +42,18 @@
 
 pub mod approve;
 pub mod call;
-pub mod condense;
+pub mod compact;
 pub mod driver;
 pub mod event;
+mod fit;
 pub mod journal;
 pub mod log;
 pub mod machine;
-mod room;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall};
 pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
+pub use fit::with_joined;
 pub use journal::{Journal, NoJournal};
-pub use room::with_joined;

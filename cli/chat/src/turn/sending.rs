@@ -21,7 +21,7 @@ use crate::request::Request;
 
 /// Most requests that are composed anew one after the other, because the endpoint has taught how. The endpoint
 /// sees to an end of it as well; this is for one that does not.
-const MAX_LESSONS: u32 = 8;
+const MAX_FALLBACKS: u32 = 8;
 
 /// How often a wait is told of.
 const TICK: Duration = Duration::from_secs(1);
@@ -39,23 +39,23 @@ impl TurnContext<'_> {
         let seed = RandomState::new().hash_one(turn.rounds());
         let mut request = request;
         let mut attempt = 1;
-        let mut lessons = 0;
+        let mut fallbacks = 0;
         loop {
             let error = match self.provider.send(&request).await {
                 Ok(events) => return Ok(events),
                 Err(error) => error,
             };
-            if let Some(learned) = error.learned()
-                && lessons < MAX_LESSONS
+            if let Some(change) = error.profile_change()
+                && fallbacks < MAX_FALLBACKS
                 && let Ok(again) = self.compose(turn)
             {
                 // The same request would be refused once more.
                 if again.bytes() != request.bytes() {
-                    if let Some(notice) = &learned.notice {
+                    if let Some(notice) = &change.notice {
                         self.calls.frontend.notice(notice);
                     }
                     request = again;
-                    lessons += 1;
+                    fallbacks += 1;
                     continue;
                 }
             }

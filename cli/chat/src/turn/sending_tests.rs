@@ -14,6 +14,7 @@ use crate::turn::event::{OnDenial, TurnEnd};
 fn refused(status: u16, retry_after: Option<u64>) -> Vec<Piece> {
     vec![Piece::Refuse(ProviderError::Status(Box::new(Refusal {
         status,
+        reason: (status == 429).then(|| "too many requests".to_owned()),
         retry_after: retry_after.map(Duration::from_secs),
         ..Refusal::sample()
     })))]

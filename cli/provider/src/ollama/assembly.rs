@@ -1,4 +1,4 @@
-//! Lines to text, thoughts, calls, counts and an end.
+//! Lines to text, reasoning, calls, counts and an end.
 //!
 //! A line is a chunk of the reply; the last one says `done`, why, and how many tokens there were. Calls come
 //! whole, before that one, and its reason does not speak of them.
@@ -22,7 +22,7 @@ pub(super) struct Lines {
     overflowed: bool,
 }
 
-/// Where thoughts are found: the first is Ollama's own, the others are those of servers that copy it. The first
+/// Where reasoning is found: the first is Ollama's own, the others are those of servers that copy it. The first
 /// one that had some is kept to.
 const THOUGHTS: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
 
@@ -208,7 +208,7 @@ mod tests {
     const DONE: &str = r#"{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":7}"#;
 
     #[test]
-    fn text_thoughts_and_counts() {
+    fn text_reasoning_and_counts() {
         check(
             "a reply",
             &[
@@ -236,7 +236,7 @@ mod tests {
             &["usage 0 7", "Complete"],
         );
         check(
-            "thoughts in the fields of others, once",
+            "reasoning in the fields of others, once",
             &[
                 r#"{"message":{"reasoning_content":"Hm","reasoning":"Hm"}}"#,
                 r#"{"message":{"reasoning":"Hm"}}"#,

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::connection::Connection;
+use crate::fallbacks::Fallbacks;
 use crate::http::Timeouts;
-use crate::lessons::Lessons;
+use crate::normalizer::normalized;
 use crate::profile::Profile;
 use crate::reply;
-use crate::speech::heard;
 use crate::window::KnownWindow;
 use assembly::Lines;
 use dunlin_chat::agent::Agent;
@@ -41,7 +41,7 @@ struct Server {
     connection: Connection,
     root: Url,
     model: String,
-    lessons: Lessons,
+    fallbacks: Fallbacks,
     num_ctx: Option<u64>,
     window: KnownWindow,
     takes_tools: OnceLock<bool>,
@@ -55,7 +55,7 @@ impl Ollama {
         Ollama(Arc::new(Server {
             connection: Connection::new(agent, below(&root, "api/chat"), timeouts),
             model: agent.model.clone(),
-            lessons: Lessons::new(Profile::default()),
+            fallbacks: Fallbacks::new(Profile::default()),
             num_ctx: agent.context_window,
             window: KnownWindow::new(agent.context_window),
             takes_tools: OnceLock::new(),
@@ -131,7 +131,7 @@ impl Server {
 impl Provider for Ollama {
     fn dialect(&self) -> Arc<dyn Dialect> {
         Arc::new(Wire {
-            profile: self.0.lessons.profile().as_ref().clone(),
+            profile: self.0.fallbacks.profile().as_ref().clone(),
             num_ctx: self.0.num_ctx,
         })
     }
@@ -152,7 +152,7 @@ impl Provider for Ollama {
         let server = &self.0;
         let sent = server
             .connection
-            .send(request, "application/x-ndjson", &server.lessons)
+            .send(request, "application/x-ndjson", &server.fallbacks)
             .await;
         let response = sent.map_err(|mut error| {
             if let ProviderError::Status(refusal) = &mut error {
@@ -181,7 +181,7 @@ impl Provider for Ollama {
             }
         });
         let events = watched.flat_map(|events| stream::iter(events.into_iter().flatten()));
-        Ok(heard(Box::pin(events), Arc::clone(request.tools())))
+        Ok(normalized(Box::pin(events), Arc::clone(request.tools())))
     }
 }
 

@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use dunlin_chat::tokens::{estimate, grouped};
+use dunlin_chat::tokens::estimate;
+use dunlin_host::display::grouped;
 
 /// A cut of fewer tokens is not told from an estimate that is a little off.
 const LEAST_CUT: u64 = 256;

@@ -12,11 +12,11 @@ use url::Url;
 
 use crate::assembly::Assembly;
 use crate::connection::Connection;
+use crate::fallbacks::Fallbacks;
 use crate::framing::Frames;
 use crate::http::Timeouts;
-use crate::lessons::Lessons;
+use crate::normalizer::normalized;
 use crate::profile::Profile;
-use crate::speech::heard;
 use crate::window::{self, KnownWindow, More};
 use crate::{ollama, reply};
 use dunlin_chat::agent::Agent;
@@ -29,7 +29,7 @@ use dunlin_chat::request::Request;
 #[derive(Debug)]
 pub struct OpenAi {
     connection: Connection,
-    lessons: Lessons,
+    fallbacks: Fallbacks,
     base_url: Url,
     model: String,
     window: KnownWindow,
@@ -45,7 +45,7 @@ impl OpenAi {
         ));
         OpenAi {
             connection: Connection::new(agent, url, timeouts),
-            lessons: Lessons::new(Profile::of_agent(agent)),
+            fallbacks: Fallbacks::new(Profile::of_agent(agent)),
             base_url: agent.base_url.clone(),
             model: agent.model.clone(),
             window: KnownWindow::new(agent.context_window),
@@ -103,7 +103,7 @@ impl OpenAi {
 #[async_trait]
 impl Provider for OpenAi {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        self.lessons.profile()
+        self.fallbacks.profile()
     }
 
     fn window(&self) -> Option<Window> {
@@ -120,7 +120,7 @@ impl Provider for OpenAi {
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
         let response = self
             .connection
-            .send(request, "text/event-stream", &self.lessons)
+            .send(request, "text/event-stream", &self.fallbacks)
             .await?;
         let frames = Frames::new(response.bytes_stream(), self.connection.timeouts().idle);
         let frames = stream::unfold(frames, |mut frames| async {
@@ -128,7 +128,7 @@ impl Provider for OpenAi {
         });
         let assembly = Box::new(Assembly::new());
         let events = reply::read(Box::pin(frames), assembly, &self.connection);
-        Ok(heard(events, Arc::clone(request.tools())))
+        Ok(normalized(events, Arc::clone(request.tools())))
     }
 }
 

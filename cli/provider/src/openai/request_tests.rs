@@ -8,7 +8,8 @@ use dunlin_chat::request::{Request, compose};
 use dunlin_host::Tool;
 use serde_json::Value;
 
-use crate::profile::{CallContent, Profile, ReasoningEcho};
+use crate::profile::Profile;
+use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
 
 fn tool(name: &str) -> Tool {
     Tool {
@@ -115,12 +116,12 @@ fn the_profile_decides_what_endpoints_differ_in() {
     assert_eq!(empty["content"], "");
     assert_eq!(empty.get("reasoning_content"), None);
     let null = message(&Profile {
-        content_beside_calls: CallContent::Null,
+        content_beside_calls: EmptyContent::Null,
         ..Profile::default()
     });
     assert_eq!(null.get("content"), Some(&Value::Null));
     let omitted = message(&Profile {
-        content_beside_calls: CallContent::Omit,
+        content_beside_calls: EmptyContent::Omit,
         ..Profile::default()
     });
     assert_eq!(omitted.get("content"), None);

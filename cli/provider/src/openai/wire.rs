@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::profile::{CallContent, Profile, ReasoningEcho};
+use crate::profile::Profile;
+use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -38,7 +39,7 @@ impl Dialect for Profile {
             }
         }
         if let Some(max_tokens) = draft.max_tokens {
-            body.insert(self.max_tokens_field.to_owned(), max_tokens.into());
+            body.insert(self.max_tokens_field.name().to_owned(), max_tokens.into());
         }
         body.insert("stream".to_owned(), true.into());
         if self.include_usage {
@@ -71,13 +72,13 @@ fn wire(message: &Message, profile: &Profile) -> Value {
                 _ if calls.is_empty() || !message.content.is_empty() => {
                     wire.insert("content".to_owned(), message.content.clone().into());
                 }
-                CallContent::Empty => {
+                EmptyContent::Empty => {
                     wire.insert("content".to_owned(), "".into());
                 }
-                CallContent::Null => {
+                EmptyContent::Null => {
                     wire.insert("content".to_owned(), Value::Null);
                 }
-                CallContent::Omit => {}
+                EmptyContent::Omit => {}
             }
             if let Some(reasoning) = &message.reasoning
                 && profile.reasoning == ReasoningEcho::WithCalls

@@ -8,7 +8,7 @@ use crate::local_model::way_out;
 use crate::models;
 use crate::settings::Settings;
 use dunlin_chat::agent::Agent;
-use dunlin_chat::tokens::grouped;
+use dunlin_host::display::grouped;
 
 /// Looks at the file of the agent's model, and at its header. Loading it would take longer than all the rest.
 pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {

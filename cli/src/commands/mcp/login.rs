@@ -3,12 +3,12 @@
 use dunlin_host::display::escape;
 
 use super::test::configured;
+use crate::app::App;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::mcp::address;
 use crate::mcp::http::Address;
 use crate::mcp::oauth::{self, LoginPage};
-use crate::workshop::Workshop;
 
 /// Nobody can log in there.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +20,9 @@ enum NoLogin {
 }
 
 /// Logs in; waits for the browser.
-pub fn run(workshop: &Workshop, name: &str, scope: Option<&str>) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let address = place(workshop, name)?;
+pub fn run(app: &App, name: &str, scope: Option<&str>) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let address = place(app, name)?;
     let show = |page: &LoginPage| {
         let LoginPage {
             host, answer_to, ..
@@ -34,8 +34,8 @@ pub fn run(workshop: &Workshop, name: &str, scope: Option<&str>) -> Result<Exit,
         ui.data(&escape(page.address.as_str()));
         ui.status("Waiting for its answer; Ctrl-C gives up.");
     };
-    let interrupt = interrupted(workshop)?;
-    let done = workshop.runtime()?.block_on(async {
+    let interrupt = interrupted(app)?;
+    let done = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,
@@ -53,23 +53,23 @@ pub fn run(workshop: &Workshop, name: &str, scope: Option<&str>) -> Result<Exit,
 }
 
 /// Forgets a login.
-pub fn forget(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
-    let address = place(workshop, name)?;
+pub fn forget(app: &App, name: &str) -> Result<Exit, CliError> {
+    let address = place(app, name)?;
     let text = match address.tokens.remove().map_err(CliError::failed)? {
         true => format!("The login to {name} is forgotten."),
         false => format!("There was no login to {name}."),
     };
-    workshop.ui.status(&text);
+    app.ui.status(&text);
     Ok(Exit::Done)
 }
 
-fn place(workshop: &Workshop, name: &str) -> Result<Address, CliError> {
-    let entry = configured(workshop, name)?;
+fn place(app: &App, name: &str) -> Result<Address, CliError> {
+    let entry = configured(app, name)?;
     let Some(url) = &entry.url else {
         return Err(CliError::usage(NoLogin::Program(name.to_owned())));
     };
     if entry.api_key.is_some() {
         return Err(CliError::usage(NoLogin::Key(name.to_owned())));
     }
-    Ok(address(&workshop.settings, name, url, entry))
+    Ok(address(&app.settings, name, url, entry))
 }

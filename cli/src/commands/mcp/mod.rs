@@ -6,19 +6,19 @@ mod servers;
 mod test;
 
 pub use self::test::unknown_server;
+use crate::app::App;
 use crate::args::McpCommand;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 
 /// Runs one of the commands.
-pub fn run(workshop: &mut Workshop, command: McpCommand) -> Result<Exit, CliError> {
+pub fn run(app: &mut App, command: McpCommand) -> Result<Exit, CliError> {
     match command {
-        McpCommand::List => servers::list(workshop),
-        McpCommand::Add(args) => servers::add(workshop, args),
-        McpCommand::Remove { names, yes } => servers::remove(workshop, &names, yes),
-        McpCommand::Serve(args) => serve::run(workshop, &args),
-        McpCommand::Test { name } => test::run(workshop, &name),
-        McpCommand::Login { name, scope } => login::run(workshop, &name, scope.as_deref()),
-        McpCommand::Logout { name } => login::forget(workshop, &name),
+        McpCommand::List => servers::list(app),
+        McpCommand::Add(args) => servers::add(app, args),
+        McpCommand::Remove { names, yes } => servers::remove(app, &names, yes),
+        McpCommand::Serve(args) => serve::run(app, &args),
+        McpCommand::Test { name } => test::run(app, &name),
+        McpCommand::Login { name, scope } => login::run(app, &name, scope.as_deref()),
+        McpCommand::Logout { name } => login::forget(app, &name),
     }
 }

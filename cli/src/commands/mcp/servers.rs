@@ -2,6 +2,7 @@
 
 use dunlin_host::display::escape;
 
+use crate::app::App;
 use crate::args::McpAddArgs;
 use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
@@ -9,8 +10,7 @@ use crate::error::{CliError, Exit};
 use crate::mcp::oauth::TokenFile;
 use crate::mcp::warning;
 use crate::settings::{Origin, Sourced};
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::shell_word::shell_word;
 use dunlin_terminal::ui::style::Label;
 
@@ -59,19 +59,19 @@ impl From<EditError> for CliError {
 }
 
 /// Lists the servers, one a line.
-pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+pub fn list(app: &App) -> Result<Exit, CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     if settings.mcp_servers.is_empty() {
         ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
     }
     for (name, server) in &settings.mcp_servers {
-        ui.data(&line(workshop, name, server));
+        ui.data(&line(app, name, server));
     }
     Ok(Exit::Done)
 }
 
-fn line(workshop: &Workshop, name: &str, server: &Sourced<ServerEntry>) -> String {
-    let styles = workshop.ui.styles();
+fn line(app: &App, name: &str, server: &Sourced<ServerEntry>) -> String {
+    let styles = app.ui.styles();
     let name = styles.paint(Label::Name, &format!("{:<NAME_COLUMNS$}", escape(name)));
     let entry = &server.value;
     let mut line = format!("{name} {}", escape(&address(entry)));
@@ -81,9 +81,9 @@ fn line(workshop: &Workshop, name: &str, server: &Sourced<ServerEntry>) -> Strin
         remark(description);
     }
     if let Origin::File(path, _) = &server.origin
-        && *path != workshop.settings.folders.config_file()
+        && *path != app.settings.folders.config_file()
     {
-        remark(&format!("({})", workshop.settings.folders.short(path)));
+        remark(&format!("({})", app.settings.folders.short(path)));
     }
     if !entry.is_enabled() {
         remark("(disabled)");
@@ -103,8 +103,8 @@ fn address(entry: &ServerEntry) -> String {
 }
 
 /// Adds a server to the user's own file.
-pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
-    let settings = &workshop.settings;
+pub fn add(app: &App, args: McpAddArgs) -> Result<Exit, CliError> {
+    let settings = &app.settings;
     if args.command.is_empty() && args.url.is_none() {
         return Err(
             CliError::usage(NoServer(args.name.clone())).with_hint(format!(
@@ -131,24 +131,23 @@ pub fn add(workshop: &Workshop, args: McpAddArgs) -> Result<Exit, CliError> {
     let path = settings.folders.config_file();
     add_server(&path, &args.name, &entry)?;
     let problem = warning(settings, &args.name, &entry);
-    workshop.ui.status(&format!(
+    app.ui.status(&format!(
         "{} is added to {}.",
         escape(&args.name),
         escape(&settings.folders.short(&path))
     ));
     if let Some(problem) = problem {
         let word = shell_word(&args.name);
-        workshop.ui.warn(&problem);
-        workshop
-            .ui
+        app.ui.warn(&problem);
+        app.ui
             .status(&format!("hint: dunlin mcp test {word} tries it"));
     }
     Ok(Exit::Done)
 }
 
 /// Removes servers from the user's own file, after a question.
-pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, CliError> {
-    let (ui, settings) = (&workshop.ui, &workshop.settings);
+pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let (ui, settings) = (&app.ui, &app.settings);
     let path = settings.folders.config_file();
     // All are found before one is removed.
     for name in names {
@@ -168,13 +167,13 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         }
     }
     if !yes {
-        if !workshop.asks() {
+        if !app.asks() {
             return Err(CliError::new(Exit::Denied, NobodyToAsk)
                 .with_hint("--yes removes without asking".to_owned()));
         }
         for name in names {
             if let Some(server) = settings.mcp_servers.get(name) {
-                ui.data(&line(workshop, name, server));
+                ui.data(&line(app, name, server));
             }
         }
         if !ui.confirms("Remove from the configuration?") {

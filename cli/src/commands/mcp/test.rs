@@ -5,13 +5,13 @@ use std::time::Instant;
 use dunlin_host::display::escape;
 use serde_json::json;
 
+use crate::app::App;
 use crate::commands::tools;
 use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_host::mcp::LOADER;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
@@ -29,10 +29,10 @@ enum NoServer {
 }
 
 /// The entry of a server that can be used.
-pub fn configured<'a>(workshop: &'a Workshop, name: &str) -> Result<&'a ServerEntry, CliError> {
-    let servers = &workshop.settings.mcp_servers;
+pub fn configured<'a>(app: &'a App, name: &str) -> Result<&'a ServerEntry, CliError> {
+    let servers = &app.settings.mcp_servers;
     match servers.get(name) {
-        None => Err(unknown_server(workshop, name)),
+        None => Err(unknown_server(app, name)),
         Some(server) if !server.value.is_enabled() => {
             Err(CliError::usage(NoServer::Off(name.to_owned())))
         }
@@ -41,8 +41,8 @@ pub fn configured<'a>(workshop: &'a Workshop, name: &str) -> Result<&'a ServerEn
 }
 
 /// Says that no server has this name, and which names there are.
-pub fn unknown_server(workshop: &Workshop, name: &str) -> CliError {
-    let servers = &workshop.settings.mcp_servers;
+pub fn unknown_server(app: &App, name: &str) -> CliError {
+    let servers = &app.settings.mcp_servers;
     let names: Vec<&str> = servers.keys().map(String::as_str).collect();
     let hint = match nearest(name, names.iter().copied()) {
         _ if names.is_empty() => "none is configured; dunlin mcp add adds one".to_owned(),
@@ -56,21 +56,21 @@ pub fn unknown_server(workshop: &Workshop, name: &str) -> CliError {
 }
 
 /// Connects, lists, ends. What has to be allowed is asked about.
-pub fn run(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
-    configured(workshop, name)?;
+pub fn run(app: &App, name: &str) -> Result<Exit, CliError> {
+    configured(app, name)?;
     let serde_json::Value::Object(arguments) = json!({ "server": name }) else {
         return Ok(Exit::Failed);
     };
     let call = ProposedCall::new("by-hand", LOADER.to_owned(), arguments);
-    if tools::by_hand(workshop, call)?.is_none() {
+    if tools::by_hand(app, call)?.is_none() {
         return Ok(Exit::Done);
     }
-    show(workshop, name)?;
+    show(app, name)?;
     Ok(Exit::Done)
 }
 
-fn show(workshop: &Workshop, name: &str) -> Result<(), CliError> {
-    let (ui, host) = (&workshop.ui, workshop.host()?);
+fn show(app: &App, name: &str) -> Result<(), CliError> {
+    let (ui, host) = (&app.ui, app.host()?);
     let reports = host.servers();
     let Some(report) = reports.into_iter().find(|report| report.name == name) else {
         return Ok(());
@@ -112,7 +112,7 @@ fn show(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         line("left out", left_out);
     }
     let begin = Instant::now();
-    let (prompts, failed) = workshop.runtime()?.block_on(host.prompts());
+    let (prompts, failed) = app.runtime()?.block_on(host.prompts());
     for prompt in &prompts {
         line(
             "prompt",

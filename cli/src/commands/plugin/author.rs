@@ -9,14 +9,14 @@ use dunlin_host::{Code, Plugin, sha256_hex};
 
 use super::install::put;
 use super::report::show;
+use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::build::{BuildFailed, build as build_in};
 use crate::plugin::examine::{BUILT, examine};
+use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
-use crate::plugin::shelf::is_name;
 use crate::plugin::{template, trial};
-use crate::workshop::{Workshop, host_options};
 use dunlin_terminal::ui::style::Label;
 
 /// How often the folder is looked at. Somebody waits who has just saved a file.
@@ -64,7 +64,7 @@ impl From<BuildFailed> for CliError {
 }
 
 /// Writes the start of a plugin.
-pub fn new(workshop: &Workshop, name: &str, language: Language) -> Result<Exit, CliError> {
+pub fn new(app: &App, name: &str, language: Language) -> Result<Exit, CliError> {
     if !is_name(name) {
         return Err(CliError::usage(CannotWrite::Name(name.to_owned())));
     }
@@ -78,7 +78,7 @@ pub fn new(workshop: &Workshop, name: &str, language: Language) -> Result<Exit, 
             source,
         })
     })?;
-    workshop.ui.status(&format!(
+    app.ui.status(&format!(
         "{name}/ is a plugin in {}. Its README.md says how to go on.",
         language.word()
     ));
@@ -86,45 +86,45 @@ pub fn new(workshop: &Workshop, name: &str, language: Language) -> Result<Exit, 
 }
 
 /// Builds the plugin of a folder.
-pub fn build(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
+pub fn build(app: &App, folder: &Path) -> Result<Exit, CliError> {
     let began = Instant::now();
-    let path = built(workshop, folder)?;
-    say_built(workshop, &path, began);
+    let path = built(app, folder)?;
+    say_built(app, &path, began);
     Ok(Exit::Done)
 }
 
 /// Builds, and shows what a tool says of what it does not understand, as it says it.
-fn built(workshop: &Workshop, folder: &Path) -> Result<PathBuf, CliError> {
+fn built(app: &App, folder: &Path) -> Result<PathBuf, CliError> {
     build_in(folder).map_err(|failed| {
         for line in failed.said().unwrap_or_default().lines() {
-            workshop.ui.status(&escape_multiline(line));
+            app.ui.status(&escape_multiline(line));
         }
         CliError::from(failed)
     })
 }
 
-fn say_built(workshop: &Workshop, path: &Path, began: Instant) {
+fn say_built(app: &App, path: &Path, began: Instant) {
     let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-    workshop.ui.status(&format!(
+    app.ui.status(&format!(
         "{} · {} · built in {:.1} s",
-        escape(&workshop.settings.folders.short(path)),
+        escape(&app.settings.folders.short(path)),
         size(bytes),
         began.elapsed().as_secs_f64()
     ));
 }
 
 /// Builds the plugin of a folder and makes its calls.
-pub fn test(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
+pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
     let manifest = Manifest::read(folder)
         .map_err(BuildFailed::Manifest)
         .map_err(CliError::from)?;
     if manifest.test.is_empty() {
         return Err(CliError::usage(NoTests));
     }
-    build(workshop, folder)?;
+    build(app, folder)?;
     let bytes = fs::read(folder.join(BUILT)).map_err(CliError::failed)?;
     let digest = sha256_hex(&bytes);
-    let ui = &workshop.ui;
+    let ui = &app.ui;
     let mut failed = 0;
     for trial in &manifest.test {
         let plugin = Plugin {
@@ -134,11 +134,9 @@ pub fn test(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
             built_in: false,
             description: None,
         };
-        let options = host_options(&workshop.settings, &workshop.session_id());
+        let options = host_options(&app.settings, &app.session_id());
         let began = Instant::now();
-        let said = workshop
-            .runtime()?
-            .block_on(trial::run(options, plugin, trial));
+        let said = app.runtime()?.block_on(trial::run(options, plugin, trial));
         let took = began.elapsed().as_millis();
         let tool = escape(&trial.tool).into_owned();
         match said {
@@ -166,23 +164,23 @@ pub fn test(workshop: &Workshop, folder: &Path) -> Result<Exit, CliError> {
 }
 
 /// Builds and installs at each change. The first time it is asked about; what comes later is the same author's.
-pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
+pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
     // A folder that is no plugin's does not become one by waiting.
     Manifest::read(folder).map_err(BuildFailed::Manifest)?;
     let mut agreed = yes;
     loop {
         let seen = stamp(folder);
         let began = Instant::now();
-        let done = built(workshop, folder).and_then(|_| examine(workshop, folder, None));
+        let done = built(app, folder).and_then(|_| examine(app, folder, None));
         match done {
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             // What is wrong is corrected, and built again.
             Err(error) => ui.error(&error),
             Ok(examined) => {
                 if !agreed {
-                    show(workshop, &examined);
-                    if !workshop.asks() {
+                    show(app, &examined);
+                    if !app.asks() {
                         return Err(CliError::new(Exit::Denied, NobodyToAsk)
                             .with_hint("--yes installs without asking".to_owned()));
                     }
@@ -192,7 +190,7 @@ pub fn dev(workshop: &Workshop, folder: &Path, yes: bool) -> Result<Exit, CliErr
                     }
                     agreed = true;
                 }
-                put(workshop, &examined)?;
+                put(app, &examined)?;
                 ui.status(&format!(
                     "{} is installed anew · {:.1} s · Ctrl-C ends",
                     escape(&examined.name),

@@ -7,13 +7,13 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::report::{changes, show};
+use crate::app::App;
 use crate::args::PluginInstallArgs;
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
-use crate::plugin::shelf::Record;
-use crate::workshop::Workshop;
-use dunlin_chat::nearest::nearest;
+use crate::plugin::installed::Record;
+use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.
@@ -38,11 +38,11 @@ struct Broke {
 }
 
 /// Says all there is to say about a plugin.
-pub fn check(workshop: &Workshop, from: &Path) -> Result<Exit, CliError> {
-    let examined = examine(workshop, from, None)?;
-    show(workshop, &examined);
-    if let Some(record) = workshop.shelf().record(&examined.name) {
-        changes(workshop, &record, &examined);
+pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
+    let examined = examine(app, from, None)?;
+    show(app, &examined);
+    if let Some(record) = app.installed_plugins().record(&examined.name) {
+        changes(app, &record, &examined);
     }
     match examined.broke() {
         Some((tool, problem)) => Err(CliError::failed(Broke { tool, problem })),
@@ -51,10 +51,10 @@ pub fn check(workshop: &Workshop, from: &Path) -> Result<Exit, CliError> {
 }
 
 /// Installs a plugin, after a question.
-pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, CliError> {
-    let examined = examine(workshop, &args.plugin.from, args.name.as_deref())?;
-    let ui = &workshop.ui;
-    let installed = workshop.shelf().record(&examined.name);
+pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
+    let examined = examine(app, &args.plugin.from, args.name.as_deref())?;
+    let ui = &app.ui;
+    let installed = app.installed_plugins().record(&examined.name);
     let name = escape(&examined.name).into_owned();
     if installed
         .as_ref()
@@ -65,15 +65,15 @@ pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, Cl
         ));
         return Ok(Exit::Done);
     }
-    show(workshop, &examined);
+    show(app, &examined);
     if let Some((tool, problem)) = examined.broke() {
         return Err(CliError::failed(Broke { tool, problem }));
     }
     if let Some(record) = &installed {
-        changes(workshop, record, &examined);
+        changes(app, record, &examined);
     }
     if !args.yes {
-        if !workshop.asks() {
+        if !app.asks() {
             return Err(CliError::new(Exit::Denied, NobodyToAsk("installed"))
                 .with_hint("--yes installs without asking".to_owned()));
         }
@@ -86,27 +86,26 @@ pub fn install(workshop: &Workshop, args: &PluginInstallArgs) -> Result<Exit, Cl
             return Ok(Exit::Done);
         }
     }
-    put(workshop, &examined)?;
+    put(app, &examined)?;
     ui.status(&format!("{name} is installed."));
     Ok(Exit::Done)
 }
 
 /// Puts a plugin where the host finds it.
-pub fn put(workshop: &Workshop, examined: &Examined) -> Result<(), CliError> {
+pub fn put(app: &App, examined: &Examined) -> Result<(), CliError> {
     let now = jiff::Timestamp::now();
     let now = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let record = examined.record(now);
-    workshop
-        .shelf()
+    app.installed_plugins()
         .put(&record, &examined.bytes)
         .map_err(CliError::failed)
 }
 
 /// Removes plugins, after a question.
-pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let shelf = workshop.shelf();
-    let (records, _) = shelf.records();
+pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let installed = app.installed_plugins();
+    let (records, _) = installed.records();
     // All are found before one is removed.
     let mut found = Vec::with_capacity(names.len());
     for name in names {
@@ -118,12 +117,12 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         found.push(record);
     }
     if !yes {
-        if !workshop.asks() {
+        if !app.asks() {
             return Err(CliError::new(Exit::Denied, NobodyToAsk("removed"))
                 .with_hint("--yes removes without asking".to_owned()));
         }
         for record in &found {
-            ui.data(&line(workshop, record));
+            ui.data(&line(app, record));
         }
         if !ui.confirms("Remove?") {
             ui.status("Nothing was removed.");
@@ -131,9 +130,9 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
         }
     }
     for record in found {
-        shelf.remove(record).map_err(CliError::failed)?;
+        installed.remove(record).map_err(CliError::failed)?;
         // The next plugin of this name is another's; what it had kept is not for that one.
-        let store = workshop.settings.folders.stores().join(&record.name);
+        let store = app.settings.folders.stores().join(&record.name);
         if let Err(error) = fs::remove_dir_all(&store)
             && error.kind() != ErrorKind::NotFound
         {
@@ -148,9 +147,9 @@ pub fn remove(workshop: &Workshop, names: &[String], yes: bool) -> Result<Exit, 
 }
 
 /// Lists the plugins, one a line.
-pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
-    let ui = &workshop.ui;
-    let (records, broken) = workshop.shelf().records();
+pub fn list(app: &App) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let (records, broken) = app.installed_plugins().records();
     for error in &broken {
         ui.warn(&error.to_string());
     }
@@ -160,13 +159,13 @@ pub fn list(workshop: &Workshop) -> Result<Exit, CliError> {
         );
     }
     for record in &records {
-        ui.data(&line(workshop, record));
+        ui.data(&line(app, record));
     }
     Ok(Exit::Done)
 }
 
-fn line(workshop: &Workshop, record: &Record) -> String {
-    let styles = workshop.ui.styles();
+fn line(app: &App, record: &Record) -> String {
+    let styles = app.ui.styles();
     let name = format!("{:<NAME_COLUMNS$}", escape(&record.name));
     let short: String = record.digest.chars().take(8).collect();
     let about = format!(

@@ -5,21 +5,21 @@ mod install;
 mod report;
 mod zoo;
 
+use crate::app::App;
 use crate::args::PluginCommand;
 use crate::error::{CliError, Exit};
-use crate::workshop::Workshop;
 
 /// Runs one of the commands.
-pub fn run(workshop: &Workshop, command: PluginCommand) -> Result<Exit, CliError> {
+pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
     match command {
-        PluginCommand::New { name, lang } => author::new(workshop, &name, lang),
-        PluginCommand::Build(args) => author::build(workshop, &args.folder),
-        PluginCommand::Test(args) => author::test(workshop, &args.folder),
-        PluginCommand::Dev { plugin, yes } => author::dev(workshop, &plugin.folder, yes),
-        PluginCommand::Check(args) => install::check(workshop, &args.from),
-        PluginCommand::Install(args) => install::install(workshop, &args),
-        PluginCommand::Remove { names, yes } => install::remove(workshop, &names, yes),
-        PluginCommand::List => install::list(workshop),
-        PluginCommand::Zoo { guests } => zoo::run(workshop, &guests),
+        PluginCommand::New { name, lang } => author::new(app, &name, lang),
+        PluginCommand::Build(args) => author::build(app, &args.folder),
+        PluginCommand::Test(args) => author::test(app, &args.folder),
+        PluginCommand::Dev { plugin, yes } => author::dev(app, &plugin.folder, yes),
+        PluginCommand::Check(args) => install::check(app, &args.from),
+        PluginCommand::Install(args) => install::install(app, &args),
+        PluginCommand::Remove { names, yes } => install::remove(app, &names, yes),
+        PluginCommand::List => install::list(app),
+        PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }
 }

@@ -6,11 +6,11 @@ use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
 use serde_json::Value;
 
+use crate::app::App;
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
-use crate::plugin::shelf::Record;
-use crate::workshop::Workshop;
+use crate::plugin::installed::Record;
 use dunlin_terminal::ui::style::Label;
 
 /// Columns of what stands before the first item of a list.
@@ -23,8 +23,8 @@ const NAME_COLUMNS: usize = 16;
 const MAX_WORDS_CHARS: usize = 200;
 
 /// Shows what it holds and may ask for.
-pub fn show(workshop: &Workshop, examined: &Examined) {
-    let ui = &workshop.ui;
+pub fn show(app: &App, examined: &Examined) {
+    let ui = &app.ui;
     let styles = ui.styles();
     ui.data(&format!(
         "{} · {} · ready in {} ms",
@@ -32,56 +32,46 @@ pub fn show(workshop: &Workshop, examined: &Examined) {
         size(examined.bytes.len() as u64),
         examined.took.as_millis()
     ));
-    row(workshop, "from", "", &examined.source);
-    row(workshop, "sha256", "", &examined.digest);
+    row(app, "from", "", &examined.source);
+    row(app, "sha256", "", &examined.digest);
     // No other is loaded.
-    row(workshop, "contract", "", &format!("dunlin:tool {CONTRACT}"));
+    row(app, "contract", "", &format!("dunlin:tool {CONTRACT}"));
     let mut heading = "tools";
     for tool in &examined.tools {
         let about = tool.description.split_whitespace().collect::<Vec<_>>();
-        row(workshop, heading, &tool.name, &about.join(" "));
+        row(app, heading, &tool.name, &about.join(" "));
         heading = "";
     }
     let mut heading = "takes";
     for tool in &examined.tools {
-        row(workshop, heading, &tool.name, &takes(&tool.parameters));
+        row(app, heading, &tool.name, &takes(&tool.parameters));
         heading = "";
     }
     let mut heading = "abilities";
     let abilities = examined.abilities();
     if abilities.is_empty() {
-        row(
-            workshop,
-            heading,
-            "none",
-            "it computes, and touches nothing",
-        );
+        row(app, heading, "none", "it computes, and touches nothing");
     }
     for ability in &abilities {
         // Streams are a way to use the others.
         if ability == "wasi:io" {
             continue;
         }
-        row(
-            workshop,
-            heading,
-            ability,
-            in_words(ability).unwrap_or_default(),
-        );
+        row(app, heading, ability, in_words(ability).unwrap_or_default());
         heading = "";
     }
     match &examined.may {
         None => row(
-            workshop,
+            app,
             "may ask",
             "",
             "whatever its abilities reach: it declares no ceiling",
         ),
-        Some(may) if may.is_empty() => row(workshop, "may ask", "", "nothing at all"),
+        Some(may) if may.is_empty() => row(app, "may ask", "", "nothing at all"),
         Some(may) => {
             let mut heading = "may ask";
             for (target, bits) in may {
-                row(workshop, heading, bits, target);
+                row(app, heading, bits, target);
                 heading = "";
             }
         }
@@ -94,14 +84,14 @@ pub fn show(workshop: &Workshop, examined: &Examined) {
             Tried::Refuses(said) => format!("refuses the made-up call: {said}"),
             Tried::Broke(problem) => format!("broke: it {problem}"),
         };
-        row(workshop, heading, tool, &said);
+        row(app, heading, tool, &said);
         heading = "";
     }
 }
 
 /// Shows what is different from the version that is installed.
-pub fn changes(workshop: &Workshop, old: &Record, new: &Examined) {
-    let ui = &workshop.ui;
+pub fn changes(app: &App, old: &Record, new: &Examined) {
+    let ui = &app.ui;
     if old.digest == new.digest {
         ui.data("  This very version is installed.");
         return;
@@ -174,8 +164,8 @@ fn compare_ceilings(old: Option<&May>, new: Option<&May>) -> Vec<String> {
     lines
 }
 
-fn row(workshop: &Workshop, heading: &str, name: &str, words: &str) {
-    let ui = &workshop.ui;
+fn row(app: &App, heading: &str, name: &str, words: &str) {
+    let ui = &app.ui;
     let words = escape(words);
     let words = shorten(&words, MAX_WORDS_CHARS);
     let heading = format!("  {heading:<HEADING_COLUMNS$}");

@@ -5,10 +5,10 @@ use std::time::Instant;
 use dunlin_host::display::shorten;
 use dunlin_zoo::{TRIALS, WASI};
 
+use crate::app::{App, host_options};
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::plugin::zoo::{Stage, Verdict, play, play_wasi};
-use crate::workshop::{Workshop, host_options};
 use dunlin_terminal::ui::style::Label;
 
 /// Columns of the name of a guest.
@@ -28,13 +28,13 @@ struct Unknown(String);
 struct GotThrough(usize, usize);
 
 /// Plays the trials of all guests, or of those named.
-pub fn run(workshop: &Workshop, names: &[String]) -> Result<Exit, CliError> {
+pub fn run(app: &App, names: &[String]) -> Result<Exit, CliError> {
     if let Some(unknown) = names.iter().find(|name| !is_guest(name)) {
-        let near = dunlin_chat::nearest::nearest(unknown, TRIALS.iter().map(|trial| trial.guest));
+        let near = dunlin_host::nearest::nearest(unknown, TRIALS.iter().map(|trial| trial.guest));
         let hint = near.map(|near| format!("the nearest is {near:?}"));
         return Err(CliError::usage(Unknown(unknown.clone())).with_hint(hint));
     }
-    let installed = host_options(&workshop.settings, "zoo");
+    let installed = host_options(&app.settings, "zoo");
     let stage = Stage::new(installed).map_err(CliError::failed)?;
     let wanted = |guest: &str| names.is_empty() || names.iter().any(|name| name == guest);
     let began = Instant::now();
@@ -43,9 +43,9 @@ pub fn run(workshop: &Workshop, names: &[String]) -> Result<Exit, CliError> {
     let mut say = |verdict: &Verdict| {
         count += 1;
         through += usize::from(!verdict.wrong.is_empty());
-        show(workshop, verdict);
+        show(app, verdict);
     };
-    let interrupt = interrupted(workshop)?;
+    let interrupt = interrupted(app)?;
     let trials = async {
         for trial in TRIALS.iter().filter(|trial| wanted(trial.guest)) {
             say(&play(&stage, trial).await);
@@ -54,7 +54,7 @@ pub fn run(workshop: &Workshop, names: &[String]) -> Result<Exit, CliError> {
             say(&play_wasi(&stage, attempt).await);
         }
     };
-    let ended = workshop.runtime()?.block_on(async {
+    let ended = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => false,
@@ -62,13 +62,13 @@ pub fn run(workshop: &Workshop, names: &[String]) -> Result<Exit, CliError> {
         }
     });
     if !ended {
-        workshop.ui.status("(interrupted)");
+        app.ui.status("(interrupted)");
         return Err(CliError::silent(Exit::Interrupted));
     }
     if through > 0 {
         return Err(CliError::failed(GotThrough(through, count)));
     }
-    workshop.ui.status(&format!(
+    app.ui.status(&format!(
         "{count} attempts, nothing got through · {:.0} s",
         began.elapsed().as_secs_f64()
     ));
@@ -79,8 +79,8 @@ fn is_guest(name: &str) -> bool {
     name == "wasi" || TRIALS.iter().any(|trial| trial.guest == name)
 }
 
-fn show(workshop: &Workshop, verdict: &Verdict) {
-    let ui = &workshop.ui;
+fn show(app: &App, verdict: &Verdict) {
+    let ui = &app.ui;
     let styles = ui.styles();
     let mark = match verdict.wrong.is_empty() {
         true => styles.paint(Label::Name, "✓"),

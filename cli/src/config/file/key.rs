@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::{Author, KeyEntry};
-use dunlin_chat::nearest::nearest;
+use dunlin_host::nearest::nearest;
 
 /// The longest name of a key that a message repeats, in characters. Keys of providers are longer, names are not.
 const MAX_NAME_CHARS: usize = 24;

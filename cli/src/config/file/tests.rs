@@ -68,8 +68,12 @@ fn errors_name_the_line_and_the_way_out() {
         "config.toml:2: max_history_lines must be at least 1",
     );
     check(
-        "[limits]\ncondense_at = 80.0",
-        "config.toml:2: condense_at must be from 0 to 1",
+        "[limits]\ncondense_at = 0.8",
+        "config.toml:2: unknown key \"condense_at\" in [limits] | it is called \"compact_at\" now",
+    );
+    check(
+        "[limits]\ncompact_at = 80.0",
+        "config.toml:2: compact_at must be from 0 to 1",
     );
     check(
         "[keys.k]\n",

@@ -11,7 +11,7 @@ use rmcp::transport::auth::{AuthError, AuthorizationMetadata, CredentialStore, S
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// The tokens of one server.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use stage::Stage;
 
-use super::tricks;
+use super::injection_lint;
 
 /// The guest of the trials of WASI.
 const WASI: &str = "wasi";
@@ -142,7 +142,7 @@ async fn lead(stage: &Stage, trial: &Trial, host: &Host) -> Result<Found, String
     }
     if let End::NotInstalled(_) = trial.end {
         let mut own = tools.iter().filter(|tool| tool.plugin == trial.guest);
-        if let Some(trick) = own.find_map(tricks::of) {
+        if let Some(trick) = own.find_map(injection_lint::of) {
             return Ok(Found::NotInstalled(format!("its tool {trick}")));
         }
     }
@@ -196,7 +196,7 @@ fn host(
     describe_time: Duration,
     time: Duration,
 ) -> Result<Host, String> {
-    let mut plugins = crate::workshop::built_in_plugins();
+    let mut plugins = crate::app::built_in_plugins();
     for name in [guest, WELL_BEHAVED] {
         let guest =
             dunlin_zoo::guest(name).ok_or_else(|| format!("{name} is not in this program"))?;

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 
 use super::{Typed, Ui, question};
-use crate::approval::desk::{Desk, Reply};
 use crate::approval::entry::Entry;
+use crate::approval::pending::{PendingApprovals, Reply};
 use crate::approval::storing;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{Choice, Resolution};
@@ -51,11 +51,11 @@ impl Ask for TerminalAsk {
 }
 
 fn converse(ui: &Ui, entry: Entry) -> Answer {
-    let mut desk = Desk::default();
+    let mut approvals = PendingApprovals::default();
     let (needs, longest) = (entry.question.needs.clone(), entry.longest);
-    let mut rows = desk.open(0, vec![entry], ui.window());
+    let mut rows = approvals.open(0, vec![entry], ui.window());
     loop {
-        let line = match ui.ask_line(&rows.join("\n"), &desk.prompt()) {
+        let line = match ui.ask_line(&rows.join("\n"), &approvals.prompt()) {
             Typed::Line(line) => line,
             Typed::Interrupted | Typed::End => {
                 ui.interrupt_turn();
@@ -63,7 +63,7 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
             }
         };
         let window = ui.window();
-        let reply = match desk.answer(&line, window) {
+        let reply = match approvals.answer(&line, window) {
             Reply::Resolve(_, Resolution::Decided(decisions)) => {
                 let answer = decisions
                     .into_iter()
@@ -79,22 +79,22 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
             }
             Reply::Say(rows) => Reply::Say(rows),
             Reply::View(mut rows, _) => {
-                rows.push(desk.key(window));
+                rows.push(approvals.key(window));
                 Reply::Say(rows)
             }
             Reply::Keep(rows) => {
                 ui.keep_for_later(&line);
                 Reply::Say(rows)
             }
-            Reply::Slash | Reply::Tools(..) => desk.say(
+            Reply::Slash | Reply::Tools(..) => approvals.say(
                 ["Dunlin takes no commands at this question: answer it first.".to_owned()],
                 window,
             ),
-            Reply::Edit(_) => desk.say(
+            Reply::Edit(_) => approvals.say(
                 ["The arguments of this call can't be edited.".to_owned()],
                 window,
             ),
-            Reply::Resolve(..) => desk.say([], window),
+            Reply::Resolve(..) => approvals.say([], window),
         };
         if let Reply::Say(next) = reply {
             rows = next;

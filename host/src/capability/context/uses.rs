@@ -176,24 +176,14 @@ impl CallContext {
         rule: Option<&'a str>,
     ) -> Record<'a> {
         Record {
-            time: audit::now(),
-            session: &self.session,
-            call: &self.call,
-            tool: &self.tool,
-            plugin: &self.plugin.name,
-            digest: &self.plugin.digest,
-            event,
             target: need.map(|(target, _)| target),
             operation: need.map(|(_, operation)| operation.verb()),
             rule,
-            times: None,
-            bytes: None,
-            duration_us: None,
-            error: None,
             line: match need {
                 Some((_, Operation::Execute)) => self.line.as_deref(),
                 _ => None,
             },
+            ..Record::new(event, &self.session, &self.call, &self.tool, &self.plugin)
         }
     }
 }

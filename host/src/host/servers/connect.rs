@@ -25,6 +25,30 @@ use crate::mcp::{Server, ServerAt};
 use crate::target::{Need, Operation, Target};
 
 impl McpTools {
+    /// Ends the connection to a server, within [`CLOSE_TIME`], and takes its tools out of the session until it is
+    /// connected again. `false`: it was not in use.
+    pub(in crate::host) async fn disconnect(&self, name: &str) -> bool {
+        let mut servers = self.servers.all.iter();
+        let Some(server) = servers.find(|server| server.name() == name) else {
+            return false;
+        };
+        let was_used = server.is_used();
+        let bridge = server.withdraw();
+        if let Some(bridge) = &bridge {
+            // What is not gone by then goes with the bridge.
+            let _ = tokio::time::timeout(CLOSE_TIME, bridge.close()).await;
+        }
+        was_used || bridge.is_some()
+    }
+
+    /// Disables a server until the session ends, or enables it again.
+    pub(in crate::host) fn set_disabled(&self, name: &str, is_disabled: bool) {
+        let mut servers = self.servers.all.iter();
+        if let Some(server) = servers.find(|server| server.name() == name) {
+            server.set_disabled(is_disabled);
+        }
+    }
+
     /// The connection to a server, made if there is none. Whatever was decided is looked at again.
     pub(super) async fn connection_to(
         &self,

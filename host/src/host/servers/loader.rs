@@ -1,4 +1,4 @@
-//! `mcp_loader`: the tool that connects servers, and the connecting itself.
+//! `mcp_loader`: the tool that connects servers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,11 +8,9 @@ use super::tool::{Start, longest_start, server_need};
 use crate::Progress;
 use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, Standing, Success};
-use crate::capability::{self};
+use crate::capability;
 use crate::display;
-use crate::host::wording::checked_arguments;
-use crate::limits::CLOSE_TIME;
-use crate::mcp::bridge::BridgeError;
+use crate::host::results::checked_arguments;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::some_of;
 use crate::mcp::{Server, ServerAt};
@@ -52,30 +50,6 @@ impl McpTools {
                 && !server.is_disabled()
         });
         Ok(meant.cloned().collect())
-    }
-
-    /// Ends the connection to a server, within [`CLOSE_TIME`], and takes its tools out of the session until it is
-    /// connected again. `false`: it was not in use.
-    pub(in crate::host) async fn disconnect(&self, name: &str) -> bool {
-        let mut servers = self.servers.all.iter();
-        let Some(server) = servers.find(|server| server.name() == name) else {
-            return false;
-        };
-        let was_used = server.is_used();
-        let bridge = server.withdraw();
-        if let Some(bridge) = &bridge {
-            // What is not gone by then goes with the bridge.
-            let _ = tokio::time::timeout(CLOSE_TIME, bridge.close()).await;
-        }
-        was_used || bridge.is_some()
-    }
-
-    /// Disables a server until the session ends, or enables it again.
-    pub(in crate::host) fn set_disabled(&self, name: &str, is_disabled: bool) {
-        let mut servers = self.servers.all.iter();
-        if let Some(server) = servers.find(|server| server.name() == name) {
-            server.set_disabled(is_disabled);
-        }
     }
 
     pub(in crate::host) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
@@ -245,11 +219,7 @@ impl McpTools {
                 Ok(_) => parts.push(self.introduced(server, took)),
                 Err(why) => {
                     failed.push(server.name().to_owned());
-                    parts.push(format!(
-                        "{} is not available: it {}.",
-                        server.name(),
-                        in_words(&why)
-                    ));
+                    parts.push(format!("{} is not available: it {}.", server.name(), why));
                 }
             }
         }
@@ -319,18 +289,5 @@ impl McpTools {
             }
             texts => texts,
         }
-    }
-}
-
-pub(super) fn in_words(why: &BridgeError) -> String {
-    match why {
-        BridgeError::Broken(why) => display::escape(why).into_owned(),
-        BridgeError::Refused(text) | BridgeError::Tool(text) => {
-            format!("refused: {}", display::escape(text))
-        }
-        BridgeError::TimedOut(limit) => {
-            format!("did not answer within {} s (timeout_secs)", limit.as_secs())
-        }
-        BridgeError::Cancelled => "was interrupted".to_owned(),
     }
 }

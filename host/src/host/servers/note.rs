@@ -1,7 +1,7 @@
 //! What the audit log says of a call that uses a server.
 
 use super::McpTools;
-use crate::audit::{self, Event, Record};
+use crate::audit::{Event, Record};
 use crate::call::{Call, Failure};
 use crate::display::chain;
 use crate::mcp::Server;
@@ -13,21 +13,13 @@ impl McpTools {
         let session = self.shared.session();
         let target = note.need.map(|need| need.target.to_string());
         let record = Record {
-            time: audit::now(),
-            session: &session,
-            call: &call.id,
-            tool: &call.tool,
-            plugin: &server.id.name,
-            digest: &server.id.digest,
-            event: note.event,
             target: target.as_deref(),
             operation: note.need.map(|need| need.operation.verb()),
             rule: note.rule,
-            times: None,
-            bytes: None,
             duration_us: note.duration_us,
             line: note.line,
             error: note.error,
+            ..Record::new(note.event, &session, &call.id, &call.tool, &server.id)
         };
         let logged = self.shared.audit.append(&[record]);
         logged.map_err(|e| Failure::Host(chain(&e)))

@@ -60,7 +60,7 @@ impl McpTools {
                 Err(why) => failed.push(format!(
                     "the prompts of {} cannot be listed: it {}",
                     server.name(),
-                    super::loader::in_words(&why)
+                    why
                 )),
             }
         }
@@ -95,11 +95,7 @@ impl McpTools {
                 "the MCP server {} answered something else",
                 server.name()
             )),
-            Err(why) => Err(format!(
-                "the MCP server {} {}",
-                server.name(),
-                super::loader::in_words(&why)
-            )),
+            Err(why) => Err(format!("the MCP server {} {}", server.name(), why)),
         }
     }
 }

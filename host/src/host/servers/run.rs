@@ -11,7 +11,7 @@ use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Success};
 use crate::display;
-use crate::host::wording::{checked_arguments, fault, success};
+use crate::host::results::{checked_arguments, fault, success};
 use crate::limits::MAX_FAILURE_BYTES;
 use crate::mcp::Server;
 use crate::mcp::bridge::{BridgeError, Reply, Request};

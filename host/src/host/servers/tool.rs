@@ -9,7 +9,7 @@ use crate::call::{Call, Failure, Plan, Standing};
 use crate::capability;
 use crate::display;
 use crate::display::chain;
-use crate::host::wording::checked_arguments;
+use crate::host::results::checked_arguments;
 use crate::mcp::{Program, Server, ServerAt};
 use crate::permission::{Caller, Decision, Revert, Rule, ToolMode, Verdict};
 use crate::target::{CommandTarget, Need, Operation, Target};

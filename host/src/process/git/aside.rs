@@ -4,10 +4,9 @@
 //! folder. So each folder is opened without following links, and compared with what the search has seen.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +18,7 @@ use rustix::io::Errno;
 
 use super::SUFFIX;
 use super::read::make_readable;
+use crate::files::make_private;
 use crate::process::mounts::{self, FileId};
 
 /// How long what was moved out of a project is kept. Test suites make repositories with each run.
@@ -33,6 +33,23 @@ pub(super) struct Entry<'a> {
     folder_id: Option<FileId>,
     /// The number of the file or folder itself.
     number: Option<u64>,
+}
+
+/// Why something was not moved out of the project.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotTakenOut {
+    /// It is where it was.
+    #[error(transparent)]
+    Failed(#[from] io::Error),
+    /// Something else was moved, and cannot be moved back.
+    #[error("something else was moved to {}", .place.display())]
+    Stranded {
+        /// Where that is now.
+        place: PathBuf,
+        /// Why it cannot be moved back.
+        #[source]
+        error: io::Error,
+    },
 }
 
 impl<'a> Entry<'a> {
@@ -76,25 +93,28 @@ impl<'a> Entry<'a> {
     ///
     /// # Errors
     /// It cannot be moved there, for example because that is another file system.
-    pub(super) fn take_out(&self, place: &Path) -> io::Result<PathBuf> {
+    pub(super) fn take_out(&self, place: &Path) -> Result<PathBuf, NotTakenOut> {
         let folder = self.open()?;
         if !self.is_it(folder.as_fd(), self.name)? {
-            return Err(replaced());
+            return Err(replaced().into());
         }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(place)?;
+        make_private(place)?;
         let aside = with_end(self.name, SUFFIX);
         let opened = mounts::look(place)?.file_or_folder();
         let opened = opened.ok_or_else(replaced)?;
-        renameat_with(&folder, self.name, &opened, &aside, RenameFlags::NOREPLACE)?;
+        let moved = renameat_with(&folder, self.name, &opened, &aside, RenameFlags::NOREPLACE);
+        moved.map_err(io::Error::from)?;
         // It may have been exchanged in between.
         if self.is_it(opened.as_fd(), &aside)? {
             return Ok(place.join(aside));
         }
-        renameat_with(&opened, &aside, &folder, self.name, RenameFlags::NOREPLACE)?;
-        Err(replaced())
+        match renameat_with(&opened, &aside, &folder, self.name, RenameFlags::NOREPLACE) {
+            Ok(()) => Err(replaced().into()),
+            Err(error) => Err(NotTakenOut::Stranded {
+                place: place.join(aside),
+                error: error.into(),
+            }),
+        }
     }
 
     fn open(&self) -> io::Result<OwnedFd> {

@@ -11,10 +11,10 @@
 //! if commands took its baseline over, so they do that only once it was killed.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,6 +22,7 @@ use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
 use super::Repositories;
+use crate::files::make_private;
 
 /// What is locked while a command looks at the repositories or has looked, so that none starts or ends in between.
 const LOCK: &str = "lock";
@@ -106,10 +107,7 @@ impl Baseline {
         let digest = Sha256::digest(project.as_os_str().as_bytes());
         let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let folder = folder.join(name);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)?;
+        make_private(&folder)?;
         let _lock = lock(&folder)?;
         let others = baselines(&folder)?;
         let known = fs::read(folder.join(KNOWN)).unwrap_or_default();
@@ -159,17 +157,27 @@ impl Baseline {
 
     /// Whether no command since this was taken can have been meant to make a repository.
     pub(in crate::process) fn is_plain(&self) -> bool {
-        let _lock = lock(&self.folder);
-        let others = baselines(&self.folder).unwrap_or_default();
-        let last_git = fs::read_to_string(self.folder.join(LAST_GIT)).unwrap_or_default();
-        let runs_git =
-            last_git >= self.started || others.iter().any(|it| Kind::of(it) == Kind::Git);
-        self.kind == Kind::Plain && self.is_clear && !runs_git
+        // Where that cannot be read, git may have run.
+        self.kind == Kind::Plain && self.is_clear && !self.runs_git().unwrap_or(true)
+    }
+
+    /// Whether a command whose line runs git runs now, or has ended since this was taken.
+    fn runs_git(&self) -> io::Result<bool> {
+        let _lock = lock(&self.folder)?;
+        let others = baselines(&self.folder)?;
+        let last_git = match fs::read_to_string(self.folder.join(LAST_GIT)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read?,
+        };
+        Ok(last_git >= self.started || others.iter().any(|it| Kind::of(it) == Kind::Git))
     }
 
     /// What commands left that were killed, if everything that they could change is looked at, from now on, below `roots`.
     pub(in crate::process) fn left_behind(&self, roots: &[&Path]) -> Vec<PathBuf> {
-        let _lock = lock(&self.folder);
+        // What is not found here stays for the next command.
+        let Ok(_lock) = lock(&self.folder) else {
+            return Vec::new();
+        };
         let is_below = |folder: &OsString| {
             let mut roots = roots.iter();
             roots.any(|root| Path::new(folder).starts_with(root))
@@ -209,7 +217,10 @@ impl Baseline {
 
     /// Everything was looked at: nobody has to compare with this any more, nor with what was left behind.
     pub(in crate::process) fn is_reviewed(&self, left_behind: &[PathBuf]) {
-        let _lock = lock(&self.folder);
+        // Without the lock the files stay: the next command compares with them.
+        let Ok(_lock) = lock(&self.folder) else {
+            return;
+        };
         if self.kind == Kind::Git {
             let _ = fs::write(self.folder.join(LAST_GIT), now());
         }
@@ -374,6 +385,11 @@ mod tests {
         assert!(!first.is_plain(), "it has ended meanwhile");
         let third = take(Kind::Plain);
         assert!(third.is_plain(), "it has ended before");
+        let last_git = third.folder.join(LAST_GIT);
+        let text = fs::read(&last_git).unwrap();
+        fs::write(&last_git, b"\xff").unwrap();
+        assert!(!third.is_plain(), "that is not readable");
+        fs::write(&last_git, text).unwrap();
         drop((first, second));
         assert!(!take(Kind::Plain).is_plain(), "two were killed");
     }

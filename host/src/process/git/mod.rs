@@ -57,7 +57,7 @@ pub(super) struct Repositories {
     unread: BTreeMap<PathBuf, Unread>,
     /// Which limit has ended the search.
     #[serde(skip)]
-    limit: Option<&'static str>,
+    limit: Option<search::Limit>,
     /// Folders that the search has made readable.
     #[serde(skip)]
     opened: Vec<PathBuf>,
@@ -503,6 +503,11 @@ mod tests {
         );
         assert!(said.contains("x/.git. Dunlin moved it to place/"), "{said}");
         assert!(!hidden.exists());
+        // Both folders can be removed again.
         set_mode(&plain, 0o755);
+        let moves = fs::read_dir(&place).unwrap();
+        for moved in moves.map(|it| it.unwrap().path().join("x/.git.set-aside")) {
+            set_mode(&moved, 0o755);
+        }
     }
 }

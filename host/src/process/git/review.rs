@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::aside::{self, Entry};
+use super::aside::{self, Entry, NotTakenOut};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
 use super::search::is_aside;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
@@ -77,11 +77,12 @@ pub(in crate::process) fn review(
         deadline: Instant::now() + MAX_TIME,
         urgent: Vec::new(),
         sentences: Vec::new(),
-        // What was incomplete before stays so: the next command would find no more.
+        // An incomplete search before the command counts as complete: the next command would find no more.
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
     if before.is_incomplete || after.is_incomplete {
-        let limit = after.limit.or(before.limit).unwrap_or("too much is in it");
+        let limit = after.limit.or(before.limit);
+        let limit = limit.map_or_else(|| "too much is in it".to_owned(), |it| it.to_string());
         review.urge(format!(
             "Dunlin could not look at all of the project ({limit}): not all git settings were protected. Look for changed and new .git folders before you run git here."
         ));
@@ -463,11 +464,21 @@ impl<'a> Review<'a> {
         let below = entry.folder.strip_prefix(&self.access.project);
         let below = below.unwrap_or(entry.folder);
         let below = below.strip_prefix("/").unwrap_or(below);
-        let is_out = entry.take_out(&self.place.join(below)).is_ok();
-        if is_out {
-            self.moved.push(entry.folder.join(entry.name));
+        let path = entry.folder.join(entry.name);
+        match entry.take_out(&self.place.join(below)) {
+            Ok(_) => self.moved.push(path),
+            Err(NotTakenOut::Failed(_)) => return false,
+            Err(NotTakenOut::Stranded { place, error }) => {
+                self.is_complete = false;
+                self.urge(format!(
+                    "Another process exchanged {} while Dunlin moved it. Dunlin could not move back what it had taken ({error}): that is {} now.",
+                    self.short(Some(&path)),
+                    self.short(Some(&place))
+                ));
+                return false;
+            }
         }
-        is_out
+        true
     }
 
     /// Removes a link that a command has put where git would follow it and write.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +21,7 @@ use super::read::{
     read_short, read_start, real_path, without_line_end,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
+use crate::display::grouped;
 
 /// How long a search may take: a supervisor has twice as long before it is killed.
 const MAX_TIME: Duration = Duration::from_secs(5);
@@ -55,15 +57,42 @@ const HASH_DIGITS: usize = 40;
 /// Entries of a setting that is a folder, such as `hooks`.
 const MAX_ENTRIES: usize = 1_000;
 
+/// What has ended a search before everything was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    Folders,
+    Repositories,
+    Entries,
+    Time,
+    Path,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Folders => write!(f, "more than {} folders", grouped(MAX_FOLDERS as u64)),
+            Limit::Repositories => write!(f, "more than {MAX_REPOSITORIES} git repositories"),
+            Limit::Entries => write!(
+                f,
+                "more than {} million files",
+                MAX_ENTRIES_SEEN / 1_000_000
+            ),
+            Limit::Time => write!(f, "it took more than {} s", MAX_TIME.as_secs()),
+            Limit::Path => f.write_str("a path is too long"),
+        }
+    }
+}
+
 impl Repositories {
-    /// Looks for all repositories at and below these folders, without following links. The upper folders come first, so
-    /// that those count that a person would work in if there are too many.
+    /// Looks only below these folders, as nothing is known yet.
     #[cfg(test)]
     pub(in crate::process) fn find(roots: &[&Path]) -> Repositories {
         Repositories::search(&[], roots, None)
     }
 
-    /// The same, where what lies at these paths is looked at before the rest.
+    /// Looks for all repositories at and below these folders, without following links. What lies at the `known` paths is
+    /// looked at before the rest. Then the upper folders come first, so that those count that a person would work in if
+    /// there are too many.
     pub(in crate::process) fn find_known_first(
         known: &[OsString],
         roots: &[&Path],
@@ -183,13 +212,10 @@ impl Search<'_> {
         self.seen += 1;
         let repositories = self.found.folders.len().max(self.found.unread.len());
         let limits = [
-            (self.seen > MAX_FOLDERS, "more than 300,000 folders"),
-            (
-                repositories >= MAX_REPOSITORIES,
-                "more than 300 git repositories",
-            ),
-            (self.entries > MAX_ENTRIES_SEEN, "more than 5 million files"),
-            (Instant::now() >= self.deadline, "it took more than 5 s"),
+            (self.seen > MAX_FOLDERS, Limit::Folders),
+            (repositories >= MAX_REPOSITORIES, Limit::Repositories),
+            (self.entries > MAX_ENTRIES_SEEN, Limit::Entries),
+            (Instant::now() >= self.deadline, Limit::Time),
         ];
         let limit = limits.into_iter().find(|(is_reached, _)| *is_reached);
         if let Some((_, limit)) = limit {
@@ -236,7 +262,7 @@ impl Search<'_> {
                 if error.raw_os_error() != Some(Errno::NAMETOOLONG.raw_os_error()) {
                     return;
                 }
-                self.found.limit.get_or_insert("a path is too long");
+                self.found.limit.get_or_insert(Limit::Path);
                 let path = path.to_string_lossy();
                 let path = crate::display::shorten(&path, MAX_SHOWN_CHARS);
                 let error = format!("{path}: {error}");

@@ -1,6 +1,6 @@
-//! Takes thoughts out of a reply that carries them in its text.
+//! Takes reasoning out of a reply that carries it in its text.
 //!
-//! Some servers pass on what a model writes as it is: the thoughts between two tags, then the answer. Others have
+//! Some servers pass on what a model writes as it is: the reasoning between two tags, then the answer. Others have
 //! put the opening tag into the prompt already, so that only the closing one arrives. And a model that
 //! explains such tags writes them without thinking anything. Told apart so:
 //!
@@ -11,7 +11,7 @@
 
 use super::markdown::Code;
 
-/// The tags that models have for their thoughts: how one begins and ends.
+/// The tags that models have for their reasoning: how one begins and ends.
 const TAGS: [(&str, &str); 10] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -42,7 +42,7 @@ pub(super) enum Part {
 
 /// Reads one reply.
 #[derive(Debug, Default)]
-pub(super) struct Thoughts {
+pub(super) struct ReasoningInText {
     state: State,
     /// What cannot be told yet.
     held: String,
@@ -89,7 +89,7 @@ impl Thinking {
     }
 }
 
-impl Thoughts {
+impl ReasoningInText {
     /// Takes the next piece of the text and adds what is known of it to `out`.
     pub(super) fn text(&mut self, piece: &str, out: &mut Vec<Part>) {
         self.held.push_str(piece);
@@ -201,7 +201,7 @@ impl Thoughts {
             self.thought = true;
             self.state = State::Start;
         }
-        // Where one is mentioned others are too, and no reply has two thoughts without an opening tag.
+        // Where one is mentioned others are too, and no reply has reasoning twice without an opening tag.
         self.mentioned = true;
         true
     }
@@ -251,14 +251,14 @@ fn push_thought(text: String, out: &mut Vec<Part>) {
 mod tests {
     use super::*;
 
-    /// What a reply comes to: thoughts and answer, after everything that was taken back.
+    /// What a reply comes to: reasoning and answer, after everything that was taken back.
     fn read(pieces: &[&str], whole: bool) -> (String, String) {
-        let mut thoughts = Thoughts::default();
+        let mut reasoning = ReasoningInText::default();
         let mut parts = Vec::new();
         for piece in pieces {
-            thoughts.text(piece, &mut parts);
+            reasoning.text(piece, &mut parts);
         }
-        thoughts.end(whole, &mut parts);
+        reasoning.end(whole, &mut parts);
         let (mut thought, mut text) = (String::new(), String::new());
         for part in parts {
             match part {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_at_the_start() {
+    fn reasoning_at_the_start() {
         check("<think>hm\n</think>\n\nHi", "hm", "Hi");
         check("\n <think>\nhm</think>Hi", "hm", "Hi");
         check("<think>\n\n</think>\n\nHi", "", "Hi");

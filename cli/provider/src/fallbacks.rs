@@ -1,8 +1,8 @@
 //! What an endpoint teaches by refusing.
 //!
 //! There is no form of a request that every server accepts, and none of them says beforehand what it wants.
-//! Most say it when they refuse. Each lesson changes one thing in the [`Profile`], for this endpoint and model
-//! and until the dialogue ends; the request is then composed anew and sent again by whoever sent it. A lesson
+//! Most say it when they refuse. Each fallback changes one thing in the [`Profile`], for this endpoint and model
+//! and until the dialogue ends; the request is then composed anew and sent again by whoever sent it. A fallback
 //! is learned only from a request that had what was refused, and each at most once or twice, so this comes to
 //! an end. If the next request is refused too, what was learned since the last success was wrong and is
 //! forgotten.
@@ -12,16 +12,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::error_body;
-use super::profile::{CallContent, Profile, ReasoningEcho};
+use super::profile::Profile;
 use super::schema::Keyword;
-use dunlin_chat::provider::error::{Learned, Refusal};
+use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
+use dunlin_chat::provider::error::{ProfileChange, Refusal};
 
-/// Most lessons between two requests that are accepted. More than three at once were never seen.
-const MAX_LESSONS: u32 = 6;
+/// Most fallbacks between two requests that are accepted. More than three at once were never seen.
+const MAX_FALLBACKS: u32 = 6;
 
 /// The profile of an endpoint, and what it has learned.
 #[derive(Debug)]
-pub(super) struct Lessons(Mutex<State>);
+pub(super) struct Fallbacks(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -29,15 +30,15 @@ struct State {
     current: Arc<Profile>,
     /// What the last accepted request was written by.
     proven: Arc<Profile>,
-    /// Lessons since then.
+    /// Fallbacks since then.
     unproven: u32,
 }
 
-impl Lessons {
+impl Fallbacks {
     /// Begins with this profile.
-    pub(super) fn new(profile: Profile) -> Lessons {
+    pub(super) fn new(profile: Profile) -> Fallbacks {
         let profile = Arc::new(profile);
-        Lessons(Mutex::new(State {
+        Fallbacks(Mutex::new(State {
             current: profile.clone(),
             proven: profile,
             unproven: 0,
@@ -57,22 +58,27 @@ impl Lessons {
     }
 
     /// A request was refused. `text` is the whole body of the refusal, `sent` that of the request.
-    pub(super) fn refused(&self, refusal: &Refusal, text: &str, sent: &Value) -> Option<Learned> {
+    pub(super) fn refused(
+        &self,
+        refusal: &Refusal,
+        text: &str,
+        sent: &Value,
+    ) -> Option<ProfileChange> {
         // A busy server says nothing about the request.
         if !matches!(refusal.status, 400 | 404 | 422 | 500 | 501) || refusal.overflow.is_some() {
             return None;
         }
         let mut state = self.state();
-        let lesson = (state.unproven < MAX_LESSONS)
-            .then(|| lesson(&state.current, refusal.status, text, sent))
+        let fallback = (state.unproven < MAX_FALLBACKS)
+            .then(|| fallback(&state.current, refusal.status, text, sent))
             .flatten();
-        match lesson {
+        match fallback {
             Some((profile, notice)) => {
                 state.current = Arc::new(profile);
                 state.unproven += 1;
                 let message = error_body::one_line(&refusal.message);
                 let notice = notice.map(|notice| format!("{notice} ({message})"));
-                Some(Learned { notice })
+                Some(ProfileChange { notice })
             }
             None => {
                 state.current = state.proven.clone();
@@ -88,7 +94,7 @@ impl Lessons {
 }
 
 /// The profile that avoids what was refused, and what the user should know of it.
-fn lesson(
+fn fallback(
     profile: &Profile,
     status: u16,
     text: &str,
@@ -104,12 +110,12 @@ fn lesson(
     if about_request && profile.include_usage && says(&["stream_options", "include_usage"]) {
         changed.include_usage = false;
     } else if about_request
-        && sent.get(profile.max_tokens_field).is_some()
+        && sent.get(profile.max_tokens_field.name()).is_some()
         && limit_is_misnamed(profile, &text)
     {
         changed.max_tokens_field = match profile.max_tokens_field {
-            "max_tokens" => "max_completion_tokens",
-            _ => "max_tokens",
+            MaxTokensField::MaxTokens => MaxTokensField::MaxCompletionTokens,
+            MaxTokensField::MaxCompletionTokens => MaxTokensField::MaxTokens,
         };
     } else if about_request && sent.get("truncate").is_some() && says(&["truncate"]) {
         changed.options_left_out.insert("truncate");
@@ -138,18 +144,18 @@ fn lesson(
             changed.reasoning_field = Some("reasoning_content");
         }
     } else if about_request && sent.get("tools").is_some() && says(SCHEMA) {
-        changed.schema_without = schema_lesson(profile, &text)?;
+        changed.schema_without = schema_fallback(profile, &text)?;
     } else if has_bare_calls(sent) && text.contains("content") && says(BAD_CONTENT) {
         changed.content_beside_calls =
             match (profile.content_beside_calls, profile.contents_refused) {
                 (_, 2..) => return None,
-                (CallContent::Empty, _) => CallContent::Null,
-                (CallContent::Null, _) => CallContent::Omit,
-                (CallContent::Omit, _) => CallContent::Empty,
+                (EmptyContent::Empty, _) => EmptyContent::Null,
+                (EmptyContent::Null, _) => EmptyContent::Omit,
+                (EmptyContent::Omit, _) => EmptyContent::Empty,
             };
         changed.contents_refused += 1;
     } else if about_request && sent.get("tools").is_some() && says(PARAMETERS) {
-        changed.schema_without = schema_lesson(profile, &text)?;
+        changed.schema_without = schema_fallback(profile, &text)?;
     } else {
         return None;
     }
@@ -207,8 +213,8 @@ fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
         return false;
     }
     match profile.max_tokens_field {
-        "max_tokens" => text.contains("max_completion_tokens"),
-        field => text.contains(field) && REFUSED.iter().any(|words| text.contains(words)),
+        MaxTokensField::MaxTokens => text.contains("max_completion_tokens"),
+        field => text.contains(field.name()) && REFUSED.iter().any(|words| text.contains(words)),
     }
 }
 
@@ -269,7 +275,7 @@ fn messages(sent: &Value) -> impl Iterator<Item = &Value> {
 
 /// What schemas are to do without: the keywords that the sentence names or, where it names none, those that
 /// are refused most. `None`: nothing more can be done.
-fn schema_lesson(profile: &Profile, text: &str) -> Option<std::collections::BTreeSet<Keyword>> {
+fn schema_fallback(profile: &Profile, text: &str) -> Option<std::collections::BTreeSet<Keyword>> {
     let named: Vec<Keyword> = Keyword::named_in(text);
     let more = if named.is_empty() {
         Keyword::REFUSED_MOST.to_vec()
@@ -282,5 +288,5 @@ fn schema_lesson(profile: &Profile, text: &str) -> Option<std::collections::BTre
 }
 
 #[cfg(test)]
-#[path = "lessons_tests.rs"]
+#[path = "fallbacks_tests.rs"]
 mod tests;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use dunlin_chat::files::make_private;
 use dunlin_chat::message::Message;
 use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
+use dunlin_host::files::make_private;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
     Description, Host, HostOptions, Limits, ParameterText, Permissions, Plugin, ToolTexts,
@@ -21,8 +21,8 @@ use tokio::runtime::Runtime;
 
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
-use crate::plugin::shelf::Shelf;
-use crate::repl::table::{Changed, Slash};
+use crate::plugin::installed::InstalledPlugins;
+use crate::repl::table::Slash;
 use crate::settings::Settings;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
@@ -35,13 +35,12 @@ use dunlin_terminal::ui::terminal;
 /// that streams, and more would only cost memory.
 const WORKER_THREADS: usize = 2;
 
-/// Runs a command while calls wait: the workshop, the messages and the tools of the conversation, the command and what
-/// was typed after it.
-pub type WhileWaiting =
-    fn(&Workshop, &[Message], &[Tool], Slash, &str) -> Result<Changed, CliError>;
+/// Runs a command while calls wait: the app, the messages and the tools of the conversation, the command and what
+/// was typed after it. The result says whether it changed permissions, on which waiting calls depend.
+pub type WhileWaiting = fn(&App, &[Message], &[Tool], Slash, &str) -> Result<bool, CliError>;
 
 /// Settings, output, and what is made on demand.
-pub struct Workshop {
+pub struct App {
     /// Prints and asks.
     pub ui: Arc<Ui>,
     /// What was decided at the start.
@@ -58,22 +57,22 @@ pub struct Workshop {
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
     session: RefCell<String>,
-    /// When the shelf of plugins had changed, the last time it was looked at.
-    shelf_stamp: Cell<Option<SystemTime>>,
+    /// When the installed plugins had changed, the last time it was looked at.
+    installed_stamp: Cell<Option<SystemTime>>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
 }
 
-impl Workshop {
+impl App {
     /// Makes nothing yet. `plugins` join the built-in ones, and `while_waiting` runs slash commands while calls wait.
     pub fn new(
         ui: Arc<Ui>,
         settings: Settings,
         plugins: Vec<Plugin>,
         while_waiting: WhileWaiting,
-    ) -> Workshop {
+    ) -> App {
         let asks = ui.can_ask();
-        Workshop {
+        App {
             ui,
             settings,
             calls: Arc::default(),
@@ -82,7 +81,7 @@ impl Workshop {
             while_waiting,
             plugins,
             session: RefCell::new(Store::new_id()),
-            shelf_stamp: Cell::default(),
+            installed_stamp: Cell::default(),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
         }
@@ -146,14 +145,14 @@ impl Workshop {
     }
 
     /// The installed plugins.
-    pub fn shelf(&self) -> Shelf {
-        Shelf::new(self.settings.folders.plugins())
+    pub fn installed_plugins(&self) -> InstalledPlugins {
+        InstalledPlugins::new(self.settings.folders.plugins())
     }
 
     /// The built-in plugins, those that were installed, and those that this program was given.
     fn all_plugins(&self) -> Vec<Plugin> {
-        self.shelf_stamp.set(self.shelf().stamp());
-        let (installed, broken) = self.shelf().plugins();
+        self.installed_stamp.set(self.installed_plugins().stamp());
+        let (installed, broken) = self.installed_plugins().plugins();
         self.ui.warn_of(&broken);
         let mut plugins = built_in_plugins();
         plugins.extend(installed);
@@ -166,7 +165,7 @@ impl Workshop {
         let Some(host) = self.host.get() else {
             return false;
         };
-        if self.shelf().stamp() == self.shelf_stamp.get() {
+        if self.installed_plugins().stamp() == self.installed_stamp.get() {
             return false;
         }
         host.replace_plugins(self.all_plugins());
@@ -233,7 +232,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for App {
     fn drop(&mut self) {
         self.take_leave();
         // A line that is being read on a blocking thread must not keep the program from ending.

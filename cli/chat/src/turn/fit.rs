@@ -1,4 +1,4 @@
-//! Makes requests that fit: has earlier turns condensed where that is wanted, leaves out what is too much, and makes a
+//! Makes requests that fit: has earlier turns compacted where that is wanted, leaves out what is too much, and makes a
 //! request shorter that turned out to be too long.
 
 use std::borrow::Cow;
@@ -10,15 +10,15 @@ use dunlin_host::Tool;
 use dunlin_host::call::Failure;
 use dunlin_host::display::shorten;
 
-use super::condense::summarise;
+use super::compact::summarise;
 use super::driver::{TurnContext, unless};
 use super::machine::Turn;
-use crate::nearest::nearest;
 use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
-use crate::request::cuts::Condensed;
-use crate::request::{HistoryLimits, Ledger, Occasion, Request, TooLong, compose};
+use crate::request::cuts::Compacted;
+use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
+use dunlin_host::nearest::nearest;
 
 /// How much of a name that the model made up is quoted, in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -44,7 +44,7 @@ impl TurnContext<'_> {
         for notice in self.calls.tools.take_notices() {
             self.calls.frontend.notice(&format!("· {notice}"));
         }
-        let fitted = self.ledger().fit(messages, occasion)?;
+        let fitted = self.context_budget().fit(messages, occasion)?;
         if let Some(notice) = &fitted.notice {
             self.calls.frontend.notice(notice);
         }
@@ -64,7 +64,8 @@ impl TurnContext<'_> {
         sent: &Bytes,
     ) -> Option<Result<Request, TooLong>> {
         let overflow = error.context_overflow()?;
-        self.ledger().overflowed(overflow.needed, overflow.window);
+        self.context_budget()
+            .overflowed(overflow.needed, overflow.window);
         let again = self.compose(turn);
         match &again {
             Ok(again) if again.bytes() == sent => return None,
@@ -77,32 +78,32 @@ impl TurnContext<'_> {
         Some(again)
     }
 
-    /// Has earlier turns condensed, where the limits want it. Whatever comes of it, the turn goes on: what does not
+    /// Has earlier turns compacted, where the limits want it. Whatever comes of it, the turn goes on: what does not
     /// fit then is left out.
-    async fn condense(&self, turn: &Turn<'_>, usage: &mut Usage) {
+    async fn compact(&self, turn: &Turn<'_>, usage: &mut Usage) {
         let messages = turn.conversation().messages();
         let dialect = self.provider.dialect();
         let tools = self.tools();
         let occasion = self.occasion(dialect.as_ref(), &tools);
-        let condensing = self.ledger().condensing(messages, occasion, false);
-        let Some(condensing) = condensing else { return };
+        let compacting = self.context_budget().compacting(messages, occasion, false);
+        let Some(compacting) = compacting else { return };
         let frontend = &self.calls.frontend;
-        let count = counted(condensing.count, "earlier message", "earlier messages");
-        frontend.notice(&format!("· condensing {count} …"));
+        let count = counted(compacting.count, "earlier message", "earlier messages");
+        frontend.notice(&format!("· compacting {count} …"));
         // Once is enough in a turn, whatever comes of it; an interruption counts as well.
-        self.ledger().not_condensed(messages);
-        match summarise(self.provider, &condensing.request).await {
+        self.context_budget().not_compacted(messages);
+        match summarise(self.provider, &compacting.request).await {
             Ok(summary) => {
                 *usage = usage.plus(summary.usage);
-                let condensed = Condensed {
-                    through: condensing.through,
+                let compacted = Compacted {
+                    through: compacting.through,
                     summary: summary.text,
                 };
-                self.journal.condensed(&condensed);
-                let notice = self.ledger().condensed(condensed);
+                self.journal.compacted(&compacted);
+                let notice = self.context_budget().compacted(compacted);
                 frontend.notice(&notice);
             }
-            Err(error) => frontend.notice(&format!("· they were not condensed: {error}")),
+            Err(error) => frontend.notice(&format!("· they were not compacted: {error}")),
         }
     }
 
@@ -144,12 +145,14 @@ impl TurnContext<'_> {
     }
 
     /// What the conversation costs. Never held while anything is waited for.
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
+        self.context_budget
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Condenses what is to be condensed before a request is made. `false`: interrupted.
+/// Compacts what is to be compacted before a request is made. `false`: interrupted.
 pub(super) async fn made(
     speaker: Option<&TurnContext<'_>>,
     turn: &Turn<'_>,
@@ -157,8 +160,8 @@ pub(super) async fn made(
     interrupt: Pin<&mut impl Future<Output = ()>>,
 ) -> bool {
     match speaker {
-        Some(speaker) if speaker.limits.condense_at.is_some() => {
-            unless(interrupt, speaker.condense(turn, usage))
+        Some(speaker) if speaker.limits.compact_at.is_some() => {
+            unless(interrupt, speaker.compact(turn, usage))
                 .await
                 .is_some()
         }

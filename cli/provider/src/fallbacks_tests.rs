@@ -27,16 +27,16 @@ fn refusal(status: u16) -> Refusal {
 }
 
 /// What a refusal with this sentence changes, field by field, and whether the user hears of it.
-fn taught_by(lessons: &Lessons, status: u16, sentence: &str, sent: &Value) -> String {
-    let before = lessons.profile();
-    let learned = lessons.refused(&refusal(status), sentence, sent);
-    let after = lessons.profile();
+fn taught_by(fallbacks: &Fallbacks, status: u16, sentence: &str, sent: &Value) -> String {
+    let before = fallbacks.profile();
+    let learned = fallbacks.refused(&refusal(status), sentence, sent);
+    let after = fallbacks.profile();
     let mut changes = Vec::new();
     if before.include_usage != after.include_usage {
         changes.push("no usage".to_owned());
     }
     if before.max_tokens_field != after.max_tokens_field {
-        changes.push(after.max_tokens_field.to_owned());
+        changes.push(after.max_tokens_field.name().to_owned());
     }
     if before.content_beside_calls != after.content_beside_calls {
         changes.push(format!("content {:?}", after.content_beside_calls));
@@ -55,7 +55,7 @@ fn taught_by(lessons: &Lessons, status: u16, sentence: &str, sent: &Value) -> St
     }
     match learned {
         None => "nothing".to_owned(),
-        Some(Learned { notice }) => {
+        Some(ProfileChange { notice }) => {
             if notice.is_some() {
                 changes.push("said".to_owned());
             }
@@ -66,14 +66,14 @@ fn taught_by(lessons: &Lessons, status: u16, sentence: &str, sent: &Value) -> St
 
 #[track_caller]
 fn check(profile: &Profile, status: u16, sentence: &str, expected: &str) {
-    let lessons = Lessons::new(profile.clone());
+    let fallbacks = Fallbacks::new(profile.clone());
     assert_eq!(
-        taught_by(&lessons, status, sentence, &sent()),
+        taught_by(&fallbacks, status, sentence, &sent()),
         expected,
         "{sentence}"
     );
     if expected == "nothing" {
-        assert_eq!(*lessons.profile(), *profile, "{sentence}");
+        assert_eq!(*fallbacks.profile(), *profile, "{sentence}");
     }
 }
 
@@ -98,15 +98,15 @@ fn max_tokens_or_max_completion_tokens() {
         "max_completion_tokens",
     );
     let newer = Profile {
-        max_tokens_field: "max_completion_tokens",
+        max_tokens_field: MaxTokensField::MaxCompletionTokens,
         ..Profile::default()
     };
     let mut request = sent();
     request["max_completion_tokens"] = 100.into();
-    let lessons = Lessons::new(newer);
+    let fallbacks = Fallbacks::new(newer);
     assert_eq!(
         taught_by(
-            &lessons,
+            &fallbacks,
             422,
             "body.max_completion_tokens: Extra inputs are not permitted",
             &request
@@ -129,32 +129,32 @@ fn content_beside_calls_refused() {
     };
     for (content, sentence, next) in [
         (
-            CallContent::Null,
+            EmptyContent::Null,
             "invalid message content type: <nil>",
             "content Omit",
         ),
         (
-            CallContent::Null,
+            EmptyContent::Null,
             "messages[1].content must be a string",
             "content Omit",
         ),
         (
-            CallContent::Empty,
+            EmptyContent::Empty,
             "messages: text content blocks must be non-empty",
             "content Null",
         ),
         (
-            CallContent::Empty,
+            EmptyContent::Empty,
             "The content field in the Message object is empty",
             "content Null",
         ),
         (
-            CallContent::Omit,
+            EmptyContent::Omit,
             "Missing required field: messages[1].content",
             "content Empty",
         ),
         (
-            CallContent::Omit,
+            EmptyContent::Omit,
             "[json.exception.out_of_range.403] key 'content' not found, it is required",
             "content Empty",
         ),
@@ -162,7 +162,7 @@ fn content_beside_calls_refused() {
         check(&profile(content), 400, sentence, next);
     }
     check(
-        &profile(CallContent::Null),
+        &profile(EmptyContent::Null),
         500,
         "content: type must be string, but is null",
         "content Omit",
@@ -188,23 +188,23 @@ fn a_refused_content_is_not_taken_for_a_refused_schema() {
 
 #[test]
 fn content_is_tried_in_each_form_and_no_more() {
-    let lessons = Lessons::new(Profile::default());
+    let fallbacks = Fallbacks::new(Profile::default());
     let sentence = "content is required";
     let tried: Vec<String> = (0..4)
-        .map(|_| taught_by(&lessons, 400, sentence, &sent()))
+        .map(|_| taught_by(&fallbacks, 400, sentence, &sent()))
         .collect();
     // In the end nothing was proven, and everything is as it was.
     assert_eq!(tried[..2], ["content Null", "content Omit"]);
-    assert_eq!(lessons.profile().content_beside_calls, CallContent::Null);
-    let fresh = Lessons::new(Profile::default());
+    assert_eq!(fallbacks.profile().content_beside_calls, EmptyContent::Null);
+    let fresh = Fallbacks::new(Profile::default());
     for _ in 0..3 {
         taught_by_quietly(&fresh, sentence);
     }
     assert_eq!(*fresh.profile(), Profile::default());
 }
 
-fn taught_by_quietly(lessons: &Lessons, sentence: &str) {
-    let _ = lessons.refused(&refusal(400), sentence, &sent());
+fn taught_by_quietly(fallbacks: &Fallbacks, sentence: &str) {
+    let _ = fallbacks.refused(&refusal(400), sentence, &sent());
 }
 
 #[test]
@@ -250,17 +250,18 @@ fn schema_keywords_refused() {
     ] {
         check(&Profile::default(), 400, sentence, expected);
     }
-    let lessons = Lessons::new(Profile::default());
+    let fallbacks = Fallbacks::new(Profile::default());
     let unnamed = "Invalid schema for function 'read_file'";
     assert!(
-        taught_by(&lessons, 400, unnamed, &sent()).starts_with("schemas without {OtherProperties")
+        taught_by(&fallbacks, 400, unnamed, &sent())
+            .starts_with("schemas without {OtherProperties")
     );
     assert!(
-        !lessons.profile().schema_without.contains(&Keyword::AnyOf),
+        !fallbacks.profile().schema_without.contains(&Keyword::AnyOf),
         "kept where it is not refused"
     );
     assert_eq!(
-        lessons.refused(&refusal(400), unnamed, &sent()),
+        fallbacks.refused(&refusal(400), unnamed, &sent()),
         None,
         "nothing more can be done"
     );
@@ -326,9 +327,9 @@ fn what_teaches_nothing() {
         overflow: Some(dunlin_chat::provider::error::Overflow::default()),
         ..refusal(400)
     };
-    let lessons = Lessons::new(profile);
+    let fallbacks = Fallbacks::new(profile);
     assert_eq!(
-        lessons.refused(&overflow, "content is required", &sent()),
+        fallbacks.refused(&overflow, "content is required", &sent()),
         None
     );
     // Only what was sent can have been refused.
@@ -340,7 +341,7 @@ fn what_teaches_nothing() {
         "invalid schema",
     ] {
         assert_eq!(
-            taught_by(&lessons, 400, sentence, &bare),
+            taught_by(&fallbacks, 400, sentence, &bare),
             "nothing",
             "{sentence}"
         );
@@ -349,33 +350,37 @@ fn what_teaches_nothing() {
 
 #[test]
 fn what_did_not_help_is_forgotten_and_what_did_is_kept() {
-    let lessons = Lessons::new(Profile::default());
-    taught_by_quietly(&lessons, "stream_options");
-    assert!(!lessons.profile().include_usage);
+    let fallbacks = Fallbacks::new(Profile::default());
+    taught_by_quietly(&fallbacks, "stream_options");
+    assert!(!fallbacks.profile().include_usage);
     assert_eq!(
-        lessons.refused(&refusal(400), "something else is wrong", &sent()),
+        fallbacks.refused(&refusal(400), "something else is wrong", &sent()),
         None
     );
-    assert!(lessons.profile().include_usage, "it did not help");
+    assert!(fallbacks.profile().include_usage, "it did not help");
 
-    taught_by_quietly(&lessons, "stream_options");
-    lessons.accepted();
+    taught_by_quietly(&fallbacks, "stream_options");
+    fallbacks.accepted();
     assert_eq!(
-        lessons.refused(&refusal(400), "something else is wrong", &sent()),
+        fallbacks.refused(&refusal(400), "something else is wrong", &sent()),
         None
     );
-    assert!(!lessons.profile().include_usage, "it had helped");
-    assert_eq!(lessons.refused(&refusal(503), "busy", &sent()), None);
-    assert!(!lessons.profile().include_usage);
+    assert!(!fallbacks.profile().include_usage, "it had helped");
+    assert_eq!(fallbacks.refused(&refusal(503), "busy", &sent()), None);
+    assert!(!fallbacks.profile().include_usage);
 }
 
 #[test]
-fn lessons_come_to_an_end() {
+fn fallbacks_come_to_an_end() {
     // A server that complains about everything, whatever is sent.
     let complaint = "stream_options, temperature, top_p, tools: does not support tools, content, schema, thinking missing: unsupported";
-    let lessons = Lessons::new(Profile::default());
+    let fallbacks = Fallbacks::new(Profile::default());
     let learned = (0..100)
-        .take_while(|_| lessons.refused(&refusal(400), complaint, &sent()).is_some())
+        .take_while(|_| {
+            fallbacks
+                .refused(&refusal(400), complaint, &sent())
+                .is_some()
+        })
         .count();
-    assert!(learned <= MAX_LESSONS as usize, "{learned}");
+    assert!(learned <= MAX_FALLBACKS as usize, "{learned}");
 }

@@ -10,15 +10,16 @@ use std::borrow::Cow;
 
 use dunlin_host::Tool;
 
-use super::condense::{self, Condensing};
+use super::compact::{self, Compacting};
 use super::cost::Cost;
-use super::cuts::{self, Condensed, Cuts};
+use super::cuts::{self, Compacted, Cuts};
 use super::measure::Measure;
 use crate::agent::Agent;
 use crate::message::{Message, Role};
 use crate::provider::Window;
 use crate::provider::{Dialect, Usage};
-use crate::tokens::{counted, grouped};
+use crate::tokens::counted;
+use dunlin_host::display::grouped;
 
 /// How much history a request may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub struct HistoryLimits {
     pub max_lines: u64,
     /// Tokens that the model can read and write together; `None`: not known.
     pub window: Option<Window>,
-    /// How full the room is, in thousandths, when earlier turns are condensed; `None`: they never are.
-    pub condense_at: Option<u64>,
+    /// How full the room is, in thousandths, when earlier turns are compacted; `None`: they never are.
+    pub compact_at: Option<u64>,
 }
 
 impl Default for HistoryLimits {
@@ -41,7 +42,7 @@ impl Default for HistoryLimits {
             max_tokens: 100_000,
             max_lines: 50_000,
             window: None,
-            condense_at: None,
+            compact_at: None,
         }
     }
 }
@@ -139,7 +140,7 @@ impl TooLong {
 
 /// The book of one dialogue.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger {
+pub struct ContextBudget {
     entries: Vec<Entry>,
     /// Whether the entries count the model's reasoning.
     echoes_reasoning: bool,
@@ -150,7 +151,7 @@ pub struct Ledger {
     /// What the server has refused to go beyond.
     refused: Option<Refused>,
     /// The turn for which a summary was asked for in vain.
-    not_condensed: Option<usize>,
+    not_compacted: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -210,24 +211,24 @@ pub struct Fitted<'a> {
     pub notice: Option<String>,
 }
 
-impl Ledger {
+impl ContextBudget {
     /// An empty book.
-    pub fn new() -> Ledger {
-        Ledger::default()
+    pub fn new() -> ContextBudget {
+        ContextBudget::default()
     }
 
     /// Forgets the conversation. What was learned about the server stays.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.cuts = Cuts::default();
-        self.not_condensed = None;
+        self.not_compacted = None;
     }
 
     /// Forgets what is known of the messages from this one on: they are no more.
     pub fn truncate(&mut self, count: usize) {
         self.entries.truncate(count);
         self.cuts.truncate(count);
-        self.not_condensed = None;
+        self.not_compacted = None;
     }
 
     /// Forgets what was learned about the server: another one answers.
@@ -325,12 +326,12 @@ impl Ledger {
     }
 
     /// What is to be summed up before the next request, if the limits want it so; `by_hand`: the user does.
-    pub fn condensing(
+    pub fn compacting(
         &mut self,
         messages: &[Message],
         occasion: Occasion<'_>,
         by_hand: bool,
-    ) -> Option<Condensing> {
+    ) -> Option<Compacting> {
         self.count(messages, occasion);
         let costs = self.costs();
         let (room, _) = self.room(occasion, self.fixed(occasion));
@@ -345,33 +346,33 @@ impl Ledger {
                 messages.len()
             }
         } else {
-            let share = occasion.limits.condense_at?;
+            let share = occasion.limits.compact_at?;
             let full = self.cuts.total(messages, &costs);
-            if self.not_condensed == Some(turn) || !full.exceeds(room.share(share, 1000)) {
+            if self.not_compacted == Some(turn) || !full.exceeds(room.share(share, 1000)) {
                 return None;
             }
-            self.condensable(messages, &costs, turn, room)?
+            self.compactable(messages, &costs, turn, room)?
         };
         if through <= self.cuts.start {
             return None;
         }
         let sent = self.cuts.apply(messages.get(..through)?);
-        let request = condense::request(&sent, occasion.agent, occasion.dialect);
+        let request = compact::request(&sent, occasion.agent, occasion.dialect);
         let asked = self.measure.count(&request.body().to_string());
         let window = self.window(&occasion.limits);
         let fits = window.is_none_or(|(window, _)| {
             let reply = reserve(occasion.agent, window);
             self.measure.real(asked).saturating_add(reply) <= window
         });
-        fits.then_some(Condensing {
+        fits.then_some(Compacting {
             through,
             count: through - self.cuts.start,
             request,
         })
     }
 
-    /// Where the last third of the room begins, at the beginning of a turn; `None`: condensing would free little.
-    fn condensable(
+    /// Where the last third of the room begins, at the beginning of a turn; `None`: compacting would free little.
+    fn compactable(
         &self,
         messages: &[Message],
         costs: &[Cost],
@@ -395,33 +396,33 @@ impl Ledger {
     }
 
     /// Lets a summary stand for messages. What is to be said about it.
-    pub fn condensed(&mut self, condensed: Condensed) -> String {
-        let words = condensed.summary.split_whitespace().count();
-        self.cuts.condense(condensed);
+    pub fn compacted(&mut self, compacted: Compacted) -> String {
+        let words = compacted.summary.split_whitespace().count();
+        self.cuts.compact(compacted);
         let left_out = self.cuts.left_out();
         let count = counted(left_out, "message is", "messages are");
         let words = counted(words, "word", "words");
-        format!("· {count} condensed into {words} for the model")
+        format!("· {count} compacted into {words} for the model")
     }
 
     /// No summary could be had; it is not asked for again in this turn.
-    pub fn not_condensed(&mut self, messages: &[Message]) {
-        self.not_condensed = messages
+    pub fn not_compacted(&mut self, messages: &[Message]) {
+        self.not_compacted = messages
             .iter()
             .rposition(|message| message.role == Role::User);
     }
 
     /// Takes over a stored summary of these messages, unless it cannot be one.
-    pub fn restore(&mut self, condensed: Condensed, messages: &[Message]) {
-        let next = messages.get(condensed.through).map(|message| message.role);
-        if condensed.through <= messages.len() && next.is_none_or(|role| role == Role::User) {
-            self.cuts.condense(condensed);
+    pub fn restore(&mut self, compacted: Compacted, messages: &[Message]) {
+        let next = messages.get(compacted.through).map(|message| message.role);
+        if compacted.through <= messages.len() && next.is_none_or(|role| role == Role::User) {
+            self.cuts.compact(compacted);
         }
     }
 
     /// The summary that stands for the beginning.
-    pub fn summary(&self) -> Option<&Condensed> {
-        self.cuts.condensed.as_ref()
+    pub fn summary(&self) -> Option<&Compacted> {
+        self.cuts.compacted.as_ref()
     }
 
     /// Counts the messages that are new.
@@ -527,5 +528,5 @@ fn notice(cuts: &Cuts, messages: &[Message], limit: Limit) -> String {
 }
 
 #[cfg(test)]
-#[path = "ledger_tests.rs"]
+#[path = "context_budget_tests.rs"]
 mod tests;

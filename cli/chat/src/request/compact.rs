@@ -24,7 +24,7 @@ const INSTRUCTION: &str = "Below is the beginning of a conversation between a us
 
 /// What is to be summed up.
 #[derive(Debug, Clone)]
-pub struct Condensing {
+pub struct Compacting {
     /// The messages before this index.
     pub through: usize,
     /// How many of them are sent now, or stand in an older summary.

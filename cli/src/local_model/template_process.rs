@@ -26,9 +26,9 @@ const MAX_PROMPT_BYTES: u64 = 32 * 1024 * 1024;
 const MADE: u8 = b'+';
 const REFUSED: u8 = b'-';
 
-/// Runs a template apart.
+/// Runs a template in a process of its own.
 pub fn render(rendering: &Rendering) -> Result<String, String> {
-    let failed = |error: io::Error| format!("it cannot be run apart: {error}");
+    let failed = |error: io::Error| format!("it cannot be run in a process of its own: {error}");
     let work = serde_json::to_vec(rendering).map_err(|error| failed(error.into()))?;
     let child = Command::new(THIS_PROGRAM)
         .arg(RENDERER)

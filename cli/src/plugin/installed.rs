@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use dunlin_host::{Code, Plugin};
 use serde::{Deserialize, Serialize};
 
-use dunlin_chat::files::make_private;
+use dunlin_host::files::make_private;
 
 /// How many plugins there may be.
 const MAX_PLUGINS: usize = 256;
@@ -42,10 +42,10 @@ pub struct Record {
     pub may: Option<BTreeMap<String, String>>,
 }
 
-/// Why the shelf cannot be used.
+/// Why the folder of installed plugins cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ShelfError {
+pub enum InstalledError {
     /// A file cannot be read or written.
     #[error("cannot {doing} {}", path.display())]
     Io {
@@ -69,18 +69,18 @@ pub enum ShelfError {
 
 /// Where they stand.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct InstalledPlugins {
     folder: PathBuf,
 }
 
-impl Shelf {
-    /// The shelf in this folder, which need not exist.
-    pub fn new(folder: PathBuf) -> Shelf {
-        Shelf { folder }
+impl InstalledPlugins {
+    /// The plugins in this folder, which need not exist.
+    pub fn new(folder: PathBuf) -> InstalledPlugins {
+        InstalledPlugins { folder }
     }
 
     /// All records, sorted by name, and what could not be read of the others.
-    pub fn records(&self) -> (Vec<Record>, Vec<ShelfError>) {
+    pub fn records(&self) -> (Vec<Record>, Vec<InstalledError>) {
         let mut records = Vec::new();
         let mut broken = Vec::new();
         let entries = match fs::read_dir(&self.folder) {
@@ -110,7 +110,7 @@ impl Shelf {
     }
 
     /// All of them, as the host takes them. Reads no component.
-    pub fn plugins(&self) -> (Vec<Plugin>, Vec<ShelfError>) {
+    pub fn plugins(&self) -> (Vec<Plugin>, Vec<InstalledError>) {
         let (records, broken) = self.records();
         let plugin = |record: Record| Plugin {
             bytes: Code::File(self.component(&record)),
@@ -133,12 +133,12 @@ impl Shelf {
     ///
     /// # Errors
     /// It cannot be written; then the old one is as it was.
-    pub fn put(&self, record: &Record, component: &[u8]) -> Result<(), ShelfError> {
+    pub fn put(&self, record: &Record, component: &[u8]) -> Result<(), InstalledError> {
         make_private(&self.folder).map_err(|source| failed("make", &self.folder, source))?;
         let (records, _) = self.records();
         let old = records.iter().find(|old| old.name == record.name);
         if old.is_none() && records.len() >= MAX_PLUGINS {
-            return Err(ShelfError::Full);
+            return Err(InstalledError::Full);
         }
         let path = self.component(record);
         self.write(&path, component)?;
@@ -155,14 +155,14 @@ impl Shelf {
     ///
     /// # Errors
     /// The file cannot be removed.
-    pub fn remove(&self, record: &Record) -> Result<(), ShelfError> {
+    pub fn remove(&self, record: &Record) -> Result<(), InstalledError> {
         let path = self.record_file(&record.name);
         fs::remove_file(&path).map_err(|source| failed("remove", &path, source))?;
         let _ = fs::remove_file(self.component(record));
         Ok(())
     }
 
-    fn read(&self, path: &Path) -> Result<Record, ShelfError> {
+    fn read(&self, path: &Path) -> Result<Record, InstalledError> {
         let text = fs::read(path).map_err(|source| failed("read", path, source))?;
         let record: Option<Record> = serde_json::from_slice(&text).ok();
         // Its fields become parts of paths.
@@ -173,7 +173,7 @@ impl Shelf {
                     && record.digest.len() == 64
                     && record.digest.bytes().all(|b| b.is_ascii_hexdigit())
             })
-            .ok_or_else(|| ShelfError::Damaged {
+            .ok_or_else(|| InstalledError::Damaged {
                 path: path.to_owned(),
             })
     }
@@ -188,7 +188,7 @@ impl Shelf {
     }
 
     /// Under another name first: nobody sees half of it.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), InstalledError> {
         let write = || {
             let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
             file.write_all(bytes)?;
@@ -207,8 +207,8 @@ pub fn is_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-fn failed(doing: &'static str, path: &Path, source: io::Error) -> ShelfError {
-    ShelfError::Io {
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> InstalledError {
+    InstalledError::Io {
         doing,
         path: path.to_owned(),
         source,
@@ -235,30 +235,30 @@ mod tests {
     #[test]
     fn plugins_come_and_go() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = Shelf::new(folder.path().join("plugins"));
-        assert!(shelf.records().0.is_empty());
-        shelf.put(&record("one", 'a'), b"wasm").unwrap();
-        shelf.put(&record("two", 'b'), b"wasm").unwrap();
-        shelf.put(&record("one", 'c'), b"wasm").unwrap();
-        let (records, broken) = shelf.records();
+        let installed = InstalledPlugins::new(folder.path().join("plugins"));
+        assert!(installed.records().0.is_empty());
+        installed.put(&record("one", 'a'), b"wasm").unwrap();
+        installed.put(&record("two", 'b'), b"wasm").unwrap();
+        installed.put(&record("one", 'c'), b"wasm").unwrap();
+        let (records, broken) = installed.records();
         assert_eq!(records, [record("one", 'c'), record("two", 'b')]);
         assert!(broken.is_empty());
         // Of the old version nothing is left.
-        assert_eq!(fs::read_dir(&shelf.folder).unwrap().count(), 4);
-        let (plugins, _) = shelf.plugins();
+        assert_eq!(fs::read_dir(&installed.folder).unwrap().count(), 4);
+        let (plugins, _) = installed.plugins();
         let Code::File(path) = &plugins[0].bytes else {
             panic!("{plugins:?}");
         };
         assert_eq!(fs::read(path).unwrap(), b"wasm");
-        shelf.remove(&record("one", 'c')).unwrap();
-        assert_eq!(shelf.records().0, [record("two", 'b')]);
-        assert!(shelf.remove(&record("one", 'c')).is_err());
+        installed.remove(&record("one", 'c')).unwrap();
+        assert_eq!(installed.records().0, [record("two", 'b')]);
+        assert!(installed.remove(&record("one", 'c')).is_err());
     }
 
     #[test]
     fn a_record_leads_nowhere_else() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = Shelf::new(folder.path().to_owned());
+        let installed = InstalledPlugins::new(folder.path().to_owned());
         for (file, text) in [
             ("a.json", "{".to_owned()),
             (
@@ -273,7 +273,7 @@ mod tests {
         ] {
             fs::write(folder.path().join(file), text).unwrap();
         }
-        let (records, broken) = shelf.records();
+        let (records, broken) = installed.records();
         assert!(records.is_empty());
         assert_eq!(broken.len(), 4);
     }

@@ -14,15 +14,15 @@ fn entry(index: usize) -> Entry {
     }
 }
 
-/// A desk with these calls of a reply, shown in a large window.
-fn desk(entries: Vec<Entry>) -> Desk {
-    let mut desk = Desk::default();
-    desk.open(11, entries, window(100, 60));
-    desk
+/// Pending approvals of these calls of a reply, shown in a large window.
+fn approvals(entries: Vec<Entry>) -> PendingApprovals {
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, entries, window(100, 60));
+    approvals
 }
 
-fn answer(desk: &mut Desk, line: &str) -> Reply {
-    desk.answer(line, window(100, 60))
+fn answer(approvals: &mut PendingApprovals, line: &str) -> Reply {
+    approvals.answer(line, window(100, 60))
 }
 
 /// The decisions in short: number, what, comment.
@@ -73,11 +73,15 @@ fn one_call_is_answered_with_a_word() {
         ("n not that one", "11.1 false Once (not that one)"),
         ("skip", "11.1 skip"),
     ] {
-        let mut desk = desk(vec![entry(1)]);
-        assert_eq!(desk.prompt(), "  allow? ");
-        assert_eq!(decisions(answer(&mut desk, line)), [expected], "{line}");
+        let mut approvals = approvals(vec![entry(1)]);
+        assert_eq!(approvals.prompt(), "  allow? ");
+        assert_eq!(
+            decisions(answer(&mut approvals, line)),
+            [expected],
+            "{line}"
+        );
     }
-    let mut desk = desk(vec![entry(1)]);
+    let mut approvals = approvals(vec![entry(1)]);
     for (line, expected) in [
         ("y 2", "No pending call 2: call 1 is pending."),
         ("ok", "\"ok\" is not an answer: type y"),
@@ -92,19 +96,19 @@ fn one_call_is_answered_with_a_word() {
         ("tell me more", "\"tell me more\" is not an answer"),
         ("", "n no"),
     ] {
-        says(answer(&mut desk, line), expected);
+        says(answer(&mut approvals, line), expected);
     }
-    assert_eq!(answer(&mut desk, "/history"), Reply::Slash);
-    assert_eq!(answer(&mut desk, "e"), Reply::Edit(11));
-    assert!(matches!(answer(&mut desk, "tell me"), Reply::Keep(_)));
+    assert_eq!(answer(&mut approvals, "/history"), Reply::Slash);
+    assert_eq!(answer(&mut approvals, "e"), Reply::Edit(11));
+    assert!(matches!(answer(&mut approvals, "tell me"), Reply::Keep(_)));
 }
 
 #[test]
 fn several_calls_are_answered_by_number() {
     let mut approved = entry(2);
     approved.state = CallState::Approved;
-    let mut desk = Desk::default();
-    let rows = desk.open(
+    let mut approvals = PendingApprovals::default();
+    let rows = approvals.open(
         11,
         vec![entry(1), approved.clone(), entry(3)],
         window(100, 60),
@@ -122,19 +126,22 @@ fn several_calls_are_answered_by_number() {
             "  + 2 read_file Read file '/outside/2'? · approved",
         ]
     );
-    assert_eq!(desk.prompt(), "  approve? ");
-    assert_eq!(decisions(answer(&mut desk, "y 3")), ["13.1 true Once"]);
+    assert_eq!(approvals.prompt(), "  approve? ");
+    assert_eq!(decisions(answer(&mut approvals, "y 3")), ["13.1 true Once"]);
     assert_eq!(
-        decisions(answer(&mut desk, "n 3 1 no need")),
+        decisions(answer(&mut approvals, "n 3 1 no need")),
         ["13.1 false Once (no need)", "11.1 false Once (no need)"]
     );
     assert_eq!(
-        decisions(answer(&mut desk, "y all")),
+        decisions(answer(&mut approvals, "y all")),
         ["11.1 true Once", "13.1 true Once"]
     );
-    assert_eq!(decisions(answer(&mut desk, "n 2")), ["12.1 false Once"]);
     assert_eq!(
-        answer(&mut desk, "run"),
+        decisions(answer(&mut approvals, "n 2")),
+        ["12.1 false Once"]
+    );
+    assert_eq!(
+        answer(&mut approvals, "run"),
         Reply::Resolve(Vec::new(), Resolution::Run(None))
     );
     for (line, expected) in [
@@ -144,17 +151,17 @@ fn several_calls_are_answered_by_number() {
         ("never 2", "Call 2 is not being asked about"),
         ("e 1 3", "e opens one call at a time, as in e 1."),
     ] {
-        says(answer(&mut desk, line), expected);
+        says(answer(&mut approvals, line), expected);
     }
     // What covers several says which.
-    let Reply::Resolve(rows, _) = answer(&mut desk, "y all") else {
+    let Reply::Resolve(rows, _) = answer(&mut approvals, "y all") else {
         panic!("no decision")
     };
     assert_eq!(rows.len(), 2, "{rows:?}");
     // Once there were several, they keep their numbers; what was shown is one row.
     let mut third = entry(3);
     third.state = CallState::Approved;
-    let rows = desk.open(11, vec![entry(1), third], window(100, 60));
+    let rows = approvals.open(11, vec![entry(1), third], window(100, 60));
     assert_eq!(
         rows[..2],
         [
@@ -162,10 +169,10 @@ fn several_calls_are_answered_by_number() {
             "  + 3 read_file Read file '/outside/3'? · approved",
         ]
     );
-    assert_eq!(desk.prompt(), "  approve? ");
+    assert_eq!(approvals.prompt(), "  approve? ");
     // A new reply begins anew.
-    desk.open(20, vec![entry(1)], window(100, 60));
-    assert_eq!(desk.prompt(), "  allow? ");
+    approvals.open(20, vec![entry(1)], window(100, 60));
+    assert_eq!(approvals.prompt(), "  allow? ");
 }
 
 #[test]
@@ -178,45 +185,57 @@ fn a_yes_needs_to_have_seen_all_of_it() {
         ..asked("Read it?", &[&long])
     };
     let small = window(80, 24);
-    let mut desk = Desk::default();
-    let rows = desk.open(11, vec![large.clone()], small);
+    let mut approvals = PendingApprovals::default();
+    let rows = approvals.open(11, vec![large.clone()], small);
     assert!(!rows.join("\n").contains("always"), "{rows:?}");
-    says(desk.answer("y", small), "v does, then answer again.");
-    says(desk.answer("always", small), "can't be allowed permanently");
-    assert_eq!(decisions(desk.answer("n", small)), ["11.1 false Once"]);
-    says(desk.answer("v", small), "xxx");
-    says(desk.answer("always", small), "can't be allowed permanently");
-    assert_eq!(decisions(desk.answer("y", small)), ["11.1 true Once"]);
+    says(approvals.answer("y", small), "v does, then answer again.");
+    says(
+        approvals.answer("always", small),
+        "can't be allowed permanently",
+    );
+    assert_eq!(decisions(approvals.answer("n", small)), ["11.1 false Once"]);
+    says(approvals.answer("v", small), "xxx");
+    says(
+        approvals.answer("always", small),
+        "can't be allowed permanently",
+    );
+    assert_eq!(decisions(approvals.answer("y", small)), ["11.1 true Once"]);
     // Another form of it has to be looked at again.
     let other = Entry {
         revision: 2,
         ..large.clone()
     };
-    desk.open(11, vec![other], small);
-    says(desk.answer("y", small), "v does, then answer again.");
+    approvals.open(11, vec![other], small);
+    says(approvals.answer("y", small), "v does, then answer again.");
     // Among others, too: what was not shown in full is shown, and nothing is approved yet.
-    let mut desk = Desk::default();
-    desk.open(11, vec![large.clone(), entry(2)], small);
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![large.clone(), entry(2)], small);
     // A row says of which calls a yes does not count yet.
-    let list = desk.list(small);
+    let list = approvals.list(small);
     assert!(list[0].ends_with(" · v 1 shows it"), "{list:?}");
     assert!(!list[1].contains("shows it"), "{list:?}");
-    says(desk.answer("y 1", small), "v 1 does, then answer again.");
-    assert_eq!(decisions(desk.answer("y 2", small)), ["12.1 true Once"]);
     says(
-        desk.answer("y all", small),
+        approvals.answer("y 1", small),
+        "v 1 does, then answer again.",
+    );
+    assert_eq!(
+        decisions(approvals.answer("y 2", small)),
+        ["12.1 true Once"]
+    );
+    says(
+        approvals.answer("y all", small),
         "Nothing was approved: 1 call was not shown in full before.",
     );
-    assert_eq!(decisions(desk.answer("y all", small)).len(), 2);
+    assert_eq!(decisions(approvals.answer("y all", small)).len(), 2);
     // All of several in one go.
     let other = Entry {
         index: 2,
         number: 12,
         ..large.clone()
     };
-    let mut desk = Desk::default();
-    desk.open(11, vec![large, other, entry(3)], small);
-    let Reply::View(rows, sentence) = desk.answer("y all", small) else {
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![large, other, entry(3)], small);
+    let Reply::View(rows, sentence) = approvals.answer("y all", small) else {
         panic!("nothing was shown")
     };
     let headings = rows.iter().filter(|row| row.starts_with("  ? "));
@@ -225,18 +244,18 @@ fn a_yes_needs_to_have_seen_all_of_it() {
         ["  ? 1 read_file", "  ? 2 read_file"]
     );
     assert!(sentence.is_some_and(|text| text.contains("2 calls were not shown")));
-    assert_eq!(decisions(desk.answer("y all", small)).len(), 3);
+    assert_eq!(decisions(approvals.answer("y all", small)).len(), 3);
 }
 
 #[test]
 fn more_calls_than_the_screen_has_rows_are_shown_as_they_fit() {
     let small = window(80, 24);
-    let mut desk = Desk::default();
+    let mut approvals = PendingApprovals::default();
     let entries: Vec<Entry> = (1..=12).map(entry).collect();
-    let rows = desk.open(11, entries, small);
+    let rows = approvals.open(11, entries, small);
     assert!(rows.len() < 12 * 3, "{rows:?}");
-    says(desk.answer("y all", small), "/outside/12");
-    assert_eq!(decisions(desk.answer("y all", small)).len(), 12);
+    says(approvals.answer("y all", small), "/outside/12");
+    assert_eq!(decisions(approvals.answer("y all", small)).len(), 12);
 }
 
 #[test]
@@ -251,44 +270,44 @@ fn some_answers_cannot_be_given() {
         ..entry(1)
     };
     says(
-        answer(&mut desk(vec![once.clone()]), "s"),
+        answer(&mut approvals(vec![once.clone()]), "s"),
         "can only be allowed once",
     );
     says(
-        answer(&mut desk(vec![once.clone()]), "always"),
+        answer(&mut approvals(vec![once.clone()]), "always"),
         "can't be allowed permanently",
     );
     assert_eq!(
-        decisions(answer(&mut desk(vec![once]), "never")),
+        decisions(answer(&mut approvals(vec![once]), "never")),
         ["11.1 false Always"]
     );
     says(
-        answer(&mut desk(vec![broken.clone()]), "y"),
+        answer(&mut approvals(vec![broken.clone()]), "y"),
         "cannot be run like this",
     );
-    assert_eq!(answer(&mut desk(vec![broken]), "e"), Reply::Edit(11));
+    assert_eq!(answer(&mut approvals(vec![broken]), "e"), Reply::Edit(11));
     let mut running = asked("Read '/etc/passwd'?", &["/etc/passwd"]);
     running.question.origin = Origin::Undeclared;
     running.question.arguments = json!({});
     for line in ["e", "skip", "n why"] {
         says(
-            answer(&mut desk(vec![running.clone()]), line),
+            answer(&mut approvals(vec![running.clone()]), line),
             "The call runs already",
         );
     }
     assert_eq!(
-        decisions(answer(&mut desk(vec![running]), "n")),
+        decisions(answer(&mut approvals(vec![running]), "n")),
         ["0.0 false Once"]
     );
 }
 
 #[test]
 fn the_help_says_what_works_and_no_more() {
-    let help = |desk: &mut Desk| match desk.answer("?", window(100, 60)) {
+    let help = |approvals: &mut PendingApprovals| match approvals.answer("?", window(100, 60)) {
         Reply::Say(rows) => rows.join("\n"),
         reply => panic!("{reply:?}"),
     };
-    let of_one = help(&mut desk(vec![entry(7)]));
+    let of_one = help(&mut approvals(vec![entry(7)]));
     for row in [
         "  y            yes, this once",
         "  always       yes, and store it",
@@ -301,16 +320,16 @@ fn the_help_says_what_works_and_no_more() {
     }
     assert!(!of_one.contains("y all"), "{of_one}");
     assert!(!of_one.contains("Shift-Tab"), "{of_one}");
-    let of_edit = help(&mut desk(vec![edit(1)]));
+    let of_edit = help(&mut approvals(vec![edit(1)]));
     assert!(
         of_edit.contains("  Shift-Tab    at the prompt, not here: accept edits"),
         "{of_edit}"
     );
-    let of_later = help(&mut desk(vec![entry(7), entry(9)]));
+    let of_later = help(&mut approvals(vec![entry(7), entry(9)]));
     for row in ["  y 7 9  ", "run 7 runs call 7 now"] {
         assert!(of_later.contains(row), "{row}\n{of_later}");
     }
-    let of_several = help(&mut desk(vec![entry(1), entry(2)]));
+    let of_several = help(&mut approvals(vec![entry(1), entry(2)]));
     for row in [
         "  tool 1 always  ",
         "  y all          ",
@@ -324,18 +343,18 @@ fn the_help_says_what_works_and_no_more() {
         longest: Scope::Once,
         ..entry(1)
     };
-    let of_once = help(&mut desk(vec![once]));
+    let of_once = help(&mut approvals(vec![once]));
     assert!(!of_once.contains("  always "), "{of_once}");
     assert!(!of_once.contains("\n  s "), "{of_once}");
     // A call that runs already can have a yes or a no.
     let mut running = entry(1);
     running.question.origin = Origin::Undeclared;
-    let of_running = help(&mut desk(vec![running]));
+    let of_running = help(&mut approvals(vec![running]));
     for word in ["tool", "TEXT", "skip", "editor", "e edit", "/help"] {
         assert!(!of_running.contains(word), "{word}\n{of_running}");
     }
     // What does not fit on a row is broken between words.
-    let mut narrow = Desk::default();
+    let mut narrow = PendingApprovals::default();
     narrow.open(11, vec![entry(1)], window(40, 60));
     let Reply::Say(rows) = narrow.answer("?", window(40, 60)) else {
         panic!("no help")

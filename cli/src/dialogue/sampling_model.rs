@@ -1,4 +1,4 @@
-//! The chat's model, lent to MCP servers that want to ask it something.
+//! The sampling model: the chat's model, for MCP servers that ask it something.
 //!
 //! A server gets an answer to what it asks and nothing of the conversation; the agent's own instructions and tools stay
 //! out. What it costs counts like everything else.
@@ -22,16 +22,16 @@ use dunlin_host::display::chain;
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// The model, and what it was used for.
-pub struct Lent {
+pub struct SamplingModel {
     provider: Arc<dyn Provider>,
     agent: Agent,
     spent: Mutex<(Usage, u32)>,
 }
 
-impl Lent {
-    /// Lends the model of this agent.
-    pub fn new(provider: Arc<dyn Provider>, agent: &Agent) -> Lent {
-        Lent {
+impl SamplingModel {
+    /// Samples from the model of this agent.
+    pub fn new(provider: Arc<dyn Provider>, agent: &Agent) -> SamplingModel {
+        SamplingModel {
             provider,
             agent: agent.clone(),
             spent: Mutex::default(),
@@ -46,7 +46,7 @@ impl Lent {
 
 /// Counts a request when it is over, also one that is broken off.
 struct Counting<'a> {
-    lent: &'a Lent,
+    lent: &'a SamplingModel,
     usage: Usage,
 }
 
@@ -59,7 +59,7 @@ impl Drop for Counting<'_> {
 }
 
 #[async_trait]
-impl Model for Lent {
+impl Model for SamplingModel {
     fn name(&self) -> String {
         self.agent.model.clone()
     }
@@ -124,16 +124,16 @@ impl Model for Lent {
 }
 
 /// Asks as somebody else does, and has a model besides.
-pub struct WithModel {
+pub struct AskWithModel {
     /// Who asks.
     pub ask: Arc<dyn Ask>,
     /// The model.
-    pub model: Arc<Lent>,
+    pub model: Arc<SamplingModel>,
     /// The first question of each call that was denied because nobody could be asked.
     pub unasked: Mutex<Vec<Question>>,
 }
 
-impl WithModel {
+impl AskWithModel {
     /// Says of calls that were denied in their midst what would have been asked, and what allows it beforehand.
     pub fn complete(&self, denials: &mut [Denial]) {
         let unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +148,7 @@ impl WithModel {
 }
 
 #[async_trait]
-impl Ask for WithModel {
+impl Ask for AskWithModel {
     async fn ask(&self, question: Question) -> Answer {
         self.ask.ask(question).await
     }

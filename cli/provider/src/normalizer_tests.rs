@@ -48,10 +48,10 @@ fn lines(events: Vec<StreamEvent>) -> Vec<String> {
 
 #[track_caller]
 fn check(events: impl IntoIterator<Item = StreamEvent>, expected: &[&str]) {
-    let mut speech = Speech::new(tools());
+    let mut normalizer = ReplyNormalizer::new(tools());
     let mut out = Vec::new();
     for event in events {
-        speech.hear(event, &mut out);
+        normalizer.push(event, &mut out);
     }
     assert_eq!(lines(out), expected);
 }
@@ -139,12 +139,12 @@ async fn what_was_held_back_comes_before_the_error() {
         key: "main".to_owned(),
     };
     let reply = stream::iter([Ok(text("Hi ")), Ok(text("<tool_")), Err(error)]);
-    let mut heard = heard(Box::pin(reply), tools());
+    let mut heard = normalized(Box::pin(reply), tools());
     assert_eq!(heard.next().await.unwrap().unwrap(), text("Hi "));
     assert_eq!(heard.next().await.unwrap().unwrap(), text("<tool_"));
     assert!(heard.next().await.unwrap().is_err());
     assert!(heard.next().await.is_none());
-    let mut heard = super::heard(Box::pin(stream::iter([Ok(text("<"))])), tools());
+    let mut heard = super::normalized(Box::pin(stream::iter([Ok(text("<"))])), tools());
     assert_eq!(heard.next().await.unwrap().unwrap(), text("<"));
     assert!(heard.next().await.is_none());
 }

@@ -42,7 +42,7 @@ pub enum Reply {
 
 /// The calls of one reply while they wait. Lives for a whole conversation; each reply begins anew.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct PendingApprovals {
     entries: Vec<Entry>,
     /// The number of the first call of the reply.
     reply: Option<usize>,
@@ -63,14 +63,14 @@ fn form(entry: &Entry) -> Form {
     (entry.number, entry.revision)
 }
 
-impl Desk {
-    /// Puts the open calls of a reply on the desk, whose first call has the number `reply`. Returns what is to
+impl PendingApprovals {
+    /// Makes the open calls of a reply pending; its first call has the number `reply`. Returns what is to
     /// be shown: everything that was not shown before, and a row of what was.
     pub fn open(&mut self, reply: usize, entries: Vec<Entry>, window: Window) -> Vec<String> {
         if self.reply != Some(reply) {
-            *self = Desk {
+            *self = PendingApprovals {
                 reply: Some(reply),
-                ..Desk::default()
+                ..PendingApprovals::default()
             };
         }
         self.entries = entries;
@@ -471,5 +471,5 @@ fn sentences_in_rows(
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
+#[path = "pending_tests.rs"]
 mod tests;

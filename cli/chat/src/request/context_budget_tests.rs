@@ -24,12 +24,12 @@ fn limits(max_tokens: u64, window: Option<u64>) -> HistoryLimits {
 }
 
 fn fit(
-    ledger: &mut Ledger,
+    context_budget: &mut ContextBudget,
     conversation: &Conversation,
     limits: &HistoryLimits,
 ) -> Result<(usize, String), String> {
     let agent = Agent::sample();
-    let fitted = ledger.fit(conversation.messages(), occasion(&agent, *limits));
+    let fitted = context_budget.fit(conversation.messages(), occasion(&agent, *limits));
     fitted
         .map(|fitted| (fitted.messages.len(), fitted.notice.unwrap_or_default()))
         .map_err(|error| error.to_string())
@@ -55,14 +55,14 @@ fn usage(input_tokens: u64) -> Usage {
 fn a_change_is_said_once_and_old_turns_go_in_strides() {
     // A turn comes to 212 tokens, so nine fit into 2,000; the first message stays.
     let limits = limits(2000, None);
-    let mut ledger = Ledger::new();
+    let mut context_budget = ContextBudget::new();
     let mut seen = Vec::new();
     for turns in 1..20 {
-        let (sent, notice) = fit(&mut ledger, &said(turns), &limits).unwrap();
+        let (sent, notice) = fit(&mut context_budget, &said(turns), &limits).unwrap();
         seen.push(sent);
         if !notice.is_empty() {
             seen.push(0);
-            let left_out = ledger.cuts().turns_left_out(said(turns).messages());
+            let left_out = context_budget.cuts().turns_left_out(said(turns).messages());
             assert_eq!(
                 notice,
                 format!("· {left_out} turns are not sent (max_history_tokens is 2,000)")
@@ -80,10 +80,10 @@ fn a_change_is_said_once_and_old_turns_go_in_strides() {
 #[test]
 fn the_window_leaves_room_for_the_reply() {
     // 2,400 tokens, a quarter of them for the reply.
-    let mut ledger = Ledger::new();
-    let (sent, _) = fit(&mut ledger, &said(8), &limits(100_000, Some(2400))).unwrap();
+    let mut context_budget = ContextBudget::new();
+    let (sent, _) = fit(&mut context_budget, &said(8), &limits(100_000, Some(2400))).unwrap();
     assert_eq!(sent, 16);
-    let (sent, notice) = fit(&mut ledger, &said(9), &limits(100_000, Some(2400))).unwrap();
+    let (sent, notice) = fit(&mut context_budget, &said(9), &limits(100_000, Some(2400))).unwrap();
     assert_eq!(
         (sent, notice.as_str()),
         (
@@ -97,11 +97,11 @@ fn the_window_leaves_room_for_the_reply() {
 fn the_providers_count_wins() {
     let limits = limits(2000, None);
     let check = |counted: u64, turns: usize, sent: usize| {
-        let mut ledger = Ledger::new();
-        fit(&mut ledger, &said(2), &limits).unwrap();
-        ledger.measured(usage(counted));
+        let mut context_budget = ContextBudget::new();
+        fit(&mut context_budget, &said(2), &limits).unwrap();
+        context_budget.measured(usage(counted));
         assert_eq!(
-            fit(&mut ledger, &said(turns), &limits).unwrap().0,
+            fit(&mut context_budget, &said(turns), &limits).unwrap().0,
             sent,
             "{counted}"
         );
@@ -120,58 +120,63 @@ fn the_providers_count_wins() {
 #[test]
 fn better_counts_move_nothing_that_was_sent() {
     let limits = limits(2000, None);
-    let mut ledger = Ledger::new();
-    fit(&mut ledger, &said(10), &limits).unwrap();
-    let before = ledger.cuts().clone();
-    ledger.measured(usage(1000));
-    fit(&mut ledger, &said(10), &limits).unwrap();
-    assert_eq!(ledger.cuts(), &before);
+    let mut context_budget = ContextBudget::new();
+    fit(&mut context_budget, &said(10), &limits).unwrap();
+    let before = context_budget.cuts().clone();
+    context_budget.measured(usage(1000));
+    fit(&mut context_budget, &said(10), &limits).unwrap();
+    assert_eq!(context_budget.cuts(), &before);
 }
 
 #[test]
 fn what_cannot_fit_says_what_it_takes_and_the_way_out() {
     let mut conversation = said(2);
     conversation.push_user("word ".repeat(3000));
-    let mut ledger = Ledger::new();
+    let mut context_budget = ContextBudget::new();
     assert_eq!(
-        fit(&mut ledger, &conversation, &limits(2000, None)).unwrap_err(),
+        fit(&mut context_budget, &conversation, &limits(2000, None)).unwrap_err(),
         "the last turn alone comes to about 3,540 tokens, and max_history_tokens is 2,000"
     );
     assert_eq!(
-        fit(&mut ledger, &conversation, &limits(9000, Some(2000))).unwrap_err(),
+        fit(
+            &mut context_budget,
+            &conversation,
+            &limits(9000, Some(2000))
+        )
+        .unwrap_err(),
         "the last turn alone comes to about 3,540 tokens, and the model's window has 2,000 tokens"
     );
     // Nothing of it sticks: where the next message is short, all goes on.
     conversation.push_user("never mind");
-    assert!(fit(&mut ledger, &conversation, &limits(2000, None)).is_ok());
+    assert!(fit(&mut context_budget, &conversation, &limits(2000, None)).is_ok());
 }
 
 #[test]
 fn a_conversation_that_was_cut_back_is_counted_anew() {
     let limits = limits(2000, None);
-    let mut ledger = Ledger::new();
-    fit(&mut ledger, &said(12), &limits).unwrap();
-    assert!(!ledger.cuts().is_empty());
-    assert_eq!(fit(&mut ledger, &said(2), &limits).unwrap().0, 4);
-    assert!(ledger.cuts().is_empty());
-    ledger.clear();
-    assert_eq!(fit(&mut ledger, &said(1), &limits).unwrap().0, 2);
+    let mut context_budget = ContextBudget::new();
+    fit(&mut context_budget, &said(12), &limits).unwrap();
+    assert!(!context_budget.cuts().is_empty());
+    assert_eq!(fit(&mut context_budget, &said(2), &limits).unwrap().0, 4);
+    assert!(context_budget.cuts().is_empty());
+    context_budget.clear();
+    assert_eq!(fit(&mut context_budget, &said(1), &limits).unwrap().0, 2);
 }
 
 #[test]
 fn a_refusal_teaches_the_window() {
     let limits = limits(100_000, None);
     let check = |needed: Option<u64>, window: Option<u64>, expected: &str| {
-        let mut ledger = Ledger::new();
-        fit(&mut ledger, &said(20), &limits).unwrap();
-        ledger.overflowed(needed, window);
-        let (_, notice) = fit(&mut ledger, &said(20), &limits).unwrap();
+        let mut context_budget = ContextBudget::new();
+        fit(&mut context_budget, &said(20), &limits).unwrap();
+        context_budget.overflowed(needed, window);
+        let (_, notice) = fit(&mut context_budget, &said(20), &limits).unwrap();
         let limit = notice
             .split_once('(')
             .map(|(_, limit)| limit.trim_end_matches(')'));
         assert_eq!(limit, Some(expected), "{needed:?} {window:?}");
         // And it stays.
-        let (sent, _) = fit(&mut ledger, &said(40), &limits).unwrap();
+        let (sent, _) = fit(&mut context_budget, &said(40), &limits).unwrap();
         assert!(sent < 40, "{sent}");
     };
     // 20 turns come to 4,240 tokens here.
@@ -187,60 +192,62 @@ fn a_refusal_teaches_the_window() {
 }
 
 #[test]
-fn condensing_is_off_unless_it_is_wanted() {
+fn compacting_is_off_unless_it_is_wanted() {
     let agent = Agent::sample();
-    let mut ledger = Ledger::new();
-    let mut condensing = |turns: usize, condense_at: Option<u64>| {
+    let mut context_budget = ContextBudget::new();
+    let mut compacting = |turns: usize, compact_at: Option<u64>| {
         let limits = HistoryLimits {
-            condense_at,
+            compact_at,
             ..limits(2000, None)
         };
         let conversation = said(turns);
-        let condensing =
-            ledger.condensing(conversation.messages(), occasion(&agent, limits), false);
-        condensing.map(|condensing| condensing.through)
+        let compacting =
+            context_budget.compacting(conversation.messages(), occasion(&agent, limits), false);
+        compacting.map(|compacting| compacting.through)
     };
     for turns in 1..20 {
-        assert_eq!(condensing(turns, None), None);
+        assert_eq!(compacting(turns, None), None);
     }
     // A turn comes to 212 tokens; a third of the room is three of them.
-    assert_eq!(condensing(7, Some(800)), None);
-    assert_eq!(condensing(8, Some(800)), Some(10));
-    assert_eq!(condensing(8, Some(900)), None);
+    assert_eq!(compacting(7, Some(800)), None);
+    assert_eq!(compacting(8, Some(800)), Some(10));
+    assert_eq!(compacting(8, Some(900)), None);
 }
 
 #[test]
 fn a_summary_makes_room() {
     let agent = Agent::sample();
     let limits = HistoryLimits {
-        condense_at: Some(800),
+        compact_at: Some(800),
         ..limits(2000, None)
     };
     let conversation = said(8);
     let messages = conversation.messages();
-    let mut ledger = Ledger::new();
-    let condensing = ledger
-        .condensing(messages, occasion(&agent, limits), false)
+    let mut context_budget = ContextBudget::new();
+    let compacting = context_budget
+        .compacting(messages, occasion(&agent, limits), false)
         .unwrap();
-    assert_eq!((condensing.through, condensing.count), (10, 10));
-    let said_of_it = ledger.condensed(Condensed {
-        through: condensing.through,
+    assert_eq!((compacting.through, compacting.count), (10, 10));
+    let said_of_it = context_budget.compacted(Compacted {
+        through: compacting.through,
         summary: "Words were said.".to_owned(),
     });
     assert_eq!(
         said_of_it,
-        "· 10 messages are condensed into 3 words for the model"
+        "· 10 messages are compacted into 3 words for the model"
     );
     assert!(
-        ledger
-            .condensing(messages, occasion(&agent, limits), false)
+        context_budget
+            .compacting(messages, occasion(&agent, limits), false)
             .is_none()
     );
-    let fitted = ledger.fit(messages, occasion(&agent, limits)).unwrap();
+    let fitted = context_budget
+        .fit(messages, occasion(&agent, limits))
+        .unwrap();
     assert_eq!((fitted.messages.len(), fitted.notice), (6, None));
     assert!(fitted.messages[0].content.contains("Words were said."));
     assert_eq!(
-        ledger.summary().map(|condensed| condensed.through),
+        context_budget.summary().map(|compacted| compacted.through),
         Some(10)
     );
 }
@@ -249,40 +256,43 @@ fn a_summary_makes_room() {
 fn what_failed_is_not_tried_again_in_the_same_turn() {
     let agent = Agent::sample();
     let limits = HistoryLimits {
-        condense_at: Some(800),
+        compact_at: Some(800),
         ..limits(2000, None)
     };
     let mut conversation = said(8);
-    let mut ledger = Ledger::new();
+    let mut context_budget = ContextBudget::new();
     assert!(
-        ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+        context_budget
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_some()
     );
-    ledger.not_condensed(conversation.messages());
+    context_budget.not_compacted(conversation.messages());
     assert!(
-        ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+        context_budget
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_none()
     );
     conversation.push_user("next");
     assert!(
-        ledger
-            .condensing(conversation.messages(), occasion(&agent, limits), false)
+        context_budget
+            .compacting(conversation.messages(), occasion(&agent, limits), false)
             .is_some()
     );
 }
 
 #[test]
-fn by_hand_all_but_the_last_turn_is_condensed() {
+fn by_hand_all_but_the_last_turn_is_compacted() {
     let agent = Agent::sample();
     let check = |turns: usize, expected: Option<usize>| {
         let conversation = said(turns);
         let limits = HistoryLimits::default();
-        let condensing =
-            Ledger::new().condensing(conversation.messages(), occasion(&agent, limits), true);
+        let compacting = ContextBudget::new().compacting(
+            conversation.messages(),
+            occasion(&agent, limits),
+            true,
+        );
         assert_eq!(
-            condensing.map(|condensing| condensing.through),
+            compacting.map(|compacting| compacting.through),
             expected,
             "{turns}"
         );
@@ -296,14 +306,14 @@ fn by_hand_all_but_the_last_turn_is_condensed() {
 #[test]
 fn a_stored_summary_is_taken_over_where_it_fits() {
     let check = |through: usize, expected: Option<usize>| {
-        let mut ledger = Ledger::new();
-        let condensed = Condensed {
+        let mut context_budget = ContextBudget::new();
+        let compacted = Compacted {
             through,
             summary: "Words.".to_owned(),
         };
-        ledger.restore(condensed, said(3).messages());
+        context_budget.restore(compacted, said(3).messages());
         assert_eq!(
-            ledger.summary().map(|condensed| condensed.through),
+            context_budget.summary().map(|compacted| compacted.through),
             expected,
             "{through}"
         );
@@ -317,16 +327,16 @@ fn a_stored_summary_is_taken_over_where_it_fits() {
 #[test]
 fn what_is_taken_back_takes_its_cuts_along() {
     let limits = limits(2000, None);
-    let mut ledger = Ledger::new();
+    let mut context_budget = ContextBudget::new();
     let conversation = said(12);
-    fit(&mut ledger, &conversation, &limits).unwrap();
-    let cuts = ledger.cuts().clone();
+    fit(&mut context_budget, &conversation, &limits).unwrap();
+    let cuts = context_budget.cuts().clone();
     // The last turn is taken back, and said otherwise: what was left out before it stays left out.
-    ledger.truncate(22);
+    context_budget.truncate(22);
     let mut again = Conversation::from_messages(conversation.messages()[..22].to_vec());
     again.push_user("otherwise");
-    fit(&mut ledger, &again, &limits).unwrap();
-    assert_eq!(ledger.cuts(), &cuts);
-    ledger.truncate(2);
-    assert!(ledger.cuts().is_empty());
+    fit(&mut context_budget, &again, &limits).unwrap();
+    assert_eq!(context_budget.cuts(), &cuts);
+    context_budget.truncate(2);
+    assert!(context_budget.cuts().is_empty());
 }

@@ -1,6 +1,6 @@
 //! The zoo: hostile guests, one for each bad thing that a plugin may try, and what has to come of it.
 //!
-//! The guests stand in `tests/guests` and are compiled by the build script. [`TRIALS`] says of each what it tries and which
+//! The guests stand in `plugins/zoo/guests` and are compiled by the build script. [`TRIALS`] says of each what it tries and which
 //! line has to stop it; the tests hold the host to it, and so does `dunlin plugin zoo`, on the machine of whoever asks.
 
 mod trial;

@@ -1,4 +1,4 @@
-//! Files of the user's own.
+//! Makes private folders, and opens files that may have been replaced by a pipe.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;

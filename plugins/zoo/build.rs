@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use dunlin_guest_build::{BuildError, Built, MadeFor, script};
 
 /// One folder for each behaviour.
-const GUESTS: &str = "../guests";
+const GUESTS: &str = "guests";
 
 /// Of 0 to 11. Build scripts are not optimised: 11 would take a minute to gain another fifth.
 const QUALITY: u32 = 5;

@@ -1,7 +1,7 @@
-//! What a model says in its text beside the answer: thoughts, and calls that were meant to be calls.
+//! What a model says in its text beside the answer: reasoning, and calls that were meant to be calls.
 //!
 //! Servers that know their model take both out of the text; others pass on what it writes. This is the place
-//! where a reply of any provider is made what it was meant to be, before anybody sees it: [`heard`] stands
+//! where a reply of any provider is made what it was meant to be, before anybody sees it: [`normalized`] stands
 //! between a provider and whoever listens.
 
 use std::collections::VecDeque;
@@ -10,17 +10,17 @@ use std::sync::Arc;
 use dunlin_host::Tool;
 use futures::{StreamExt, stream};
 
+use super::reasoning::{Part, ReasoningInText};
 use super::text_calls::TextCalls;
-use super::thoughts::{Part, Thoughts};
 use dunlin_chat::provider::{EventStream, Finish, ProposedCall, ReplyEnd, StreamEvent};
 
-/// The field in which thoughts that came within the text would have come from a server that knows the model.
-const THOUGHT_FIELD: &str = "reasoning_content";
+/// The field in which reasoning that came within the text would have come from a server that knows the model.
+const REASONING_FIELD: &str = "reasoning_content";
 
 /// Reads one reply.
 #[derive(Debug)]
-pub struct Speech {
-    thoughts: Thoughts,
+pub struct ReplyNormalizer {
+    reasoning: ReasoningInText,
     calls: TextCalls,
     /// Whether there are calls of the protocol.
     called: bool,
@@ -28,11 +28,11 @@ pub struct Speech {
     notices: Vec<StreamEvent>,
 }
 
-impl Speech {
+impl ReplyNormalizer {
     /// For a reply to a request that offered these tools.
-    pub fn new(tools: Arc<[Tool]>) -> Speech {
-        Speech {
-            thoughts: Thoughts::default(),
+    pub fn new(tools: Arc<[Tool]>) -> ReplyNormalizer {
+        ReplyNormalizer {
+            reasoning: ReasoningInText::default(),
             calls: TextCalls::new(tools),
             called: false,
             notices: Vec::new(),
@@ -41,26 +41,26 @@ impl Speech {
 
     /// Takes one event and adds what it comes to to `out`. Text that may still become something else is held
     /// back; [`StreamEvent::End`] gives all of it.
-    pub fn hear(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) {
+    pub fn push(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) {
         match event {
             StreamEvent::Text(text) => {
                 let mut parts = Vec::new();
-                self.thoughts.text(&text, &mut parts);
-                self.tell(parts, out);
+                self.reasoning.text(&text, &mut parts);
+                self.emit(parts, out);
             }
             StreamEvent::Notice(_) | StreamEvent::Warning(_) => self.notices.push(event),
             StreamEvent::CallStarted { tool } => {
                 self.called = true;
                 let mut text = String::new();
                 self.calls.off(&mut text);
-                say(text, out);
+                push_text(text, out);
                 out.push(StreamEvent::CallStarted { tool });
             }
             StreamEvent::End(mut end) => {
                 let whole = end.finish == Finish::Complete && end.calls.is_empty() && !self.called;
                 let mut parts = Vec::new();
-                self.thoughts.end(whole, &mut parts);
-                self.tell(parts, out);
+                self.reasoning.end(whole, &mut parts);
+                self.emit(parts, out);
                 self.close(whole, &mut end, out);
                 out.push(StreamEvent::End(end));
             }
@@ -71,15 +71,15 @@ impl Speech {
     /// The reply broke off: nothing more is held back.
     pub fn broken(&mut self, out: &mut Vec<StreamEvent>) {
         let mut parts = Vec::new();
-        self.thoughts.end(false, &mut parts);
-        self.tell(parts, out);
+        self.reasoning.end(false, &mut parts);
+        self.emit(parts, out);
         self.close(false, &mut ReplyEnd::default(), out);
     }
 
     fn close(&mut self, whole: bool, end: &mut ReplyEnd, out: &mut Vec<StreamEvent>) {
         let mut text = String::new();
         let recovered = self.calls.end(whole, &mut text);
-        say(text, out);
+        push_text(text, out);
         out.append(&mut self.notices);
         for call in recovered {
             out.push(StreamEvent::CallStarted {
@@ -92,23 +92,23 @@ impl Speech {
         }
     }
 
-    fn tell(&mut self, parts: Vec<Part>, out: &mut Vec<StreamEvent>) {
+    fn emit(&mut self, parts: Vec<Part>, out: &mut Vec<StreamEvent>) {
         for part in parts {
             let mut text = String::new();
             match part {
                 Part::Text(piece) => {
                     self.calls.text(&piece, &mut text);
-                    say(text, out);
+                    push_text(text, out);
                 }
                 Part::Thought(text) => out.push(StreamEvent::Reasoning {
-                    field: THOUGHT_FIELD,
+                    field: REASONING_FIELD,
                     text,
                 }),
                 Part::WasThought => {
                     self.calls.begin_anew(&mut text);
-                    say(text, out);
+                    push_text(text, out);
                     out.push(StreamEvent::WasReasoning {
-                        field: THOUGHT_FIELD,
+                        field: REASONING_FIELD,
                     });
                 }
             }
@@ -116,7 +116,7 @@ impl Speech {
     }
 }
 
-fn say(text: String, out: &mut Vec<StreamEvent>) {
+fn push_text(text: String, out: &mut Vec<StreamEvent>) {
     if !text.is_empty() {
         out.push(StreamEvent::Text(text));
     }
@@ -124,28 +124,28 @@ fn say(text: String, out: &mut Vec<StreamEvent>) {
 
 /// The reply as it was meant. `tools` are those that the request offered. Ends like `reply` does; what was held
 /// back when it broke off comes before the error.
-pub fn heard(reply: EventStream, tools: Arc<[Tool]>) -> EventStream {
-    let state = (Some(reply), Speech::new(tools), VecDeque::new());
+pub fn normalized(reply: EventStream, tools: Arc<[Tool]>) -> EventStream {
+    let state = (Some(reply), ReplyNormalizer::new(tools), VecDeque::new());
     Box::pin(stream::unfold(
         state,
-        |(mut reply, mut speech, mut events)| async move {
+        |(mut reply, mut normalizer, mut events)| async move {
             loop {
                 if let Some(event) = events.pop_front() {
-                    return Some((event, (reply, speech, events)));
+                    return Some((event, (reply, normalizer, events)));
                 }
                 let mut out = Vec::new();
                 let next = reply.as_mut()?.next().await;
                 let error = match next {
                     Some(Ok(event)) => {
-                        speech.hear(event, &mut out);
+                        normalizer.push(event, &mut out);
                         None
                     }
                     Some(Err(error)) => {
-                        speech.broken(&mut out);
+                        normalizer.broken(&mut out);
                         Some(Err(error))
                     }
                     None => {
-                        speech.broken(&mut out);
+                        normalizer.broken(&mut out);
                         reply = None;
                         None
                     }
@@ -157,5 +157,5 @@ pub fn heard(reply: EventStream, tools: Arc<[Tool]>) -> EventStream {
 }
 
 #[cfg(test)]
-#[path = "speech_tests.rs"]
+#[path = "normalizer_tests.rs"]
 mod tests;
