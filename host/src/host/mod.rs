@@ -233,8 +233,19 @@ impl Host {
     fn near(&self, name: &str) -> Vec<String> {
         let names: Vec<String> = self.0.guests.names();
         let names: Vec<String> = names.into_iter().chain(self.0.servers.names()).collect();
-        let near = similar(name, names.iter().map(String::as_str)).into_iter();
-        near.take(MAX_SUGGESTIONS).map(str::to_owned).collect()
+        let names = || names.iter().map(String::as_str);
+        let wanted = name.to_ascii_lowercase();
+        // Models put prefixes before names, as in `functions.read_file`.
+        let mut near: Vec<&str> = names()
+            .filter(|known| known.contains(&wanted) || wanted.contains(known))
+            .collect();
+        for known in similar(&wanted, names()) {
+            if !near.contains(&known) {
+                near.push(known);
+            }
+        }
+        let near = near.into_iter().take(MAX_SUGGESTIONS);
+        near.map(str::to_owned).collect()
     }
 
     /// From now on nobody answers: the audit log says so of what is denied for that reason.
