@@ -14,6 +14,7 @@ pub mod cost;
 pub mod cuts;
 mod described;
 mod draft;
+pub mod editor;
 pub mod ledger;
 pub mod measure;
 pub mod report;
