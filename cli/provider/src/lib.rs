@@ -14,6 +14,7 @@ pub mod framing;
 pub mod http;
 pub mod ollama;
 pub mod openai;
+pub mod outline;
 pub mod profile;
 pub mod speech;
 pub mod text_calls;

@@ -12,6 +12,9 @@ use super::path::{Path, Step};
 /// How deep values may nest; `serde_json` reads as deep.
 const MAX_DEPTH: usize = 128;
 
+/// How many members a small object has.
+const SMALL: usize = 16;
+
 /// What a leaf is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LeafKind {
@@ -170,6 +173,7 @@ impl Parser<'_> {
     fn object(&mut self, depth: usize) -> Option<Shape> {
         self.take(b'{');
         let mut members: Vec<Member> = Vec::new();
+        // Only of large objects: a few keys are compared faster than they are hashed.
         let mut keys = HashSet::new();
         while self.peek()? != b'}' {
             if !members.is_empty() && !self.take(b',') {
@@ -178,7 +182,15 @@ impl Parser<'_> {
             let start = self.at;
             let key = self.string().and_then(decode)?;
             self.space();
-            if !self.take(b':') || !keys.insert(key.clone()) {
+            let is_twice = match members.len() {
+                ..SMALL => members.iter().any(|member| member.key == key),
+                SMALL => {
+                    keys = members.iter().map(|member| member.key.clone()).collect();
+                    !keys.insert(key.clone())
+                }
+                _ => !keys.insert(key.clone()),
+            };
+            if !self.take(b':') || is_twice {
                 return None;
             }
             let value = self.value(depth + 1)?;
@@ -305,6 +317,10 @@ mod tests {
             );
         }
         assert!(parse(r#"{"a":1,"\u0061":2}"#).is_none(), "one key twice");
+        let many: Vec<String> = (0..40).map(|key| format!("\"{key}\":0")).collect();
+        assert!(parse(&format!("{{{}}}", many.join(","))).is_some());
+        assert!(parse(&format!("{{{},\"7\":0}}", many.join(","))).is_none());
+        assert!(parse(&format!("{{{},\"39\":0}}", many.join(","))).is_none());
         let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(parse(&deep(127)).is_some());
         assert!(parse(&deep(100_000)).is_none());

@@ -16,7 +16,7 @@ use super::{
 pub type Law = Result<(), String>;
 
 /// Most edits of one case.
-const MAX_EDITS: usize = 4;
+const MAX_EDITS: usize = 3;
 
 /// Makes a request of these decisions, edits it, and checks all laws. `counts` counts the tokens of
 /// the request.
@@ -138,7 +138,7 @@ fn body(source: &mut Source<'_>) -> (String, Outline) {
             source.string()
         ));
     }
-    for turn in 0..=source.below(3) {
+    for turn in 0..=source.below(2) {
         let mut say = |message: String| {
             // Indices of a session whose beginning is not sent.
             origins.push(Origin::from(SectionId::Message(7 + 2 * origins.len())));

@@ -1,7 +1,7 @@
 //! A request with its edits, and what follows from them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl EditableRequest {
         };
         let base = match document::parse(&text) {
             Some(root) => match lists(&root, &outline.sections) {
-                Some(lists) => Base::new(text, root, outline, lists),
-                None => Base::new(text, root, Outline::raw(), Vec::new()),
+                Some(lists) if has_unique_ids(&outline) => Base::new(text, root, outline, lists),
+                _ => Base::new(text, root, Outline::raw(), Vec::new()),
             },
             None => Base::new(text, unreadable, Outline::raw(), Vec::new()),
         };
@@ -215,15 +215,16 @@ impl Base {
     }
 }
 
+fn has_unique_ids(outline: &Outline) -> bool {
+    let ids: HashSet<&SectionId> = outline.sections.iter().map(|section| &section.id).collect();
+    ids.len() == outline.sections.len()
+}
+
 /// The arrays that the sections are elements of. `None`: the sections are not what the body consists of.
 fn lists(root: &Node, sections: &[Section]) -> Option<Vec<List>> {
     let mut lists: Vec<List> = Vec::new();
     let mut whole = 0;
-    let mut ids = HashMap::new();
     for (index, section) in sections.iter().enumerate() {
-        if ids.insert(&section.id, index).is_some() {
-            return None;
-        }
         match section.path.steps() {
             [] => whole += 1,
             [Step::Key(key), Step::Index(at)] => {

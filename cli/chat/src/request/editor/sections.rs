@@ -4,7 +4,6 @@
 //! comes from, and which options the endpoint knows. Most dialects have the same layout, which [`Outline::of_chat`]
 //! reads.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -252,9 +251,7 @@ fn chat_sections(body: &Value, origins: &[Origin]) -> Option<Vec<Section>> {
         label: "options".to_owned(),
         path: Path::root(),
     });
-    let mut ids = HashSet::new();
-    let are_unique = sections.iter().all(|section| ids.insert(&section.id));
-    are_unique.then_some(sections)
+    Some(sections)
 }
 
 fn message_section(index: usize, message: &Value, origin: &Origin) -> Option<Section> {
@@ -336,7 +333,6 @@ mod tests {
             json!({"messages": [{"role": "user"}, {"role": "user"}]}),
             json!({"messages": [{"role": "user"}], "tools": {}}),
             json!({"messages": [{"role": "user"}], "tools": [{}]}),
-            json!({"messages": [{"role": "user"}], "tools": [{"name": "a"}, {"name": "a"}]}),
         ] {
             let outline = Outline::of_chat(&body, &origins, Vec::new());
             assert_eq!(outline, Outline::raw(), "{body}");
