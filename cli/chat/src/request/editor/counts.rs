@@ -15,7 +15,9 @@ use crate::request::measure::Measure;
 
 /// The tokens of each section, in the measure's own counts. After an edit only the sections that it has changed are
 /// counted again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// The default has counted nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     sections: Vec<u64>,
     total: u64,

@@ -102,10 +102,14 @@ impl Overlay {
     }
 
     fn set(&mut self, base: &Base, section: usize, path: &Path, new: &str) -> Option<()> {
-        if let Some(added) = self.added.iter_mut().find(|added| added.0 == *path)
-            && base.options_section() == Some(section)
+        if base.options_section() == Some(section)
+            && let Some((raw, inner)) = self.added(path)
         {
-            new.clone_into(&mut added.1);
+            let text = json_string::set(raw, inner, new)?;
+            let outer = path.steps().len() - inner.len();
+            let outer = path.steps().get(..outer)?;
+            let mut added = self.added.iter_mut();
+            added.find(|(added, _)| added.steps() == outer)?.1 = text;
             return Some(());
         }
         let node = base.node(section)?;
@@ -125,6 +129,15 @@ impl Overlay {
             self.leaves.insert(key, text);
         }
         Some(())
+    }
+
+    /// The added option that a path leads to or into, and the rest of the path.
+    fn added<'a>(&self, path: &'a Path) -> Option<(&str, &'a [Step])> {
+        let mut added = self.added.iter();
+        added.find_map(|(added, raw)| {
+            let inner = path.steps().strip_prefix(added.steps())?;
+            Some((raw.as_str(), inner))
+        })
     }
 
     /// The current value at a path relative to a section. The text of an object or array is the original one.
@@ -151,15 +164,16 @@ impl Overlay {
             }
             _ if inner.is_empty() => json_string::find(&base.text, value, &[]),
             _ if base.options_section() == Some(section) => {
-                let inside = |(added, _): &&(Path, String)| added.steps().starts_with(path.steps());
-                let (added, raw) = self.added.iter().find(inside)?;
-                let kind = match added == path {
-                    true => Some(kind_of(raw)?),
-                    // The object around it.
-                    false => None,
-                };
-                let raw = Cow::Borrowed(raw.as_str());
-                Some(Found { raw, kind })
+                if let Some((raw, inner)) = self.added(path) {
+                    return json_string::find_in(raw, kind_of(raw)?, inner);
+                }
+                // The object around one.
+                let mut added = self.added.iter();
+                let is_around = added.any(|(added, _)| added.steps().starts_with(path.steps()));
+                is_around.then(|| Found {
+                    raw: Cow::Borrowed(""),
+                    kind: None,
+                })
             }
             _ => None,
         }
