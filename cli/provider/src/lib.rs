@@ -15,6 +15,7 @@ pub mod http;
 pub mod normalizer;
 pub mod ollama;
 pub mod openai;
+pub mod outline;
 pub mod profile;
 pub mod text_calls;
 pub mod window;

@@ -15,6 +15,7 @@ pub mod cost;
 pub mod cuts;
 mod described;
 mod draft;
+pub mod editor;
 pub mod measure;
 pub mod report;
 

@@ -1,0 +1,177 @@
+//! Tokens of sections, and what an edit costs.
+//!
+//! Messages and tools are counted as the context budget counts them, by the same [`Measure`], so that both show the
+//! same numbers. The options and what a server adds count nothing.
+
+use dunlin_host::Tool;
+use serde_json::{Map, Value};
+
+use super::edits::Change;
+use super::model::EditableRequest;
+use super::sections::{Section, SectionId, SectionKind};
+use crate::message::{Message, Reasoning, Role, ToolCall};
+use crate::request::cost::Cost;
+use crate::request::measure::Measure;
+
+/// The tokens of each section, in the measure's own counts. After an edit only the sections that it has changed are
+/// counted again.
+///
+/// The default has counted nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    sections: Vec<u64>,
+    total: u64,
+}
+
+impl Counts {
+    /// Counts all sections.
+    pub fn of(request: &EditableRequest, measure: &Measure) -> Counts {
+        let mut counts = Counts {
+            sections: vec![0; request.sections().len()],
+            total: 0,
+        };
+        for number in 1..=request.sections().len() {
+            counts.count(request, number, measure);
+        }
+        counts.sum(request);
+        counts
+    }
+
+    /// Counts again what a step has changed.
+    pub fn update(&mut self, request: &EditableRequest, change: &Change, measure: &Measure) {
+        for number in &change.sections {
+            self.count(request, *number, measure);
+        }
+        self.sum(request);
+    }
+
+    /// The tokens of the section with this number, also of one that is deleted.
+    pub fn section(&self, number: usize) -> u64 {
+        let index = number.checked_sub(1);
+        let tokens = index.and_then(|index| self.sections.get(index));
+        tokens.copied().unwrap_or_default()
+    }
+
+    /// The tokens of what would be sent.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    fn count(&mut self, request: &EditableRequest, number: usize, measure: &Measure) {
+        let (Some(section), Some(text)) = (request.section(number), request.text_of(number)) else {
+            return;
+        };
+        if let Some(slot) = self.sections.get_mut(number - 1) {
+            *slot = tokens(section, &text, measure);
+        }
+    }
+
+    fn sum(&mut self, request: &EditableRequest) {
+        let sections = self.sections.iter().enumerate();
+        let sent = sections.filter(|(index, _)| !request.is_deleted(index + 1));
+        self.total = sent.map(|(_, tokens)| *tokens).sum();
+    }
+}
+
+fn tokens(section: &Section, text: &str, measure: &Measure) -> u64 {
+    let value = || serde_json::from_str::<Value>(text).unwrap_or_default();
+    match section.kind {
+        SectionKind::Options => 0,
+        SectionKind::Raw => measure.count(text),
+        SectionKind::ToolDefinition => measure.tool(&tool(&value())),
+        _ => {
+            let value = value();
+            let message = message(&value);
+            match section.id {
+                // Nothing stands between it and the conversation.
+                SectionId::System => measure.count(&message.content),
+                _ => Cost::of(&message, true, |text| measure.count(text)).tokens,
+            }
+        }
+    }
+}
+
+fn tool(value: &Value) -> Tool {
+    let value = value.get("function").unwrap_or(value);
+    Tool {
+        name: string(value.get("name")),
+        plugin: String::new(),
+        description: string(value.get("description")),
+        parameters: value.get("parameters").cloned().unwrap_or_default(),
+        imports: Vec::new(),
+    }
+}
+
+/// What a message says, whatever dialect it is written in.
+fn message(value: &Value) -> Message {
+    let content = match value.get("content") {
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().map(|part| string(part.get("text")));
+            texts.collect::<Vec<String>>().join("\n")
+        }
+        content => string(content),
+    };
+    let calls = value.get("tool_calls").and_then(Value::as_array);
+    let calls = calls.into_iter().flatten().map(call);
+    /// Strings that are no text of the model's.
+    const MARKS: [&str; 5] = ["role", "content", "name", "tool_name", "tool_call_id"];
+    let fields = value.as_object().into_iter().flatten();
+    let mut others =
+        fields.filter(|(key, value)| !MARKS.contains(&key.as_str()) && value.is_string());
+    Message {
+        tool_calls: calls.collect(),
+        reasoning: others.next().map(|(field, text)| Reasoning {
+            field: field.clone(),
+            text: string(Some(text)),
+        }),
+        ..Message::text(Role::Assistant, content)
+    }
+}
+
+fn call(value: &Value) -> ToolCall {
+    let function = value.get("function").unwrap_or(value);
+    let arguments = match function.get("arguments") {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        Some(Value::Object(arguments)) => arguments.clone(),
+        _ => Map::new(),
+    };
+    ToolCall {
+        id: string(value.get("id")),
+        name: string(function.get("name")),
+        arguments,
+        raw_arguments: None,
+        number: 0,
+    }
+}
+
+fn string(value: Option<&Value>) -> String {
+    let text = value.and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+/// How much of the last request the current one begins with: what a server has read already and need not read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptPrefix {
+    /// Bytes that both begin with.
+    pub bytes: usize,
+    /// The tokens in them; those of a section that differs within are its share by bytes.
+    pub tokens: u64,
+}
+
+impl EditableRequest {
+    /// What of `last`, the bytes of the request that was sent last, is kept. `counts` are those of this request.
+    pub fn kept_prefix(&self, last: &[u8], counts: &Counts) -> KeptPrefix {
+        let differs = self.bytes().iter().zip(last).position(|(a, b)| a != b);
+        let bytes = differs.unwrap_or(self.bytes().len().min(last.len()));
+        let mut tokens = 0;
+        for number in 1..=self.sections().len() {
+            if let Some(place) = self.place(number) {
+                let kept = bytes.saturating_sub(place.start).min(place.len());
+                let share = u128::from(counts.section(number)) * kept as u128;
+                let share = share / place.len().max(1) as u128;
+                tokens += u64::try_from(share).unwrap_or_default();
+            }
+        }
+        KeptPrefix { bytes, tokens }
+    }
+}

@@ -1,0 +1,527 @@
+//! Edits, and how they are done, undone and redone.
+
+use std::fmt;
+
+use super::document::{self, LeafKind, Shape};
+use super::model::EditableRequest;
+use super::overlay::{Overlay, kind_of};
+use super::path::{Path, PathSyntax, Step};
+use super::sections::{KnownOption, OptionKind, SectionId};
+
+/// A leaf by what does not change when other sections are deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The section.
+    pub section: SectionId,
+    /// The path within the section; for options and raw requests, within the body.
+    pub path: Path,
+}
+
+/// One step of the history. The original bytes and the steps that are done give the current bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// Sets a leaf, or adds an option.
+    Set {
+        /// The leaf.
+        target: Target,
+        /// The value before, as JSON; `None`: an option that the request had not.
+        old: Option<String>,
+        /// The value after, as JSON.
+        new: String,
+    },
+    /// Leaves sections out of what is sent. A call and its results are all in one step.
+    Delete {
+        /// The sections.
+        sections: Vec<SectionId>,
+    },
+    /// Takes back a [`Edit::Delete`] at any later time.
+    Restore {
+        /// The sections.
+        sections: Vec<SectionId>,
+    },
+    /// Makes the request as composed. Can be undone like any other step.
+    Reset,
+}
+
+/// What a step has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The step; when it was undone, the one that was taken back. `None`: nothing had to be changed.
+    pub edit: Option<Edit>,
+    /// The numbers of the sections whose text or presence may differ from before.
+    pub sections: Vec<usize>,
+}
+
+impl fmt::Display for Change {
+    /// What was done, for people: `sections 3, 4 deleted (a call and its results go together)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.sections.iter().map(usize::to_string).collect();
+        let noun = if numbers.len() == 1 {
+            "section"
+        } else {
+            "sections"
+        };
+        let numbers = numbers.join(", ");
+        let done = match &self.edit {
+            None => return f.write_str("nothing to change"),
+            Some(Edit::Reset) => return f.write_str("all edits reset"),
+            Some(Edit::Set { target, .. }) => {
+                return write!(f, "section {numbers}: {} set", target.path);
+            }
+            Some(Edit::Delete { .. }) => "deleted",
+            Some(Edit::Restore { .. }) => "restored",
+        };
+        write!(f, "{noun} {numbers} {done}")?;
+        match self.sections.len() {
+            0 | 1 => Ok(()),
+            _ => f.write_str(" (a call and its results go together)"),
+        }
+    }
+}
+
+/// Why an edit was not done. Nothing has changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// The text is not a path.
+    #[error(transparent)]
+    Syntax(#[from] PathSyntax),
+    /// Nothing is at the path.
+    #[error("no leaf at {path}{}", or_nearest(.nearest))]
+    UnknownPath {
+        /// The path as it was given.
+        path: String,
+        /// The paths most like it, the nearest first.
+        nearest: Vec<String>,
+    },
+    /// An object or an array is at the path.
+    #[error("{path} holds other values; only a string, a number, true, false or null can be edited{}", or_nearest(.nearest))]
+    NotALeaf {
+        /// The path as it was given.
+        path: String,
+        /// Paths of leaves in it.
+        nearest: Vec<String>,
+    },
+    /// There is no such section.
+    #[error("no section {name}: this request has sections 1 to {count}")]
+    UnknownSection {
+        /// Its number or id as it was given.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// The section has several leaves that are text, or none.
+    #[error("section {number} has no single text: name the leaf{}", or_nearest(.nearest))]
+    NoSingleText {
+        /// The section.
+        number: usize,
+        /// Its leaves that are text.
+        nearest: Vec<String>,
+    },
+    /// The section is deleted.
+    #[error("section {number} is deleted: use `restore {number}` before you edit it")]
+    Deleted {
+        /// The section.
+        number: usize,
+    },
+    /// The section is not deleted, so it cannot be restored.
+    #[error("section {number} is not deleted")]
+    NotDeleted {
+        /// The section.
+        number: usize,
+    },
+    /// The section cannot be left out.
+    #[error("section {number} ({label}) cannot be deleted: no request can be sent without it")]
+    NotDeletable {
+        /// The section.
+        number: usize,
+        /// Its label.
+        label: String,
+    },
+    /// The value is of another type than the leaf.
+    #[error("{path} takes {expected}, not {found}")]
+    Type {
+        /// The leaf.
+        path: String,
+        /// What it takes.
+        expected: &'static str,
+        /// The beginning of what was given.
+        found: String,
+    },
+    /// An edit was made for another state of the request.
+    #[error("{path} has changed since this edit was made")]
+    Outdated {
+        /// The leaf, or the sections.
+        path: String,
+    },
+    /// No edit is done.
+    #[error("nothing to undo")]
+    NothingToUndo,
+    /// No edit is undone.
+    #[error("nothing to redo")]
+    NothingToRedo,
+    /// The request is as composed.
+    #[error("nothing to reset: the request is as composed")]
+    NothingToReset,
+}
+
+fn or_nearest(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        paths => format!("; nearest: {}", paths.join(", ")),
+    }
+}
+
+impl EditableRequest {
+    /// Sets the leaf at a path of the payload as it would be sent now, or adds an option that the dialect knows.
+    ///
+    /// An option may be named by its key alone. The path may go on into JSON in a string. For a string `value` is the
+    /// text itself, for any other leaf it is JSON.
+    ///
+    /// # Errors
+    /// There is no such leaf, or the value is of another type.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<Change, EditError> {
+        let target = self.target(path)?;
+        self.set_target(&target, value)
+    }
+
+    /// Sets the only text of a section.
+    ///
+    /// # Errors
+    /// The section has none, or several.
+    pub fn set_text(&mut self, number: usize, value: &str) -> Result<Change, EditError> {
+        let target = self.only_text(number)?;
+        self.set_target(&target, value)
+    }
+
+    /// Sets a leaf by its target. See [`EditableRequest::set`].
+    ///
+    /// # Errors
+    /// There is no such leaf, its section is deleted, or the value is of another type.
+    pub fn set_target(&mut self, target: &Target, value: &str) -> Result<Change, EditError> {
+        let index = self.index_of(&target.section)?;
+        self.sent(index)?;
+        let found = self.overlay.find(&self.base, index, &target.path);
+        let (old, kind) = match found {
+            Some(found) => (Some(found.raw.into_owned()), Some(found.kind)),
+            None => (None, None),
+        };
+        let known = self.known_option(index, &target.path);
+        let kind = match (kind, known) {
+            (Some(Some(kind)), _) => kind,
+            (Some(None), _) => return Err(self.not_a_leaf(index, &target.path)),
+            (None, Some(option)) => option.kind.leaf(),
+            (None, None) => return Err(self.unknown(&self.shown(index, &target.path))),
+        };
+        let new = self.value(index, &target.path, kind, value)?;
+        if kind == LeafKind::String
+            && let Some(old) = &old
+            && document::decode(old).as_deref() == Some(value)
+        {
+            return Ok(Change::nothing());
+        }
+        if old.as_ref() == Some(&new) {
+            return Ok(Change::nothing());
+        }
+        let new = self
+            .as_composed(index, &target.path, kind, value)
+            .unwrap_or(new);
+        let target = target.clone();
+        Ok(self.push(Edit::Set { target, old, new }, vec![index]))
+    }
+
+    /// Leaves a section out of what is sent, and with a call its results, with a result its call.
+    ///
+    /// # Errors
+    /// There is no such section, it is deleted, or it is the options or a raw request.
+    pub fn delete(&mut self, number: usize) -> Result<Change, EditError> {
+        let index = self.index(number)?;
+        self.sent(index)?;
+        let together = self.together(index);
+        match self.section(number) {
+            Some(section) if section.path.steps().is_empty() => Err(EditError::NotDeletable {
+                number,
+                label: section.label.clone(),
+            }),
+            _ => {
+                let sections = self.ids(&together);
+                Ok(self.push(Edit::Delete { sections }, together))
+            }
+        }
+    }
+
+    /// Brings a deleted section back to its place, and what was deleted with it.
+    ///
+    /// # Errors
+    /// There is no such section, or it is not deleted.
+    pub fn restore(&mut self, number: usize) -> Result<Change, EditError> {
+        let index = self.index(number)?;
+        if !self.overlay.deleted.contains(&index) {
+            return Err(EditError::NotDeleted { number });
+        }
+        let together = self.together(index);
+        let sections = self.ids(&together);
+        Ok(self.push(Edit::Restore { sections }, together))
+    }
+
+    /// Makes the request as composed, in one step that can be undone.
+    ///
+    /// # Errors
+    /// It is as composed.
+    pub fn reset(&mut self) -> Result<Change, EditError> {
+        if !self.is_dirty() {
+            return Err(EditError::NothingToReset);
+        }
+        let touched = self.touched();
+        Ok(self.push(Edit::Reset, touched))
+    }
+
+    /// Takes back the last edit that is done.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn undo(&mut self) -> Result<Change, EditError> {
+        let last = self.done.checked_sub(1).ok_or(EditError::NothingToUndo)?;
+        self.go_to(last, last)
+    }
+
+    /// Does the edit again that was undone last.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn redo(&mut self) -> Result<Change, EditError> {
+        if self.done >= self.history.len() {
+            return Err(EditError::NothingToRedo);
+        }
+        self.go_to(self.done + 1, self.done)
+    }
+
+    /// Does an edit that was made elsewhere, such as one from a log.
+    ///
+    /// # Errors
+    /// It does not fit the request as it is now: what it replaces is something else.
+    pub fn apply(&mut self, edit: Edit) -> Result<Change, EditError> {
+        match &edit {
+            Edit::Set { target, old, new } => {
+                let index = self.index_of(&target.section)?;
+                self.sent(index)?;
+                let found = self.overlay.find(&self.base, index, &target.path);
+                let shown = self.shown(index, &target.path);
+                if found.as_ref().map(|found| &*found.raw) != old.as_deref() {
+                    return Err(EditError::Outdated { path: shown });
+                }
+                let kind = match (found, self.known_option(index, &target.path)) {
+                    (Some(found), _) => found.kind,
+                    (None, Some(option)) => Some(option.kind.leaf()),
+                    (None, None) => return Err(self.unknown(&shown)),
+                };
+                let kind = kind.ok_or_else(|| self.not_a_leaf(index, &target.path))?;
+                match (kind, document::decode(new)) {
+                    (LeafKind::String, Some(_)) => {}
+                    (LeafKind::String, None) => return Err(wrong_type(shown, kind.name(), new)),
+                    _ => {
+                        self.value(index, &target.path, kind, new)?;
+                    }
+                }
+                Ok(self.push(edit, vec![index]))
+            }
+            Edit::Delete { sections } | Edit::Restore { sections } => {
+                let first = sections.first();
+                let number = first.and_then(|id| self.number(id)).unwrap_or_default();
+                let together = self.together(self.index(number)?);
+                if self.ids(&together) != *sections {
+                    let ids: Vec<String> = sections.iter().map(SectionId::to_string).collect();
+                    let path = ids.join(", ");
+                    return Err(EditError::Outdated { path });
+                }
+                match edit {
+                    Edit::Delete { .. } => self.delete(number),
+                    _ => self.restore(number),
+                }
+            }
+            Edit::Reset => self.reset(),
+        }
+    }
+
+    fn push(&mut self, edit: Edit, sections: Vec<usize>) -> Change {
+        self.history.truncate(self.done);
+        self.overlay.apply(&self.base, &edit);
+        self.history.push(edit.clone());
+        self.done = self.history.len();
+        self.refresh();
+        Change::of(edit, &sections)
+    }
+
+    /// Goes to another place in the history, past the edit with this index.
+    fn go_to(&mut self, done: usize, past: usize) -> Result<Change, EditError> {
+        let edit = self.history.get(past).cloned();
+        let edit = edit.ok_or(EditError::NothingToUndo)?;
+        let mut touched = self.touched();
+        self.done = done;
+        self.overlay = Overlay::of(&self.base, self.edits());
+        self.refresh();
+        match &edit {
+            Edit::Reset => touched.extend(self.touched()),
+            Edit::Set { target, .. } => {
+                touched = self.index_of(&target.section).into_iter().collect()
+            }
+            Edit::Delete { sections } | Edit::Restore { sections } => {
+                let ids = sections.iter();
+                touched = ids.filter_map(|id| self.index_of(id).ok()).collect();
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        Ok(Change::of(edit, &touched))
+    }
+
+    /// The sections that are other than composed.
+    fn touched(&self) -> Vec<usize> {
+        let all = 0..self.base.sections.len();
+        let is_touched = |index: &usize| {
+            self.overlay.deleted.contains(index) || self.overlay.is_edited(&self.base, *index)
+        };
+        all.filter(is_touched).collect()
+    }
+
+    /// A value as JSON, if it is what the leaf takes.
+    fn value(
+        &self,
+        index: usize,
+        path: &Path,
+        kind: LeafKind,
+        value: &str,
+    ) -> Result<String, EditError> {
+        if kind == LeafKind::String {
+            return Ok(document::encode(value));
+        }
+        let shown = self.shown(index, path);
+        let value = value.trim();
+        let node = document::parse(value);
+        let is_same =
+            node.is_some_and(|node| matches!(node.shape, Shape::Leaf(found) if found == kind));
+        // What no reader takes, such as 1e999.
+        if !is_same || serde_json::from_str::<serde_json::Value>(value).is_err() {
+            return Err(wrong_type(shown, kind.name(), value));
+        }
+        let known = self.known_option(index, path).map(|option| option.kind);
+        if known == Some(OptionKind::WholeNumber) && value.parse::<u64>().is_err() {
+            return Err(wrong_type(shown, "a whole number", value));
+        }
+        Ok(value.to_owned())
+    }
+
+    /// The text of a string as it was composed, if it says what `value` says: setting a string back is no difference.
+    fn as_composed(
+        &self,
+        index: usize,
+        path: &Path,
+        kind: LeafKind,
+        value: &str,
+    ) -> Option<String> {
+        let composed = Overlay::default();
+        let found = composed.find(&self.base, index, path)?;
+        let is_same = kind == LeafKind::String && document::decode(&found.raw)? == value;
+        is_same.then(|| found.raw.into_owned())
+    }
+
+    /// The option at this path, if the dialect knows it.
+    pub(super) fn known_option(&self, index: usize, path: &Path) -> Option<&KnownOption> {
+        if self.base.options_section() != Some(index) {
+            return None;
+        }
+        let option = self
+            .base
+            .options
+            .iter()
+            .find(|option| option.path == *path)?;
+        // One in a place that holds something else could not be added.
+        let is_free = match option.path.steps() {
+            [Step::Key(_)] => true,
+            [parent, Step::Key(_)] => self
+                .base
+                .root
+                .child(parent)
+                .is_none_or(|node| matches!(node.shape, Shape::Object(_))),
+            _ => false,
+        };
+        is_free.then_some(option)
+    }
+
+    fn index(&self, number: usize) -> Result<usize, EditError> {
+        let count = self.base.sections.len();
+        let index = number.checked_sub(1).filter(|index| *index < count);
+        index.ok_or_else(|| EditError::UnknownSection {
+            name: number.to_string(),
+            count,
+        })
+    }
+
+    pub(super) fn index_of(&self, id: &SectionId) -> Result<usize, EditError> {
+        let index = self.base.by_id.get(id).copied();
+        index.ok_or_else(|| EditError::UnknownSection {
+            name: id.to_string(),
+            count: self.base.sections.len(),
+        })
+    }
+
+    fn sent(&self, index: usize) -> Result<(), EditError> {
+        match self.overlay.deleted.contains(&index) {
+            true => Err(EditError::Deleted { number: index + 1 }),
+            false => Ok(()),
+        }
+    }
+
+    fn together(&self, index: usize) -> Vec<usize> {
+        self.base.together.get(index).cloned().unwrap_or_default()
+    }
+
+    fn ids(&self, sections: &[usize]) -> Vec<SectionId> {
+        let sections = sections.iter();
+        let sections = sections.filter_map(|index| self.base.sections.get(*index));
+        sections.map(|section| section.id.clone()).collect()
+    }
+}
+
+impl Change {
+    fn nothing() -> Change {
+        Change {
+            edit: None,
+            sections: Vec::new(),
+        }
+    }
+
+    fn of(edit: Edit, sections: &[usize]) -> Change {
+        Change {
+            edit: Some(edit),
+            sections: sections.iter().map(|index| index + 1).collect(),
+        }
+    }
+}
+
+impl OptionKind {
+    fn leaf(self) -> LeafKind {
+        match self {
+            OptionKind::Text => LeafKind::String,
+            OptionKind::Number | OptionKind::WholeNumber => LeafKind::Number,
+            OptionKind::Boolean => LeafKind::Boolean,
+        }
+    }
+}
+
+fn wrong_type(path: String, expected: &'static str, found: &str) -> EditError {
+    /// As much of a value as an error shows, in characters.
+    const SHOWN: usize = 40;
+    let mut beginning: String = found.chars().take(SHOWN).collect();
+    if beginning.len() < found.len() {
+        beginning.push('…');
+    }
+    EditError::Type {
+        path,
+        expected,
+        found: match kind_of(found) {
+            Some(_) => beginning,
+            None => document::encode(&beginning),
+        },
+    }
+}

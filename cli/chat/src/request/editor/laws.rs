@@ -1,0 +1,534 @@
+//! What holds for every body and every sequence of edits. The unit tests and the fuzzer run the same function.
+//!
+//! Bodies and edits are made of random bytes, one small decision each, so that the smallest failing case is short.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::{
+    Change, Counts, EditError, EditableRequest, KnownOption, Leaf, LeafKind, OptionKind, Origin,
+    Outline, Row, RowValue, SectionId, SectionKind, Target,
+};
+
+/// What is broken, and with which body.
+pub type Law = Result<(), String>;
+
+/// Makes a request of the first decisions, edits it as the others say, and checks all laws.
+pub fn hold(of_body: &[u8], of_edits: &[u8]) -> Law {
+    let (body, outline) = body(&mut Source { decisions: of_body });
+    let original = Bytes::from(body);
+    let mut request = EditableRequest::new(original.clone(), outline);
+    let tell = |law: String| format!("{law}\nbody: {}", String::from_utf8_lossy(&original));
+    let is_shared = request.bytes().as_ptr() == original.as_ptr();
+    same(&is_shared, &true, "an unedited body is not copied").map_err(tell)?;
+    let fresh = request.clone();
+    let mut case = Case {
+        states: vec![original.clone()],
+        at: 0,
+    };
+    let mut source = Source {
+        decisions: of_edits,
+    };
+    while !source.is_empty() {
+        case.step(&mut request, &mut source).map_err(tell)?;
+    }
+    structure(&request).map_err(tell)?;
+    sendable(&request).map_err(tell)?;
+    whole_history(request, fresh, &case).map_err(tell)
+}
+
+struct Source<'a> {
+    decisions: &'a [u8],
+}
+
+impl Source<'_> {
+    /// A number below `count`; 0 when nothing is left.
+    fn below(&mut self, count: usize) -> usize {
+        match self.decisions {
+            [] => 0,
+            [first, rest @ ..] => {
+                self.decisions = rest;
+                usize::from(*first) % count.max(1)
+            }
+        }
+    }
+
+    fn pick(&mut self, choices: &[&'static str]) -> &'static str {
+        choices[self.below(choices.len())]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.decisions.is_empty()
+    }
+
+    fn space(&mut self) -> &'static str {
+        self.pick(&["", "", "", " ", "\n\t"])
+    }
+
+    /// A string as JSON, with escapes that nobody has to write.
+    fn string(&mut self) -> &'static str {
+        self.pick(&[
+            r#""Hi""#,
+            r#""""#,
+            r#""\u00e9\/\n\ud83e\udeb6""#,
+            r#""ß🪶 \"{\\""#,
+            r#""{\"a\":1}""#,
+            r#""[1.0]""#,
+            r#""{""#,
+        ])
+    }
+
+    fn scalar(&mut self) -> &'static str {
+        let scalars = [
+            "1",
+            "1.0",
+            "-0",
+            "1e3",
+            "0.30000000000000004",
+            "123456789012345678901",
+            "true",
+            "false",
+            "null",
+        ];
+        match self.below(3) {
+            0 => self.string(),
+            _ => self.pick(&scalars),
+        }
+    }
+
+    /// An object, at times with keys that have to be quoted in paths.
+    fn object(&mut self) -> String {
+        let keys = [r#""a""#, r#""b c""#, r#""""#, r#""\u0064.e""#];
+        let count = self.below(4);
+        let members = keys.iter().take(count).map(|key| {
+            let (space, value) = (self.space(), self.scalar());
+            match self.below(4) {
+                0 => format!("{key}{space}:[{value},{space}{{}}]"),
+                _ => format!("{key}:{space}{value}"),
+            }
+        });
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    }
+
+    fn list(&mut self, items: &[String]) -> String {
+        let space = self.space();
+        let comma = format!("{},{}", self.space(), self.space());
+        format!("[{space}{}{space}]", items.join(&comma))
+    }
+}
+
+/// A body with messages, tools and options, written in some odd way, and its outline.
+fn body(source: &mut Source<'_>) -> (String, Outline) {
+    let mut messages = Vec::new();
+    let mut origins = Vec::new();
+    if source.below(2) == 1 {
+        messages.push(format!(
+            r#"{{"role":"system","content":{}}}"#,
+            source.string()
+        ));
+    }
+    for turn in 0..=source.below(2) {
+        let mut say = |message: String| {
+            // Indices of a session whose beginning is not sent.
+            origins.push(Origin::from(SectionId::Message(7 + 2 * origins.len())));
+            messages.push(message);
+        };
+        say(format!(
+            r#"{{"role":"user","content":{}{}}}"#,
+            source.space(),
+            content(source)
+        ));
+        let calls: Vec<String> = (0..source.below(3))
+            .map(|call| format!("c{turn}{call}"))
+            .collect();
+        if !calls.is_empty() {
+            let written: Vec<String> = calls.iter().map(|id| call(id, source)).collect();
+            let list = source.list(&written);
+            say(format!(
+                r#"{{"role":"assistant","content":"","tool_calls":{list}}}"#
+            ));
+        }
+        for id in calls {
+            say(format!(
+                r#"{{"role":"tool","tool_call_id":"{id}","content":{}}}"#,
+                source.string()
+            ));
+        }
+        if source.below(2) == 1 {
+            say(format!(
+                r#"{{"role":"assistant","content":{}}}"#,
+                content(source)
+            ));
+        }
+    }
+    let tools: Vec<String> = (0..source.below(3))
+        .map(|tool| format!(r#"{{"name":"t{tool}","parameters":{}}}"#, source.object()))
+        .collect();
+    let mut members = vec![
+        format!(r#""model":{}"small""#, source.space()),
+        format!(r#""messages":{}"#, source.list(&messages)),
+    ];
+    if !tools.is_empty() {
+        members.push(format!(r#""tools":{}"#, source.list(&tools)));
+    }
+    match source.below(4) {
+        0 => {}
+        1 => members.push(r#""temperature" : 1.0"#.to_owned()),
+        2 => members.push(r#""options":{}"#.to_owned()),
+        _ => members.push(format!(
+            r#""options":{{"num_ctx":8192}},"x":{}"#,
+            source.object()
+        )),
+    }
+    let first = source.below(members.len());
+    members.rotate_left(first);
+    let text = format!("{{{}{}}}", members.join(","), source.space());
+    let options = vec![
+        KnownOption::new(&["temperature"], OptionKind::Number),
+        KnownOption::new(&["tool_choice"], OptionKind::Text),
+        KnownOption::new(&["options", "top_p"], OptionKind::Number),
+        KnownOption::new(&["options", "num_predict"], OptionKind::WholeNumber),
+    ];
+    let value: Value = serde_json::from_str(&text).expect("a body is JSON");
+    let outline = Outline::of_chat(&value, &origins, options);
+    (text, outline)
+}
+
+fn content(source: &mut Source<'_>) -> String {
+    match source.below(3) {
+        0 => format!(
+            r#"[{{"type":"text","text":{}}},{}]"#,
+            source.string(),
+            source.object()
+        ),
+        _ => source.string().to_owned(),
+    }
+}
+
+fn call(id: &str, source: &mut Source<'_>) -> String {
+    let arguments = source.object();
+    let arguments = match source.below(3) {
+        0 => arguments,
+        1 => Value::from(arguments).to_string(),
+        // The same string in other characters.
+        _ => Value::from(arguments)
+            .to_string()
+            .replace(r#"\""#, r"\u0022")
+            .replace('a', r"\u0061"),
+    };
+    format!(r#"{{"id":"{id}","function":{{"name":"t0","arguments":{arguments}}}}}"#)
+}
+
+/// The bodies of all states that undo and redo lead to.
+struct Case {
+    states: Vec<Bytes>,
+    at: usize,
+}
+
+/// What was asked of the request.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    Edit,
+    Undo,
+    Redo,
+}
+
+impl Case {
+    fn step(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
+        let before = request.clone();
+        let number = 1 + source.below(request.sections().len());
+        let (asked, change) = match source.below(10) {
+            0 => (Asked::Edit, request.delete(number)),
+            1 => (Asked::Edit, request.restore(number)),
+            2 => (Asked::Undo, request.undo()),
+            3 => (Asked::Redo, request.redo()),
+            4 => (Asked::Edit, request.reset()),
+            5 => {
+                let options = [
+                    "temperature",
+                    "options.top_p",
+                    "tool_choice",
+                    "num_predict",
+                    "$",
+                    "messages",
+                ];
+                let option = options[source.below(options.len())];
+                (
+                    Asked::Edit,
+                    request.set(option, source.pick(&["2", "0.5", "auto"])),
+                )
+            }
+            _ => (Asked::Edit, set(request, number, source)?),
+        };
+        same(
+            &request.sections(),
+            &before.sections(),
+            "sections keep their ids and order",
+        )?;
+        let Ok(change) = change else {
+            return same(
+                request.bytes(),
+                before.bytes(),
+                "an edit that is refused changes nothing",
+            );
+        };
+        match asked {
+            Asked::Undo => self.at -= 1,
+            Asked::Redo => self.at += 1,
+            Asked::Edit if change.edit.is_some() => {
+                self.at += 1;
+                self.states.truncate(self.at);
+                self.states.push(request.bytes().clone());
+                same(
+                    &request.undone().len(),
+                    &0,
+                    "a new edit leaves nothing to redo",
+                )?;
+            }
+            Asked::Edit => {}
+        }
+        same(
+            &request.edits().len(),
+            &self.at,
+            "each edit is one step of the history",
+        )?;
+        same(
+            &Some(request.bytes()),
+            &self.states.get(self.at),
+            "undo and redo lead to the same bytes",
+        )?;
+        for (index, section) in request.sections().iter().enumerate() {
+            let number = index + 1;
+            if section.id != SectionId::Options && !change.sections.contains(&number) {
+                same(
+                    &request.text(number),
+                    &before.text(number),
+                    "other sections stay byte for byte",
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sets one leaf of a section and checks that nothing else has changed.
+fn set(
+    request: &mut EditableRequest,
+    number: usize,
+    source: &mut Source<'_>,
+) -> Result<Result<Change, EditError>, String> {
+    let before = request.bytes().clone();
+    let is_deleted = request.is_deleted(number);
+    let rows = request.rows(number);
+    let row = &rows[source.below(rows.len())];
+    if !is_deleted {
+        let path = row
+            .path
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        same(
+            &request.target(&path),
+            &Ok(row.target.clone()),
+            "a path leads to its target",
+        )?;
+    }
+    let RowValue::Leaf(leaf) = &row.value else {
+        let change = request.set_target(&row.target, "1");
+        same(
+            &change.is_err(),
+            &true,
+            "an object or an array cannot be set",
+        )?;
+        return Ok(change);
+    };
+    if leaf.kind != LeafKind::String {
+        let change = request.set_target(&row.target, "[]");
+        same(
+            &change.is_err(),
+            &true,
+            "a value of another type is refused",
+        )?;
+    }
+    let steps = row.target.path.steps();
+    let value = match leaf.kind {
+        LeafKind::String => source.pick(&["other", "", "\"\n🪶", r#"{"a":[1]}"#]),
+        // An option that is a count.
+        LeafKind::Number if steps.last() == Some(&"num_predict".into()) => "7",
+        LeafKind::Number => source.pick(&["7", "-0.50", "1E+2", "98765432109876543210"]),
+        LeafKind::Boolean => source.pick(&["true", "false"]),
+        LeafKind::Null => "null",
+    };
+    let change = request.set_target(&row.target, value);
+    same(
+        &change.is_err(),
+        &is_deleted,
+        "a leaf takes a value of its kind",
+    )?;
+    if let Ok(Change { edit: Some(_), .. }) = &change {
+        let after = request.rows(number);
+        let now = after.iter().find(|now| now.target == row.target);
+        let now = now.and_then(|now| leaf_of(now)).map(|leaf| leaf.text());
+        same(&now.as_deref(), &Some(value), "the leaf has the new value")?;
+        same(
+            &others(&after, row),
+            &others(&rows, row),
+            "no other leaf changes",
+        )?;
+        // The string in the body, where the leaf is within one.
+        let outer = rows.iter().find_map(|outer| {
+            leaf_of(outer).filter(|_| steps.starts_with(outer.target.path.steps()))
+        });
+        let rest = before.len() - outer.map_or(0, |leaf| leaf.json.len());
+        let is_same = common(&before, request.bytes()) >= rest;
+        same(&is_same, &true, "all bytes beside the leaf stay")?;
+    }
+    Ok(change)
+}
+
+fn leaf_of(row: &Row) -> Option<&Leaf> {
+    match &row.value {
+        RowValue::Leaf(leaf) => Some(leaf),
+        _ => None,
+    }
+}
+
+/// All leaves but the one that was set, those in it, and the strings around it.
+fn others<'a>(rows: &'a [Row], set: &Row) -> Vec<(&'a Target, &'a str)> {
+    let leaves = rows
+        .iter()
+        .filter_map(|row| Some((&row.target, leaf_of(row)?.json.as_str())));
+    let set = set.target.path.steps();
+    leaves
+        .filter(|(target, _)| {
+            let steps = target.path.steps();
+            !steps.starts_with(set) && !set.starts_with(steps)
+        })
+        .collect()
+}
+
+/// How many bytes two texts have in common at their beginning and end.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    let alike = |(a, b): &(&u8, &u8)| a == b;
+    let start = a.iter().zip(b).take_while(alike).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    start + a.iter().rev().zip(b.iter().rev()).take_while(alike).count()
+}
+
+/// The body consists of its sections.
+fn structure(request: &EditableRequest) -> Law {
+    let body: Value = serde_json::from_slice(request.bytes()).map_err(|error| error.to_string())?;
+    let mut lists = [Vec::new(), Vec::new()];
+    for (index, section) in request.sections().iter().enumerate() {
+        let number = index + 1;
+        let list = usize::from(section.kind == SectionKind::ToolDefinition);
+        if section.id != SectionId::Options
+            && let Some(text) = request.text(number)
+        {
+            same(
+                &request.is_deleted(number),
+                &false,
+                "a deleted section is not sent",
+            )?;
+            let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let path = request.path(number).unwrap_or_default().to_string();
+            let expected = format!("{}[{}]", ["messages", "tools"][list], lists[list].len());
+            same(&path, &expected, "a path has the index that is sent")?;
+            lists[list].push(value);
+        }
+    }
+    let [messages, tools] = lists;
+    same(
+        &body["messages"],
+        &Value::from(messages),
+        "the messages are the sections",
+    )?;
+    let tools = (!tools.is_empty()).then(|| Value::from(tools));
+    same(
+        &body.get("tools"),
+        &tools.as_ref(),
+        "the tools are the sections, or there is no list",
+    )?;
+    same(
+        &request.is_dirty(),
+        &(request.bytes() != request.original()),
+        "dirty is what differs",
+    )?;
+    same(
+        &request.is_dirty(),
+        &!request.differences().is_empty(),
+        "differences are told",
+    )
+}
+
+/// What may be sent has a user message, and its calls and results pair.
+fn sendable(request: &EditableRequest) -> Law {
+    // Without a context window nothing has to be counted.
+    if request.check(&Counts::default(), None).is_err() {
+        return same(
+            &request.is_dirty(),
+            &true,
+            "an unedited request can be sent",
+        );
+    }
+    let body: Value = serde_json::from_slice(request.bytes()).map_err(|error| error.to_string())?;
+    let mut open: Vec<&Value> = Vec::new();
+    let mut has_user = false;
+    for message in body["messages"].as_array().into_iter().flatten() {
+        let answers = open.iter().position(|id| **id == message["tool_call_id"]);
+        match (message["role"].as_str(), answers) {
+            (Some("tool"), Some(answered)) => {
+                open.remove(answered);
+            }
+            (Some("tool"), None) => return Err("a result without its call is sent".to_owned()),
+            (role, _) => {
+                same(&open.len(), &0, "each call has its result")?;
+                has_user |= role == Some("user");
+                let calls = message["tool_calls"].as_array().into_iter().flatten();
+                open = calls
+                    .filter(|_| role == Some("assistant"))
+                    .map(|call| &call["id"])
+                    .collect();
+            }
+        }
+    }
+    same(&open.len(), &0, "each call has its result")?;
+    same(&has_user, &true, "a user message is sent")
+}
+
+/// The original and the edits that are done give the current bytes; all undone, the original is left; all done again,
+/// the bytes of the last state.
+fn whole_history(mut request: EditableRequest, fresh: EditableRequest, case: &Case) -> Law {
+    let mut again = fresh;
+    for edit in request.edits() {
+        again
+            .apply(edit.clone())
+            .map_err(|error| error.to_string())?;
+    }
+    same(
+        again.bytes(),
+        request.bytes(),
+        "the edits give the same bytes again",
+    )?;
+    while request.undo().is_ok() {}
+    same(
+        request.bytes(),
+        request.original(),
+        "undoing everything restores the original",
+    )?;
+    while request.redo().is_ok() {}
+    same(
+        &Some(request.bytes()),
+        &case.states.last(),
+        "redoing everything restores the last state",
+    )
+}
+
+fn same<T: PartialEq + Debug + ?Sized>(found: &T, expected: &T, law: &str) -> Law {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{law}: found {found:?}, expected {expected:?}")),
+    }
+}

@@ -1,0 +1,367 @@
+//! The values of a section as a tree, and paths to them.
+
+use super::document::{self, LeafKind, Node, Shape};
+use super::edits::{EditError, Target};
+use super::json_string;
+use super::model::EditableRequest;
+use super::overlay::Overlay;
+use super::path::{Path, Step};
+use super::sections::SectionKind;
+
+/// How many paths an error names.
+const NEAREST: usize = 3;
+
+/// The longest wrong path that is compared with the right ones, in bytes: real ones are shorter, and comparing takes
+/// time in proportion.
+const MAX_COMPARED: usize = 160;
+
+/// One value of a section. Rows are in the order of the payload, each value before those in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The value by section and relative path.
+    pub target: Target,
+    /// Its path in the payload as it would be sent; `None`: the section is deleted.
+    pub path: Option<Path>,
+    /// How deep it is in the section, from 0; values in a string that holds JSON are one deeper than the string.
+    pub depth: usize,
+    /// What it is.
+    pub value: RowValue,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowValue {
+    /// An object with so many members.
+    Object(usize),
+    /// An array with so many elements.
+    Array(usize),
+    /// A value that can be edited.
+    Leaf(Leaf),
+}
+
+/// A value that can be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// What it is.
+    pub kind: LeafKind,
+    /// The value as JSON, as it is written in the body or in the string around it.
+    pub json: String,
+    /// Whether it differs from the one composed.
+    pub is_edited: bool,
+    /// Whether it is a string that holds an object or an array; the rows of that follow.
+    pub holds_json: bool,
+}
+
+impl Leaf {
+    /// The text of a string, or the JSON of any other value. Escape before showing.
+    pub fn text(&self) -> String {
+        match self.kind {
+            LeafKind::String => document::decode(&self.json).unwrap_or_default(),
+            _ => self.json.clone(),
+        }
+    }
+}
+
+/// One difference between the body as composed and the current one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// A section is left out.
+    Deleted {
+        /// The section.
+        number: usize,
+    },
+    /// A leaf has another value, or an option was added.
+    Set {
+        /// The section.
+        number: usize,
+        /// The leaf.
+        target: Target,
+        /// The value composed, as JSON; `None`: an option that was added.
+        old: Option<String>,
+        /// The value now, as JSON.
+        new: String,
+    },
+}
+
+impl EditableRequest {
+    /// All values of a section, those in strings that hold JSON included. Empty: there is no such section, or the body
+    /// is not JSON.
+    ///
+    /// Reads the section anew: ask when a section is opened, not for all of them.
+    pub fn rows(&self, number: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if let (Some(section), Some(text)) = (self.section(number), self.text_of(number))
+            && let Some(node) = document::parse(&text)
+        {
+            let mut walk = Walk {
+                request: self,
+                index: number - 1,
+                path: self.path(number),
+                rows: &mut rows,
+                is_whole: section.path.steps().is_empty(),
+                is_edited: self.is_edited(number),
+            };
+            walk.value(&text, &node, &Path::root(), 0);
+        }
+        rows
+    }
+
+    /// What differs from the body as composed, in the order of the sections. A deletion comes before the section's
+    /// leaves.
+    pub fn differences(&self) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        let composed = Overlay::default();
+        for (index, section) in self.base.sections.iter().enumerate() {
+            let number = index + 1;
+            if self.is_deleted(number) {
+                differences.push(Difference::Deleted { number });
+            }
+            let set = |path: &Path, new: &str| Difference::Set {
+                number,
+                target: Target {
+                    section: section.id.clone(),
+                    path: path.clone(),
+                },
+                old: composed
+                    .find(&self.base, index, path)
+                    .map(|found| found.raw.into_owned()),
+                new: new.to_owned(),
+            };
+            let leaves = self.overlay.leaves.range((index, Path::root())..);
+            let leaves = leaves.take_while(|((of, _), _)| *of == index);
+            differences.extend(leaves.map(|((_, path), new)| set(path, new)));
+            if self.base.options_section() == Some(index) {
+                let added = self.overlay.added.iter();
+                differences.extend(added.map(|(path, new)| set(path, new)));
+            }
+        }
+        differences
+    }
+
+    /// The target that a path of the payload as it would be sent now leads to, or the option with that key.
+    ///
+    /// # Errors
+    /// Nothing is there.
+    pub fn target(&self, path: &str) -> Result<Target, EditError> {
+        let path: Path = path.parse()?;
+        let (index, inside) = self
+            .split(&path)
+            .ok_or_else(|| self.unknown(&path.to_string()))?;
+        let section = self.base.sections.get(index);
+        let section = section.ok_or_else(|| self.unknown(&path.to_string()))?;
+        let target = |path| Target {
+            section: section.id.clone(),
+            path,
+        };
+        let is_there = self.overlay.find(&self.base, index, &inside).is_some();
+        if is_there || self.known_option(index, &inside).is_some() {
+            return Ok(target(inside));
+        }
+        if let [Step::Key(key)] = inside.steps() {
+            let mut options = self.base.options.iter();
+            if let Some(option) = options.find(|option| option.key() == key)
+                && self.known_option(index, &option.path).is_some()
+            {
+                return Ok(target(option.path.clone()));
+            }
+        }
+        Err(self.unknown(&path.to_string()))
+    }
+
+    /// The section that a path of the payload leads into, and the rest of the path.
+    fn split(&self, path: &Path) -> Option<(usize, Path)> {
+        if let [Step::Key(key), Step::Index(at), rest @ ..] = path.steps()
+            && let Some(list) = self.base.lists.iter().find(|list| list.key == *key)
+        {
+            let section = self.section_at(list, *at)?;
+            return Some((section, Path::root().join(rest)));
+        }
+        let mut sections = self.base.sections.iter();
+        let whole = sections.position(|section| section.path.steps().is_empty())?;
+        Some((whole, path.clone()))
+    }
+
+    /// The only text of a section: that of a message, or a tool's description.
+    pub(super) fn only_text(&self, number: usize) -> Result<Target, EditError> {
+        let section = self
+            .section(number)
+            .ok_or_else(|| EditError::UnknownSection {
+                name: number.to_string(),
+                count: self.base.sections.len(),
+            })?;
+        let is_tool = section.kind == SectionKind::ToolDefinition;
+        let is_text = |row: &Row| match row.target.path.steps() {
+            [Step::Key(content)] if section.kind.is_message() => content == "content",
+            [Step::Key(content), Step::Index(_), Step::Key(text)] if section.kind.is_message() => {
+                content == "content" && text == "text"
+            }
+            [Step::Key(description)] if is_tool => description == "description",
+            [Step::Key(function), Step::Key(description)] if is_tool => {
+                function == "function" && description == "description"
+            }
+            _ => false,
+        };
+        let rows = self.rows(number);
+        let strings = || {
+            let is_string = |row: &&Row| matches!(&row.value, RowValue::Leaf(leaf) if leaf.kind == LeafKind::String);
+            rows.iter().filter(is_string)
+        };
+        let mut texts = strings().filter(|row| is_text(row));
+        match (texts.next(), texts.next()) {
+            (Some(text), None) => Ok(text.target.clone()),
+            _ => Err(EditError::NoSingleText {
+                number,
+                nearest: strings()
+                    .take(NEAREST)
+                    .map(|row| self.shown(number - 1, &row.target.path).to_string())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The path of a leaf for people; that of a deleted section is the one composed.
+    pub(super) fn shown(&self, index: usize, path: &Path) -> String {
+        let composed = || Some(self.base.sections.get(index)?.path.clone());
+        let section = self.path(index + 1).or_else(composed).unwrap_or_default();
+        section.join(path.steps()).to_string()
+    }
+
+    /// The error for a path to nothing.
+    pub(super) fn unknown(&self, path: &str) -> EditError {
+        let compared = path.get(..path.floor_char_boundary(MAX_COMPARED));
+        let compared = compared.unwrap_or_default();
+        let mut paths: Vec<(usize, String)> = Vec::new();
+        for number in 1..=self.base.sections.len() {
+            if self.is_deleted(number) {
+                continue;
+            }
+            let leaves = self.rows(number).into_iter().filter_map(leaf_path);
+            paths.extend(leaves.map(|path| (strsim::levenshtein(compared, &path), path)));
+            // Only the best are kept, so that the paths of a long request never are all in memory.
+            paths.sort();
+            paths.truncate(NEAREST);
+        }
+        let absent = self
+            .base
+            .options
+            .iter()
+            .map(|option| option.path.to_string());
+        paths.extend(absent.map(|path| (strsim::levenshtein(compared, &path), path)));
+        paths.sort();
+        paths.dedup();
+        EditError::UnknownPath {
+            path: path.to_owned(),
+            nearest: paths
+                .into_iter()
+                .map(|(_, path)| path)
+                .take(NEAREST)
+                .collect(),
+        }
+    }
+
+    /// The error for a path to an object or an array.
+    pub(super) fn not_a_leaf(&self, index: usize, path: &Path) -> EditError {
+        let rows = self.rows(index + 1).into_iter();
+        let inside = rows.filter(|row| row.target.path.steps().starts_with(path.steps()));
+        EditError::NotALeaf {
+            path: self.shown(index, path),
+            nearest: inside.filter_map(leaf_path).take(NEAREST).collect(),
+        }
+    }
+}
+
+fn leaf_path(row: Row) -> Option<String> {
+    match row.value {
+        RowValue::Leaf(_) => row.path.map(|path| path.to_string()),
+        _ => None,
+    }
+}
+
+/// Makes the rows of one section.
+struct Walk<'a> {
+    request: &'a EditableRequest,
+    index: usize,
+    /// The section's path in the payload.
+    path: Option<Path>,
+    rows: &'a mut Vec<Row>,
+    /// Whether the section is the body, without the lists that are sections.
+    is_whole: bool,
+    is_edited: bool,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, text: &str, node: &Node, path: &Path, depth: usize) {
+        let value = match &node.shape {
+            Shape::Object(members) => RowValue::Object(members.len()),
+            Shape::Array(items) => RowValue::Array(items.len()),
+            Shape::Leaf(kind) => return self.leaf(text, node, *kind, path, depth),
+        };
+        self.push(path, depth, value);
+        match &node.shape {
+            Shape::Object(members) => {
+                for member in members {
+                    let is_list = || self.request.base.is_list(&member.key);
+                    if !(self.is_whole && depth == 0 && is_list()) {
+                        let path = path.then(member.key.as_str());
+                        self.value(text, &member.value, &path, depth + 1);
+                    }
+                }
+            }
+            Shape::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.value(text, item, &path.then(index), depth + 1);
+                }
+            }
+            Shape::Leaf(_) => {}
+        }
+    }
+
+    fn leaf(&mut self, text: &str, node: &Node, kind: LeafKind, path: &Path, depth: usize) {
+        let raw = text.get(node.span.clone()).unwrap_or_default();
+        let opened = json_string::open(raw).filter(|_| kind == LeafKind::String);
+        let composed = Overlay::default();
+        let is_composed = |request: &EditableRequest| {
+            let found = composed.find(&request.base, self.index, path);
+            found.is_some_and(|found| found.raw == raw)
+        };
+        let leaf = Leaf {
+            kind,
+            json: raw.to_owned(),
+            is_edited: self.is_edited && !is_composed(self.request),
+            holds_json: opened.is_some(),
+        };
+        self.push(path, depth, RowValue::Leaf(leaf));
+        let Some((text, root)) = opened else {
+            return;
+        };
+        match &root.shape {
+            Shape::Object(members) => {
+                for member in members {
+                    let path = path.then(member.key.as_str());
+                    self.value(&text, &member.value, &path, depth + 1);
+                }
+            }
+            Shape::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.value(&text, item, &path.then(index), depth + 1);
+                }
+            }
+            Shape::Leaf(_) => {}
+        }
+    }
+
+    fn push(&mut self, path: &Path, depth: usize, value: RowValue) {
+        let section = self.request.base.sections.get(self.index);
+        let Some(section) = section.map(|section| section.id.clone()) else {
+            return;
+        };
+        let shown = self.path.as_ref().map(|section| section.join(path.steps()));
+        let path = path.clone();
+        self.rows.push(Row {
+            target: Target { section, path },
+            path: shown,
+            depth,
+            value,
+        });
+    }
+}

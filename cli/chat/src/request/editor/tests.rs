@@ -1,0 +1,538 @@
+//! The model by example, and its laws for random bodies.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::request::measure::Measure;
+
+/// A turn with two calls, and a tool.
+fn body() -> Value {
+    json!({
+        "model": "small",
+        "messages": [
+            {"role": "system", "content": "Be brief"},
+            {"role": "user", "content": "Read both"},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "a", "type": "function", "function": {
+                    "name": "read_file",
+                    "arguments": "{\"file_path\": \"a.txt\", \"limit\": 1.0}",
+                }},
+                {"id": "b", "type": "function", "function": {"name": "read_file", "arguments": "{}"}},
+            ]},
+            {"role": "tool", "tool_call_id": "a", "name": "read_file", "content": "one"},
+            {"role": "tool", "tool_call_id": "b", "name": "read_file", "content": "two"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "And this?"},
+                {"type": "image_url", "image_url": {"url": "data:"}},
+            ]},
+        ],
+        "tools": [{"type": "function", "function": {
+            "name": "read_file", "description": "Reads", "parameters": {"type": "object"},
+        }}],
+        "temperature": 0.2,
+        "stream": true,
+    })
+}
+
+fn request() -> EditableRequest {
+    let origins: Vec<Origin> = (0..5)
+        .map(|index| SectionId::Message(index).into())
+        .collect();
+    let options = vec![
+        KnownOption::new(&["temperature"], OptionKind::Number),
+        KnownOption::new(&["max_tokens"], OptionKind::WholeNumber),
+        KnownOption::new(&["tool_choice"], OptionKind::Text),
+        KnownOption::new(&["options", "num_ctx"], OptionKind::WholeNumber),
+    ];
+    let outline = Outline::of_chat(&body(), &origins, options);
+    EditableRequest::new(Bytes::from(body().to_string()), outline)
+}
+
+fn text(request: &EditableRequest) -> String {
+    String::from_utf8(request.bytes().to_vec()).unwrap()
+}
+
+fn check(request: &EditableRequest, room: Option<u64>) -> Result<(), String> {
+    let counts = Counts::of(request, &Measure::default());
+    request
+        .check(&counts, room)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_request_is_its_sections() {
+    let request = request();
+    let sections = request.sections().iter();
+    let listed: Vec<String> = sections
+        .map(|section| {
+            format!(
+                "{} | {} | {}",
+                section.id,
+                section.kind.name(),
+                section.label
+            )
+        })
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            "system | system | system prompt",
+            "message:0 | user | user",
+            "message:1 | assistant | assistant calls read_file, read_file",
+            "message:2 | tool result | result of read_file",
+            "message:3 | tool result | result of read_file",
+            "message:4 | user | user",
+            "tool:read_file | tool definition | tool read_file",
+            "options | options | options",
+        ]
+    );
+    assert!(!request.is_dirty());
+    assert_eq!(request.bytes().as_ptr(), request.original().as_ptr());
+}
+
+#[test]
+fn values_are_rows_with_the_paths_of_the_payload() {
+    let request = request();
+    let rows = |number| -> Vec<String> {
+        let row = |row: Row| {
+            let value = match row.value {
+                RowValue::Object(count) => format!("{{{count}}}"),
+                RowValue::Array(count) => format!("[{count}]"),
+                RowValue::Leaf(leaf) => leaf.json,
+            };
+            format!("{} {} {value}", row.depth, row.path.unwrap_or_default())
+        };
+        request.rows(number).into_iter().map(row).collect()
+    };
+    assert_eq!(
+        rows(3)[..13],
+        [
+            "0 messages[2] {3}",
+            r#"1 messages[2].role "assistant""#,
+            r#"1 messages[2].content """#,
+            "1 messages[2].tool_calls [2]",
+            "2 messages[2].tool_calls[0] {3}",
+            r#"3 messages[2].tool_calls[0].id "a""#,
+            r#"3 messages[2].tool_calls[0].type "function""#,
+            "3 messages[2].tool_calls[0].function {2}",
+            r#"4 messages[2].tool_calls[0].function.name "read_file""#,
+            r#"4 messages[2].tool_calls[0].function.arguments "{\"file_path\": \"a.txt\", \"limit\": 1.0}""#,
+            r#"5 messages[2].tool_calls[0].function.arguments.file_path "a.txt""#,
+            "5 messages[2].tool_calls[0].function.arguments.limit 1.0",
+            "2 messages[2].tool_calls[1] {3}",
+        ]
+    );
+    assert_eq!(
+        rows(8),
+        [
+            "0 $ {5}",
+            r#"1 model "small""#,
+            "1 temperature 0.2",
+            "1 stream true"
+        ]
+    );
+}
+
+#[test]
+fn an_edit_changes_its_leaf_and_nothing_else() {
+    let check = |path: &str, value: &str, from: &str, to: &str| {
+        let mut request = request();
+        let before = text(&request);
+        assert_eq!(before.matches(from).count(), 1, "{from}");
+        request.set(path, value).unwrap();
+        assert_eq!(text(&request), before.replace(from, to), "{path}");
+        request.undo().unwrap();
+        assert_eq!(text(&request), before);
+    };
+    check(
+        "messages[0].content",
+        "Be \"long\"",
+        "Be brief",
+        r#"Be \"long\""#,
+    );
+    check("messages[5].content[0].text", "{}", "And this?", "{}");
+    check("temperature", " 1e0 ", ":0.2,", ":1e0,");
+    check("stream", "false", "\"stream\":true", "\"stream\":false");
+    let arguments = "messages[2].tool_calls[0].function.arguments";
+    check(&format!("{arguments}.file_path"), "b\n", "a.txt", r"b\\n");
+    check(
+        &format!("{arguments}.limit"),
+        "12345678901234567890",
+        "1.0",
+        "12345678901234567890",
+    );
+    check("tools[0].function.description", "Opens", "Reads", "Opens");
+    // An option that is missing is added behind the others.
+    check(
+        "max_tokens",
+        "7",
+        r#""stream":true"#,
+        r#""stream":true,"max_tokens":7"#,
+    );
+    check(
+        "num_ctx",
+        "7",
+        r#""stream":true"#,
+        r#""stream":true,"options":{"num_ctx":7}"#,
+    );
+}
+
+#[test]
+fn an_added_option_is_edited_like_any_other() {
+    let mut request = request();
+    request
+        .set("tool_choice", r#"{"name": "read_file"}"#)
+        .unwrap();
+    request.set("tool_choice.name", "edit_file").unwrap();
+    let added = r#""tool_choice":"{\"name\": \"edit_file\"}"}"#;
+    assert!(text(&request).ends_with(added), "{}", text(&request));
+    request.set("options.num_ctx", "1").unwrap();
+    let error = request.set("options", "1").unwrap_err();
+    assert!(matches!(error, EditError::NotALeaf { .. }), "{error}");
+}
+
+#[test]
+fn a_path_to_nothing_names_the_nearest() {
+    let check = |path: &str, value: &str, expected: &str| {
+        let mut request = request();
+        let error = request.set(path, value).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert!(!request.is_dirty());
+    };
+    check(
+        "messages[1].contents",
+        "x",
+        "no leaf at messages[1].contents; nearest: messages[1].content, messages[0].content, messages[2].content",
+    );
+    check(
+        "temprature",
+        "1",
+        "no leaf at temprature; nearest: temperature, max_tokens, model",
+    );
+    check(
+        "messages[5].content",
+        "x",
+        "messages[5].content holds other values; only a string, a number, true, false or null can be edited; nearest: \
+         messages[5].content[0].type, messages[5].content[0].text, messages[5].content[1].type",
+    );
+    check(
+        "temperature",
+        "hot",
+        "temperature takes a number, not \"hot\"",
+    );
+    check(
+        "temperature",
+        "1e999",
+        "temperature takes a number, not 1e999",
+    );
+    check(
+        "max_tokens",
+        "1.5",
+        "max_tokens takes a whole number, not 1.5",
+    );
+    check("stream", "null", "stream takes true or false, not null");
+    check(
+        "a b",
+        "1",
+        "invalid path \"a b\" at byte 2: write it like messages[2].content or options[\"a key\"]",
+    );
+}
+
+#[test]
+fn a_section_has_at_most_one_text() {
+    let mut request = request();
+    for (number, before) in [
+        (1, "Be brief"),
+        (2, "Read both"),
+        (4, "one"),
+        (6, "And this?"),
+        (7, "Reads"),
+    ] {
+        let change = request.set_text(number, "new").unwrap();
+        let Some(Edit::Set { old, .. }) = change.edit else {
+            panic!("{change}")
+        };
+        assert_eq!(old, Some(json!(before).to_string()));
+    }
+    let error = request.set_text(8, "new").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "section 8 has no single text: name the leaf; nearest: model"
+    );
+    let error = request.set_text(9, "new").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no section 9: this request has sections 1 to 8"
+    );
+}
+
+#[test]
+fn a_call_and_its_results_are_deleted_together() {
+    for number in [3, 4, 5] {
+        let mut request = request();
+        let change = request.delete(number).unwrap();
+        assert_eq!(
+            change.to_string(),
+            "sections 3, 4, 5 deleted (a call and its results go together)"
+        );
+        assert_eq!(request.path(6).unwrap().to_string(), "messages[2]");
+        assert_eq!(request.path(number), None);
+        assert_eq!(check(&request, None), Ok(()));
+        assert_eq!(request.delete(number), Err(EditError::Deleted { number }));
+        assert_eq!(request.restore(2), Err(EditError::NotDeleted { number: 2 }));
+        request
+            .restore(9 - number)
+            .unwrap_or_else(|_| request.restore(number).unwrap());
+        assert!(!request.is_dirty());
+        assert_eq!(request.bytes(), request.original());
+        assert_eq!(request.edits().len(), 2);
+    }
+}
+
+#[test]
+fn a_request_without_its_tools_has_no_list_of_them() {
+    let mut request = request();
+    request.delete(7).unwrap();
+    assert!(!text(&request).contains("\"tools\""), "{}", text(&request));
+    let error = request.delete(8).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "section 8 (options) cannot be deleted: no request can be sent without it"
+    );
+}
+
+#[test]
+fn an_edit_is_bound_to_its_section_and_not_to_an_index() {
+    let mut request = request();
+    request.set("messages[5].content[0].text", "new").unwrap();
+    request.delete(2).unwrap();
+    request.set("messages[4].content[0].text", "newer").unwrap();
+    assert!(text(&request).contains("newer"));
+    request.undo().unwrap();
+    request.undo().unwrap();
+    request.undo().unwrap();
+    assert_eq!(request.bytes(), request.original());
+    request.redo().unwrap();
+    assert!(text(&request).contains(r#""text":"new""#));
+    request.set("model", "other").unwrap();
+    assert_eq!(request.redo(), Err(EditError::NothingToRedo));
+    request.reset().unwrap();
+    assert!(!request.is_dirty());
+    assert_eq!(request.reset(), Err(EditError::NothingToReset));
+    request.undo().unwrap();
+    assert!(text(&request).contains("other"));
+}
+
+#[test]
+fn what_says_the_same_is_no_edit() {
+    let mut request = request();
+    let change = request.set("model", "small").unwrap();
+    assert_eq!((change.edit, request.edits().len()), (None, 0));
+    request.set("model", "other").unwrap();
+    request.set("model", "small").unwrap();
+    assert!(!request.is_dirty());
+    assert_eq!(request.edits().len(), 2);
+}
+
+#[test]
+fn an_outdated_edit_is_refused() {
+    let mut request = request();
+    let change = request.set("model", "one").unwrap();
+    request.set("model", "two").unwrap();
+    let error = request.apply(change.edit.unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "model has changed since this edit was made"
+    );
+    let sections = vec![SectionId::Message(1)];
+    let error = request.apply(Edit::Delete { sections }).unwrap_err();
+    assert_eq!(
+        error,
+        EditError::Outdated {
+            path: "message:1".to_owned()
+        }
+    );
+}
+
+#[test]
+fn what_no_server_would_take_is_not_sent() {
+    const OUT: &str =
+        ". `undo` takes back the last edit, `restore N` a deletion, `reset` all edits";
+    let refused = |edit: &dyn Fn(&mut EditableRequest), room, expected: &str| {
+        let mut request = request();
+        assert_eq!(check(&request, Some(0)), Ok(()), "unedited");
+        edit(&mut request);
+        assert_eq!(check(&request, room), Err(format!("{expected}{OUT}")));
+        while request.undo().is_ok() {}
+        assert_eq!(check(&request, room), Ok(()));
+    };
+    let set = |path: &'static str, value: &'static str| {
+        move |request: &mut EditableRequest| {
+            request.set(path, value).unwrap();
+        }
+    };
+    refused(
+        &set("messages[2].tool_calls[1].id", "c"),
+        None,
+        "section 5 (result of read_file), messages[4].tool_call_id: no call \"b\" precedes this result",
+    );
+    refused(
+        &set("messages[3].role", "user"),
+        None,
+        "section 3 (assistant calls read_file, read_file), messages[2].tool_calls[0].id: no result follows the call \"a\"",
+    );
+    refused(
+        &set("messages[0].role", "wizard"),
+        None,
+        "section 1 (system prompt), messages[0].role: the value must be \"system\", \"user\", \"assistant\" or \"tool\"",
+    );
+    refused(
+        &set("messages[2].tool_calls[0].function.arguments", "[1]"),
+        None,
+        "section 3 (assistant calls read_file, read_file), messages[2].tool_calls[0].function.arguments: the value must \
+         be a JSON object",
+    );
+    let delete_users = |request: &mut EditableRequest| {
+        request.delete(2).unwrap();
+        request.delete(6).unwrap();
+    };
+    refused(
+        &delete_users,
+        None,
+        "section 6 (user): no user message is left",
+    );
+    let mut longer = request();
+    longer.set_text(2, &"long ".repeat(1000)).unwrap();
+    let error = check(&longer, Some(100)).unwrap_err();
+    assert!(
+        error.starts_with("section 2 (user): the request has 1,"),
+        "{error}"
+    );
+    assert!(
+        error.contains("leaves room for 100; this section is the largest"),
+        "{error}"
+    );
+}
+
+#[test]
+fn counts_are_those_of_the_context_budget() {
+    use crate::agent::Agent;
+    use crate::message::Conversation;
+    use crate::provider::plain::Plain;
+    use crate::request::context_budget::{ContextBudget, Occasion};
+    let mut conversation = Conversation::new();
+    conversation.push_user("Where do dunlins spend the winter, and why there?");
+    let agent = Agent {
+        system_prompt: Some("You are a careful ornithologist.".to_owned()),
+        ..Agent::sample()
+    };
+    let tool = dunlin_host::Tool {
+        name: "read_file".to_owned(),
+        plugin: "test".to_owned(),
+        description: "Reads a file".to_owned(),
+        parameters: json!({"type": "object"}),
+        imports: Vec::new(),
+    };
+    let tools = [tool];
+    let mut budget = ContextBudget::new();
+    let occasion = Occasion {
+        agent: &agent,
+        tools: &tools,
+        dialect: &Plain,
+        limits: Default::default(),
+    };
+    let fitted = budget.fit(conversation.messages(), occasion).unwrap();
+    let composed = crate::request::compose(fitted.messages, &agent, &Plain, &tools);
+    let origins = origins(conversation.messages(), budget.cuts(), false);
+    let outline = Outline::of_chat(composed.body(), &origins, Vec::new());
+    let mut request = EditableRequest::new(composed.bytes().clone(), outline);
+    let mut counts = Counts::of(&request, budget.measure());
+    assert_eq!(counts.total(), budget.measure().sent());
+    assert!(counts.section(2) > 4 && counts.section(4) == 0);
+    let change = request.set_text(2, "Where?").unwrap();
+    counts.update(&request, &change, budget.measure());
+    assert_eq!(counts, Counts::of(&request, budget.measure()));
+    let change = request.delete(3).unwrap();
+    counts.update(&request, &change, budget.measure());
+    assert_eq!(counts.total(), counts.section(1) + counts.section(2));
+}
+
+#[test]
+fn an_edit_costs_what_comes_after_it() {
+    let mut request = request();
+    let counts = Counts::of(&request, &Measure::default());
+    let last = request.bytes().clone();
+    let kept = request.kept_prefix(&last, &counts);
+    assert_eq!((kept.bytes, kept.tokens), (last.len(), counts.total()));
+    request.set("messages[3].content", "another").unwrap();
+    let counts = Counts::of(&request, &Measure::default());
+    let kept = request.kept_prefix(&last, &counts);
+    let before: u64 = (1..=3).map(|number| counts.section(number)).sum();
+    assert!(
+        kept.tokens >= before && kept.tokens < before + counts.section(4),
+        "{kept:?}"
+    );
+    assert_eq!(
+        request.kept_prefix(b"", &counts),
+        KeptPrefix {
+            bytes: 0,
+            tokens: 0
+        }
+    );
+}
+
+#[test]
+fn any_bytes_can_be_shown_and_sent_as_they_are() {
+    for body in [
+        &b""[..],
+        b"\xff",
+        b"{",
+        b"[1,2]",
+        b"12",
+        b"{\"input\":\"Hi\"}",
+    ] {
+        let request = EditableRequest::new(Bytes::from_static(body), Outline::raw());
+        assert_eq!(request.bytes(), body);
+        assert_eq!(request.sections().len(), 1);
+        assert_eq!(check(&request, None), Ok(()));
+        // An outline of another body.
+        let outline = Outline::of_chat(&super::tests::body(), &[], Vec::new());
+        let request = EditableRequest::new(Bytes::from_static(body), outline);
+        assert_eq!(request.sections()[0].id, SectionId::Raw);
+    }
+    // Two tools of one name.
+    let body = json!({"messages": [], "tools": [{"name": "a"}, {"name": "a"}]});
+    let outline = Outline::of_chat(&body, &[], Vec::new());
+    let request = EditableRequest::new(Bytes::from(body.to_string()), outline);
+    assert_eq!(request.sections()[0].id, SectionId::Raw);
+    let body = Bytes::from_static(b"{ \"input\": [\"Hi\", 1.0] }");
+    let mut request = EditableRequest::new(body, Outline::raw());
+    request.set("input[0]", "Ho").unwrap();
+    assert_eq!(text(&request), "{ \"input\": [\"Ho\", 1.0] }");
+    assert!(request.delete(1).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 100_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_laws_hold(
+        body in prop::collection::vec(any::<u8>(), 0..20),
+        edits in prop::collection::vec(any::<u8>(), 0..12),
+    ) {
+        laws::hold(&body, &edits).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn no_text_is_a_path_that_panics(text in "[a-z.\\[\\]\"0-9$ ß\\\\]{0,12}") {
+        if let Ok(path) = text.parse::<Path>() {
+            prop_assert_eq!(path.to_string().parse::<Path>(), Ok(path));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Which part of a request's body is what, for the request editor: one function for each dialect.
+//!
+//! The three dialects write messages and tools in one layout and differ in their options. What a body has is read from
+//! the body; the options named here are those that a user may add.
+
+use dunlin_chat::request::editor::{KnownOption, OptionKind, Origin, Outline};
+use serde_json::Value;
+
+use crate::profile::Profile;
+
+/// The outline of a chat completions request. `origins` belong to the messages after the system prompt.
+///
+/// Options that the endpoint has refused are not offered again.
+pub fn chat_completions(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
+    let options = [
+        ("model", OptionKind::Text),
+        ("temperature", OptionKind::Number),
+        ("top_p", OptionKind::Number),
+        (profile.max_tokens_field.name(), OptionKind::WholeNumber),
+        ("tool_choice", OptionKind::Text),
+        ("seed", OptionKind::WholeNumber),
+    ];
+    let options = options.into_iter();
+    let options = options.filter(|(name, _)| !profile.options_left_out.contains(name));
+    let options = options.map(|(name, kind)| KnownOption::new(&[name], kind));
+    Outline::of_chat(body, origins, options.collect())
+}
+
+/// The outline of a request to Ollama's `/api/chat`. Its protocol has no choice of tools.
+pub fn ollama(body: &Value, origins: &[Origin]) -> Outline {
+    let options = [
+        ("temperature", OptionKind::Number),
+        ("top_p", OptionKind::Number),
+        ("num_predict", OptionKind::WholeNumber),
+        ("num_ctx", OptionKind::WholeNumber),
+        ("seed", OptionKind::WholeNumber),
+    ];
+    let options = options.map(|(name, kind)| KnownOption::new(&["options", name], kind));
+    let model = KnownOption::new(&["model"], OptionKind::Text);
+    let options = [model].into_iter().chain(options);
+    Outline::of_chat(body, origins, options.collect())
+}
+
+/// The outline of a request to a model in this process. Its body is that of chat completions; the options are those
+/// that the model honours.
+pub fn local(body: &Value, origins: &[Origin]) -> Outline {
+    let options = [
+        ("temperature", OptionKind::Number),
+        ("top_p", OptionKind::Number),
+        ("max_tokens", OptionKind::WholeNumber),
+        ("seed", OptionKind::WholeNumber),
+    ];
+    let options = options.map(|(name, kind)| KnownOption::new(&[name], kind));
+    Outline::of_chat(body, origins, options.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use dunlin_chat::agent::Agent;
+    use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall};
+    use dunlin_chat::provider::Dialect;
+    use dunlin_chat::request::cuts::Cuts;
+    use dunlin_chat::request::editor::{EditableRequest, origins};
+    use dunlin_chat::request::{Request, compose};
+    use dunlin_host::Tool;
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::Timeouts;
+    use crate::ollama::Ollama;
+    use crate::profile::ReasoningEcho;
+    use dunlin_chat::provider::Provider;
+
+    fn session() -> Conversation {
+        let mut session = Conversation::new();
+        session.push_user("Read it");
+        let arguments = json!({"file_path": "a.txt"});
+        session.push_assistant(Message {
+            tool_calls: vec![ToolCall {
+                id: "abc".to_owned(),
+                name: "read_file".to_owned(),
+                arguments: arguments.as_object().cloned().unwrap_or_default(),
+                raw_arguments: None,
+                number: 0,
+            }],
+            reasoning: Some(Reasoning {
+                field: "reasoning_content".to_owned(),
+                text: "hm".to_owned(),
+            }),
+            ..Message::text(Role::Assistant, "")
+        });
+        session.push_result("abc", "contents");
+        session
+    }
+
+    fn agent() -> Agent {
+        Agent {
+            system_prompt: Some("Be brief".to_owned()),
+            temperature: Some(0.2),
+            ..Agent::sample()
+        }
+    }
+
+    fn composed(dialect: &dyn Dialect) -> Request {
+        let tool = Tool {
+            name: "read_file".to_owned(),
+            plugin: "test".to_owned(),
+            description: "Reads".to_owned(),
+            parameters: json!({"type": "object"}),
+            imports: Vec::new(),
+        };
+        let session = session();
+        let messages = session.messages().iter().map(Cow::Borrowed);
+        compose(messages, &agent(), dialect, &[tool])
+    }
+
+    type Outlined<'a> = &'a dyn Fn(&Value, &[Origin]) -> Outline;
+
+    fn editable(dialect: &dyn Dialect, outline: Outlined<'_>) -> EditableRequest {
+        let request = composed(dialect);
+        let in_text = !dialect.offers_tools() && dialect.describes_tools();
+        let origins = origins(session().messages(), &Cuts::default(), in_text);
+        let outline = outline(request.body(), &origins);
+        let editable = EditableRequest::new(request.bytes().clone(), outline);
+        assert_eq!(editable.bytes(), request.bytes());
+        editable
+    }
+
+    fn ids(request: &EditableRequest) -> Vec<String> {
+        let sections = request.sections().iter();
+        sections.map(|section| section.id.to_string()).collect()
+    }
+
+    /// The bytes after the value at this path was set, with what has changed made as it was.
+    fn check(request: &EditableRequest, path: &str, value: &str, from: &str, to: &str) {
+        let mut edited = request.clone();
+        edited.set(path, value).unwrap();
+        let (before, after) = (request.bytes().to_vec(), edited.bytes().to_vec());
+        let before = String::from_utf8(before).unwrap();
+        assert!(before.contains(from), "{before}");
+        assert_eq!(
+            String::from_utf8(after).unwrap(),
+            before.replacen(from, to, 1)
+        );
+    }
+
+    const ALL: [&str; 6] = [
+        "system",
+        "message:0",
+        "message:1",
+        "message:2",
+        "tool:read_file",
+        "options",
+    ];
+
+    #[test]
+    fn chat_completions_are_outlined() {
+        let profile = Profile {
+            reasoning: ReasoningEcho::WithCalls,
+            max_tokens_field: "max_completion_tokens",
+            options_left_out: ["top_p"].into(),
+            ..Profile::default()
+        };
+        let outline: Outlined<'_> = &|body, origins| chat_completions(&profile, body, origins);
+        let request = editable(&profile, outline);
+        assert_eq!(ids(&request), ALL);
+        let labels: Vec<&str> = request
+            .sections()
+            .iter()
+            .map(|it| it.label.as_str())
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                "system prompt",
+                "user",
+                "assistant calls read_file",
+                "result of read_file",
+                "tool read_file",
+                "options"
+            ]
+        );
+        let arguments = "messages[2].tool_calls[0].function.arguments.file_path";
+        check(&request, arguments, "b.txt", "a.txt", "b.txt");
+        check(
+            &request,
+            "messages[2].reasoning_content",
+            "so",
+            "\"hm\"",
+            "\"so\"",
+        );
+        check(
+            &request,
+            "temperature",
+            "1",
+            "\"temperature\":0.2",
+            "\"temperature\":1",
+        );
+        let end = "\"stream_options\":{\"include_usage\":true}";
+        let added = format!("{end},\"max_completion_tokens\":7");
+        check(&request, "max_completion_tokens", "7", end, &added);
+        let refused = request.clone().set("top_p", "0.5");
+        assert!(refused.is_err(), "the endpoint refuses it");
+    }
+
+    #[test]
+    fn tools_in_text_are_part_of_the_messages() {
+        let profile = Profile {
+            offers_tools: false,
+            ..Profile::default()
+        };
+        let outline: Outlined<'_> = &|body, origins| chat_completions(&profile, body, origins);
+        let request = editable(&profile, outline);
+        assert_eq!(
+            ids(&request),
+            ["system", "message:0", "message:1", "message:2", "options"]
+        );
+    }
+
+    #[test]
+    fn requests_to_ollama_are_outlined() {
+        let server = Ollama::new(&agent(), Timeouts::default());
+        let request = editable(server.dialect().as_ref(), &ollama);
+        assert_eq!(ids(&request), ALL);
+        let arguments = "messages[2].tool_calls[0].function.arguments.file_path";
+        check(&request, arguments, "b.txt", "a.txt", "b.txt");
+        check(&request, "messages[2].thinking", "so", "\"hm\"", "\"so\"");
+        let (from, to) = (
+            "\"temperature\":0.2",
+            "\"temperature\":0.2,\"num_ctx\":4096",
+        );
+        check(&request, "num_ctx", "4096", from, to);
+        check(&request, "options.num_ctx", "4096", from, to);
+        let mut without = request.clone();
+        without.delete(3).unwrap();
+        assert!(without.is_deleted(4), "the result goes with its call");
+    }
+
+    #[test]
+    fn requests_to_a_model_in_this_process_are_outlined() {
+        // As that provider writes them.
+        let profile = Profile {
+            include_usage: false,
+            describes_tools: false,
+            ..Profile::default()
+        };
+        let request = editable(&profile, &local);
+        assert_eq!(ids(&request), ALL);
+        check(
+            &request,
+            "seed",
+            "7",
+            "\"stream\":true",
+            "\"stream\":true,\"seed\":7",
+        );
+        assert!(request.clone().set("tool_choice", "none").is_err());
+    }
+}
