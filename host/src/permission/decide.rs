@@ -253,7 +253,13 @@ fn lasting(
 ) -> Found {
     let stale = match command_lines::in_session(state, caller, command, now) {
         Found::Open(stale) => stale,
-        found => return found,
+        Found::Allow(rule) => {
+            return match command_lines::refused_by_file(state, command) {
+                Some(refused) => Found::Deny(refused),
+                None => Found::Allow(rule),
+            };
+        }
+        Found::Deny(rule) => return Found::Deny(rule),
     };
     match command_lines::in_file(state, caller, command, now) {
         Found::Open(more) => Found::Open(stale.or(more)),

@@ -241,6 +241,12 @@ impl Permissions {
         };
         match &need.target {
             Target::Command(command) if !command.is_storable => None,
+            // A yes beside a no to a program, or to other words, changes nothing: the no has to be taken back.
+            Target::Command(command)
+                if verdict == Verdict::Deny && !is_own_key(command, rule) =>
+            {
+                None
+            }
             // Who names a folder, or a host, means what lies below it.
             Target::Url(url) if url.ends_with('/') => Some(WayOut {
                 target: url.to_string(),
@@ -250,4 +256,15 @@ impl Permissions {
             _ => WayOut::of(need, other),
         }
     }
+}
+
+/// Whether a rule stands under the key of the command itself, or under a folder that its program lies in: then a yes to
+/// the command is the stronger one.
+fn is_own_key(command: &CommandTarget, rule: &Rule) -> bool {
+    let Rule::Stored { key, .. } = rule else {
+        return true;
+    };
+    let program = command.subject.first();
+    *key == command.key.to_string()
+        || (key.ends_with('/') && program.is_some_and(|program| program.starts_with(key)))
 }

@@ -132,6 +132,14 @@ fn command_lines_are_explained() {
     let denied = explain("git push && ls");
     let undo = "takes the rule back: dunlin permissions ask run '$ ";
     assert!(denied.contains(undo), "{denied}");
+    let useless = environment.run(["permissions", "allow", "run", "git push origin"]);
+    assert!(
+        useless.stderr.contains("It stays denied: stored under $ "),
+        "{useless}"
+    );
+    let stays = explain("git push origin");
+    assert!(stays.contains("  execute  deny   stored under $ "), "{stays}");
+    assert!(!stays.contains("allows it:"), "{stays}");
     let compound = explain("ls -l | cat .env");
     assert!(
         compound.starts_with("Compound command (a pipe): "),
