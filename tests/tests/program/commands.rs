@@ -138,7 +138,10 @@ fn command_lines_are_explained() {
         "{useless}"
     );
     let stays = explain("git push origin");
-    assert!(stays.contains("  execute  deny   stored under $ "), "{stays}");
+    assert!(
+        stays.contains("  execute  deny   stored under $ "),
+        "{stays}"
+    );
     assert!(!stays.contains("allows it:"), "{stays}");
     let compound = explain("ls -l | cat .env");
     assert!(

@@ -36,12 +36,11 @@ impl McpTools {
                 revert: Some(Revert::ToolMode(call.tool.clone())),
             },
             mode => {
-                let state = self.servers.state();
-                let key = (call.tool.clone(), tool.digest.clone());
+                let permissions = &self.shared.permissions;
                 let is_asked = server.asks(tool)
                     && mode == ToolMode::Prompt
-                    && !state.allowed.contains(&key)
-                    && !state.answered.contains(&call.id);
+                    && !permissions.allows_calls(&call.tool, &tool.digest)
+                    && !self.servers.state().answered.contains(&call.id);
                 match is_asked {
                     true => Standing::Ask {
                         needs: Vec::new(),
@@ -170,7 +169,8 @@ impl McpTools {
             .map_err(|e| fail(&e))
     }
 
-    /// Remembers an answer to a call of this tool, and to the start of its server.
+    /// Remembers an answer to a call of this tool, or to the start of its server: to a question that names the start, a
+    /// lasting answer is one to the start.
     pub(in crate::host) fn answer_tool(
         &self,
         call: &Call,
@@ -185,11 +185,12 @@ impl McpTools {
             state.answered.insert(call.id.clone());
             // What was shown is what was agreed to: the server may have changed it while the question stood.
             let shown = state.prepared.get(&call.id) == Some(&tool.digest);
-            if answer.scope != Scope::Once && shown {
-                let key = (call.tool.clone(), tool.digest.clone());
-                state.allowed.insert(key);
+            drop(state);
+            if answer.scope != Scope::Once && shown && open.is_empty() {
+                let permissions = &self.shared.permissions;
+                permissions.allow_calls(&call.tool, &tool.digest);
             }
-        } else if answer.scope != Scope::Once {
+        } else if answer.scope != Scope::Once && open.is_empty() {
             // There is no target to keep a lasting no under: it is one to the tool, until the session ends.
             self.shared
                 .permissions

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope, TextQuestion};
 use dunlin_host::call::{Action, Call, Failure, Standing};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt};
+use dunlin_host::permission::ToolMode;
 use dunlin_tests::sandbox::{Asker, Sandbox, assert_alive, call, play};
 use serde_json::{Value, json};
 
@@ -42,8 +43,27 @@ async fn asking_is_a_matter_of_configuration() {
     };
     let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
     yes.expect("allowed").result.expect("a result");
-    let plan = host.prepare(&wanted).await.expect("a plan");
-    assert_eq!(plan.standing, Standing::Allowed);
+    // It is listed, and can be taken back by its name, all at once, and by the mode of the tool.
+    let permissions = host.permissions();
+    let forget: [&dyn Fn(); 3] = [
+        &|| assert_eq!(permissions.forget_answers(Some("destructive__wipe")), 1),
+        &|| assert_eq!(permissions.forget_answers(None), 1),
+        &|| permissions.set_tool_mode("destructive__wipe", ToolMode::Prompt),
+    ];
+    for forget in forget {
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert_eq!(plan.standing, Standing::Allowed);
+        let listed = permissions.session_answers();
+        let keys: Vec<(&str, &str)> = listed
+            .iter()
+            .map(|it| (it.key.as_str(), it.bits.as_str()))
+            .collect();
+        assert_eq!(keys, [("destructive__wipe", "??x")]);
+        forget();
+        assert_eq!(permissions.session_answers(), []);
+        let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
+        yes.expect("allowed").result.expect("a result");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
