@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::note::Note;
 use super::{McpTools, ServerTool};
 use crate::ask::{Answer, Scope};
-use crate::call::{Call, Failure, Plan, Standing};
+use crate::call::{Action, Call, Failure, Plan, Standing};
 use crate::capability;
 use crate::display;
 use crate::display::chain;
@@ -98,7 +98,7 @@ impl McpTools {
         Ok(Plan {
             question,
             needs,
-            actions: Vec::new(),
+            actions: vec![Action::ServerCall],
             standing,
         })
     }
