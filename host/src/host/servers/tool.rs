@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::note::Note;
 use super::{McpTools, ServerTool};
 use crate::ask::{Answer, Scope};
+use crate::audit::Event;
 use crate::call::{Action, Call, Failure, Plan, Standing};
 use crate::capability;
 use crate::display;
@@ -93,6 +94,13 @@ impl McpTools {
         {
             notices.push(DESTRUCTIVE.to_owned());
         }
+        if let Standing::Denied { need, rule, .. } = &standing {
+            let note = match needs.contains(need) {
+                true => Note::denied(need, rule),
+                false => Note::decided(Event::Denied, rule),
+            };
+            self.log(call, server, &note)?;
+        }
         let mut state = self.servers.state();
         state.prepared.insert(call.id.clone(), tool.digest.clone());
         Ok(Plan {
@@ -101,6 +109,22 @@ impl McpTools {
             actions: vec![Action::ServerCall],
             standing,
         })
+    }
+
+    /// Why a call that runs may run, as the audit log has it.
+    pub(super) fn why_allowed(&self, call: &Call, named: &ServerTool) -> String {
+        let tool = named.tool();
+        let permissions = &self.shared.permissions;
+        let yes = |scope| Answer { allow: true, scope }.in_words();
+        if permissions.tool_mode(&call.tool) == ToolMode::Always {
+            Rule::ToolAlways(call.tool.clone()).to_string()
+        } else if !named.server.asks(tool) {
+            Rule::McpServer.to_string()
+        } else if permissions.allows_calls(&call.tool, &tool.digest) {
+            yes(Scope::Session)
+        } else {
+            yes(Scope::Once)
+        }
     }
 
     /// What holds for starting a server, and which rule says so.
@@ -180,6 +204,9 @@ impl McpTools {
         rule: &str,
     ) -> Result<(), Failure> {
         let tool = named.tool();
+        if !answer.allow && open.is_empty() {
+            self.log(call, &named.server, &Note::decided(Event::Denied, rule))?;
+        }
         if answer.allow {
             let mut state = self.servers.state();
             state.answered.insert(call.id.clone());
