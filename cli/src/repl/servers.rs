@@ -71,6 +71,8 @@ fn connect(workshop: &Workshop, name: &str) -> Result<(), CliError> {
         tool: LOADER.to_owned(),
         arguments: json!({ "server": name }),
     };
+    // Also one that was left alone because it ended too often.
+    host.forgive_server(name);
     let ask = workshop.asker();
     let work = async {
         let plan = host.prepare(&call).await?;

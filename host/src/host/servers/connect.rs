@@ -60,7 +60,11 @@ impl McpTools {
                 true => "ended",
                 false => "could not be connected",
             };
-            let why = format!("{what} {before} times in this session and is left alone now");
+            let why = format!(
+                "{what} {before} times in this session and is left alone now; the user can start it again with \
+                 /mcp connect {}",
+                server.name()
+            );
             return Err(broken(why));
         }
         if before > 0 && was_there {

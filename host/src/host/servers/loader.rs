@@ -70,6 +70,14 @@ impl McpTools {
         was_used || bridge.is_some()
     }
 
+    /// Counts the starts of a server anew.
+    pub(in crate::host) fn forgive(&self, name: &str) {
+        let mut servers = self.servers.all.iter();
+        if let Some(server) = servers.find(|server| server.name() == name) {
+            server.forgive();
+        }
+    }
+
     /// Disables a server until the session ends, or enables it again.
     pub(in crate::host) fn set_disabled(&self, name: &str, is_disabled: bool) {
         let mut servers = self.servers.all.iter();
