@@ -381,6 +381,10 @@ fn say_way(ui: &Ui, label: &str, command: &str) {
 fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     let command = &explained.command;
     match &explained.compound {
+        None if matches!(command.key, CommandKey::Server(_)) => ui.data_rows(
+            "the start of an MCP server without a sandbox; an answer holds for this start alone",
+            2,
+        ),
         None => {
             let covers = command.describe();
             ui.data_rows(&format!(

@@ -178,6 +178,7 @@ impl Permissions {
             false => Rule::NoProject,
         };
         match (&need.target, need.operation) {
+            (Target::Command(command), _) if command.is_server() => Decision::ask(Rule::Starting),
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,

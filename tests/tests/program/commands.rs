@@ -152,6 +152,22 @@ fn command_lines_are_explained() {
         compound.contains("/.env, so it is asked each time"),
         "{compound}"
     );
+    let server = "mcp /usr/bin/env server .";
+    let asked = explain(server);
+    assert!(
+        asked.starts_with("the start of an MCP server without a sandbox; an answer holds for this start alone\nmcp /"),
+        "{asked}"
+    );
+    let rule =
+        "  execute  ask    default: each start of a server without a sandbox is asked; a key";
+    assert!(asked.contains(rule), "{asked}");
+    let allow = environment.run(["permissions", "allow", "run", server]);
+    assert_eq!(allow.status, Some(0), "{allow}");
+    let allowed = explain(server);
+    assert!(
+        allowed.contains("  execute  allow  stored under mcp /usr/bin/env server ."),
+        "{allowed}"
+    );
     let options = environment.run(["permissions", "explain", "ls", "-la"]);
     assert_eq!(options.stdout, explain("ls -la"), "{options}");
     let words = environment.run(["permissions", "explain", "timeout", "5", "ls"]);
