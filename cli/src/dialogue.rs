@@ -802,8 +802,12 @@ impl Frontend for Presenter {
         }
     }
 
-    fn stored(&self, needs: &[Need], answer: Answer) {
-        for text in storing::after(needs, answer) {
+    fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
+        let said = match needs {
+            [] => storing::after_call(tool, answer).into_iter().collect(),
+            needs => storing::after(needs, answer),
+        };
+        for text in said {
             self.ui.say_stored(&text);
         }
     }

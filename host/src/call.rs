@@ -43,6 +43,8 @@ pub enum Action {
     Command(CommandLine),
     /// The chat's model answers a server.
     Prompt(Prompt),
+    /// An MCP server gets the arguments of the call: they say all that there is to know of it.
+    ServerCall,
 }
 
 impl Plan {

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::http::Timeouts;
     use crate::ollama::Ollama;
-    use crate::profile::ReasoningEcho;
+    use dunlin_chat::endpoint::{MaxTokensField, ReasoningEcho};
     use dunlin_chat::provider::Provider;
 
     fn session() -> Conversation {
@@ -159,7 +159,7 @@ mod tests {
     fn chat_completions_are_outlined() {
         let profile = Profile {
             reasoning: ReasoningEcho::WithCalls,
-            max_tokens_field: "max_completion_tokens",
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
             options_left_out: ["top_p"].into(),
             ..Profile::default()
         };

@@ -67,6 +67,9 @@ pub struct McpAddArgs {
     /// Start the command in this folder: . is the project. Without it, it starts in an empty folder of its own
     #[arg(long, value_name = "FOLDER", conflicts_with = "url")]
     pub cwd: Option<String>,
+    /// Run the command in the sandbox for commands, instead of with all of your rights
+    #[arg(long, conflicts_with = "url")]
+    pub sandbox: bool,
     /// The program of the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

@@ -161,6 +161,9 @@ fn decide(
     if operation == Operation::Execute {
         say_covered(ui, &key, decided == Decided::Allow);
     }
+    if decided == Decided::Allow && CommandKey::is_command(&key) {
+        say_denied(ui, permissions, &key);
+    }
     say_folder(ui, &key);
     Ok(())
 }
@@ -246,6 +249,21 @@ fn looks_like_host(typed: &str) -> bool {
         !label.is_empty() && label.chars().all(plain)
     };
     labels.len() > 1 && labels.iter().all(is_label)
+}
+
+/// Says that a yes has no effect, where a no to its program or to other words of it is the stronger one.
+fn say_denied(ui: &Ui, permissions: &Permissions, key: &str) {
+    // Of a program that is not there nothing can be said.
+    let Ok(ExplainedCommand { execute, .. }) = permissions.explain_command(key) else {
+        return;
+    };
+    if execute.verdict == Verdict::Deny {
+        let undo = execute.rule.revert(execute.operation);
+        let undo = undo.as_ref().and_then(storing::revert);
+        let undo = undo.map_or_else(String::new, |undo| format!("; {undo} takes that back"));
+        let rule = execute.rule.to_string();
+        ui.warn(&format!("It stays denied: {}{undo}", escape(&rule)));
+    }
 }
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
@@ -362,6 +380,10 @@ fn say_way(ui: &Ui, label: &str, command: &str) {
 fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     let command = &explained.command;
     match &explained.compound {
+        None if matches!(command.key, CommandKey::Server(_)) => ui.data_rows(
+            "the start of an MCP server without a sandbox; an answer holds for this start alone",
+            2,
+        ),
         None => {
             let covers = command.describe();
             ui.data_rows(&format!(

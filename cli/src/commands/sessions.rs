@@ -46,9 +46,10 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> CliError {
         let hint = error.hint();
         let error = match &error {
-            StoreError::None | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => {
-                CliError::usage(error)
-            }
+            StoreError::None
+            | StoreError::Unknown { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::SameTitle { .. } => CliError::usage(error),
             _ => CliError::failed(error),
         };
         error.with_hint(hint)

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::table::VERBS;
 use crate::app::App;
-use crate::commands::mcp::unknown_server;
+use crate::commands::mcp::{how_it_runs, unknown_server};
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::settings::Origin;
@@ -71,6 +71,8 @@ fn connect(app: &App, name: &str) -> Result<(), CliError> {
         tool: LOADER.to_owned(),
         arguments: json!({ "server": name }),
     };
+    // Also one that was left alone because it ended too often.
+    host.forgive_server(name);
     let ask = app.asker();
     let work = async {
         let plan = host.prepare(&call).await?;
@@ -185,7 +187,13 @@ fn list(app: &App) -> Result<(), CliError> {
             (false, true) => "not connected; Dunlin connects it for the next call".to_owned(),
             (false, false) => "not connected".to_owned(),
         };
-        let place = ui.styles().paint(Label::Quiet, &escape(&server.place));
+        let how = configured.get(&server.name);
+        let how = how.map_or_else(String::new, |it| how_it_runs(&it.value));
+        let place = match how.as_str() {
+            "" => server.place.clone(),
+            how => format!("{} ({how})", server.place),
+        };
+        let place = ui.styles().paint(Label::Quiet, &escape(&place));
         ui.data_rows(&format!("{name} {state} · {place}"), NAME_COLUMNS + 1);
         if server.is_disabled || !server.is_used {
             continue;

@@ -127,7 +127,7 @@ impl CallContext {
     async fn check_syntax(&mut self, prepared: &mut Prepared) -> bool {
         let planned = self.actions.iter().find_map(|action| match action {
             Action::Edit(planned) if planned.is_same(&prepared.edit) => Some(planned.syntax),
-            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) => None,
+            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) | Action::ServerCall => None,
         });
         prepared.edit.syntax = planned.unwrap_or_default();
         let was_known = prepared.edit.syntax != Syntax::Unchecked;
@@ -140,7 +140,7 @@ impl CallContext {
     async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
-            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) => None,
+            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) | Action::ServerCall => None,
         });
         let is_declared = match declared {
             Some(declared) if declared.base != edit.base => {

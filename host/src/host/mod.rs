@@ -317,6 +317,11 @@ impl Host {
         self.0.servers.disconnect(name).await
     }
 
+    /// The user wants a server connected, however often it has ended in this session: its starts are counted anew.
+    pub fn forgive_server(&self, name: &str) {
+        self.0.servers.forgive(name);
+    }
+
     /// Disables a server until the session ends, or enables it again. A disabled server is not connected, whoever asks
     /// for it; one that is connected has to be disconnected as well.
     pub fn set_server_disabled(&self, name: &str, is_disabled: bool) {

@@ -51,8 +51,6 @@ pub(crate) struct State {
     pub(crate) prepared: HashMap<String, String>,
     /// The calls that were answered with yes.
     pub(crate) answered: HashSet<String>,
-    /// The tools that may be called until the session ends, and the digest of what they were then.
-    pub(crate) allowed: HashSet<(String, String)>,
 }
 
 impl Servers {

@@ -9,6 +9,7 @@ use super::bridge::Bridge;
 use super::line::{Consent, Terms};
 use super::offered::{Listed, Offered, OfferedTool};
 use super::options::{Facts, McpServer, ServerAt, ServerReport};
+use crate::limits::MAX_RESTARTS;
 use crate::permission::PluginId;
 use crate::sha256_hex;
 
@@ -169,12 +170,19 @@ impl Server {
         self.lock().connected_in.is_some()
     }
 
-    /// Counts a start; how many there were before.
+    /// Counts a start, unless there were too many; how many there were before.
     pub(crate) fn start(&self) -> u32 {
         let mut state = self.lock();
         let before = state.starts;
-        state.starts += 1;
+        if before <= MAX_RESTARTS {
+            state.starts += 1;
+        }
         before
+    }
+
+    /// Counts its starts anew: the user wants it once more.
+    pub(crate) fn forgive(&self) {
+        self.lock().starts = 0;
     }
 
     /// The session uses it from now on, connected or not.

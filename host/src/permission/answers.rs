@@ -106,20 +106,27 @@ impl Permissions {
         state.once.clear();
         state.modes.clear();
         state.mode_options.clear();
+        state.calls.clear();
     }
 
     /// Forgets what was answered until the session ends: all of it, or what is listed under this key. Returns how many
     /// answers that were.
     pub fn forget_answers(&self, key: Option<&str>) -> usize {
         let mut state = self.lock();
-        let before = state.session.len();
+        let before = state.session.len() + state.calls.len();
         match key {
-            None => state.session.clear(),
-            Some(key) => state
-                .session
-                .retain(|(other, _), _| other.to_string() != key),
+            None => {
+                state.session.clear();
+                state.calls.clear();
+            }
+            Some(key) => {
+                state
+                    .session
+                    .retain(|(other, _), _| other.to_string() != key);
+                state.calls.remove(key);
+            }
         }
-        before - state.session.len()
+        before - state.session.len() - state.calls.len()
     }
 
     /// Forgets what was answered for one call only. Called when the call has ended.

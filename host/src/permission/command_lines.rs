@@ -3,7 +3,8 @@
 //! A stored or session-long yes covers a line only if the line comes to the same key, and what it runs is still the same:
 //! the file behind the program's path, and the content of the files that the line names and that commands can change. A key
 //! that a person wrote covers what it says: `$ cargo test` everything that begins with these words. A no is read
-//! generously: it also holds for the program by any of its paths, and for every line in which the program is found.
+//! generously: it also holds for the program by any of its paths, and for every line in which the program is found, whatever
+//! a more specific key allows.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -147,6 +148,27 @@ pub(super) fn in_file(
     }
 }
 
+/// A stored no that a yes for the session does not outrank: one to a program or a command in the line. The yes outranks
+/// only a no under its own key.
+pub(super) fn refused_by_file(state: &State, command: &CommandTarget) -> Option<Rule> {
+    Keys::of(command).denied(&|key, _| {
+        let stored = state.stored.get(&Key::Command(key.clone()))?;
+        let answers = state
+            .session
+            .get(&(Key::Command(key.clone()), Operation::Execute));
+        let allowed = answers.and_then(|answers| answers.iter().rev().find(|it| it.allow));
+        let rule = Rule::Stored {
+            key: stored.key.clone(),
+            plugins: Vec::new(),
+        };
+        match (stored.bits.get(Operation::Execute), allowed) {
+            (Decided::Open, _) => None,
+            (Decided::Deny, None) => Some(Found::Deny(rule)),
+            (Decided::Deny, Some(_)) | (Decided::Allow, _) => Some(Found::Allow(rule)),
+        }
+    })
+}
+
 /// A yes to the whole program that an earlier build stored, or one to the file that the program is a link to.
 fn by_earlier_build(state: &State, command: &CommandTarget) -> Option<Rule> {
     let called = Path::new(command.subject.first()?);
@@ -236,14 +258,27 @@ impl Keys {
         Keys { own, others }
     }
 
-    /// Goes through the keys: a no to another program refuses the command, then the first key that decides gives
-    /// the answer.
-    fn decide(self, says: impl Fn(&CommandKey, Covers) -> Option<Found>) -> Found {
-        for keys in &self.others {
+    /// A no to one of the programs or commands that are found in the line: it refuses the line, also where a more specific
+    /// key allows it. Only of the folders that its own program lies in the most specific key counts.
+    fn denied(&self, says: &impl Fn(&CommandKey, Covers) -> Option<Found>) -> Option<Rule> {
+        let mut others = self.others.iter();
+        let refused = others.find_map(|keys| {
             let decided = keys.iter().find_map(|key| says(key, Covers::No));
-            if let Some(Found::Deny(rule)) = decided {
-                return Found::Deny(rule);
-            }
+            decided.and_then(Found::denial)
+        });
+        let mut own = self.own.iter();
+        refused.or_else(|| {
+            own.find_map(|(key, covers)| match key {
+                CommandKey::Below(_) => None,
+                key => says(key, *covers).and_then(Found::denial),
+            })
+        })
+    }
+
+    /// Goes through the keys: a no refuses the command, then the first key that decides gives the answer.
+    fn decide(self, says: impl Fn(&CommandKey, Covers) -> Option<Found>) -> Found {
+        if let Some(rule) = self.denied(&says) {
+            return Found::Deny(rule);
         }
         let mut stale = None;
         for (key, covers) in &self.own {
@@ -292,6 +327,13 @@ fn of_program(path: &Path) -> Vec<CommandKey> {
 }
 
 impl Found {
+    fn denial(self) -> Option<Rule> {
+        match self {
+            Found::Deny(rule) => Some(rule),
+            Found::Allow(_) | Found::Open(_) => None,
+        }
+    }
+
     fn of(allow: bool, rule: Rule) -> Found {
         match allow {
             true => Found::Allow(rule),

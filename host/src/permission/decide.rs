@@ -178,6 +178,7 @@ impl Permissions {
             false => Rule::NoProject,
         };
         match (&need.target, need.operation) {
+            (Target::Command(command), _) if command.is_server() => Decision::ask(Rule::Starting),
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
             (Target::Url(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,
@@ -253,7 +254,13 @@ fn lasting(
 ) -> Found {
     let stale = match command_lines::in_session(state, caller, command, now) {
         Found::Open(stale) => stale,
-        found => return found,
+        Found::Allow(rule) => {
+            return match command_lines::refused_by_file(state, command) {
+                Some(refused) => Found::Deny(refused),
+                None => Found::Allow(rule),
+            };
+        }
+        Found::Deny(rule) => return Found::Deny(rule),
     };
     match command_lines::in_file(state, caller, command, now) {
         Found::Open(more) => Found::Open(stale.or(more)),

@@ -89,6 +89,9 @@ struct State {
     modes: HashMap<String, ToolMode>,
     /// The options of the command line that set such a mode, by the names of tools.
     mode_options: HashMap<String, String>,
+    /// The tools of MCP servers that may be called until the session ends, and the digest of what each was when that was
+    /// answered.
+    calls: HashMap<String, String>,
 }
 
 #[derive(Debug, Clone)]

@@ -61,6 +61,8 @@ impl Permissions {
     pub fn set_tool_mode(&self, tool: &str, mode: ToolMode) {
         let mut state = self.lock();
         state.mode_options.remove(tool);
+        // Whoever sets a mode means no less than what was answered at a call.
+        state.calls.remove(tool);
         match mode {
             ToolMode::Prompt => drop(state.modes.remove(tool)),
             ToolMode::Always | ToolMode::Never => {
@@ -76,6 +78,18 @@ impl Permissions {
         state
             .mode_options
             .insert(tool.to_owned(), option.to_owned());
+    }
+
+    /// Allows the calls of a tool of an MCP server until the session ends, as long as the tool has this digest.
+    pub(crate) fn allow_calls(&self, tool: &str, digest: &str) {
+        let mut state = self.lock();
+        state.calls.insert(tool.to_owned(), digest.to_owned());
+    }
+
+    /// Whether the calls of such a tool were allowed until the session ends.
+    pub(crate) fn allows_calls(&self, tool: &str, digest: &str) -> bool {
+        let state = self.lock();
+        state.calls.get(tool).is_some_and(|known| known == digest)
     }
 
     /// What was chosen for a tool.

@@ -85,7 +85,7 @@ impl Permissions {
         Ok(list)
     }
 
-    /// What was answered for this session, sorted by key.
+    /// What was answered for this session, sorted by key. The key of calls of an MCP server's tool is the tool's name.
     pub fn session_answers(&self) -> Vec<Stored> {
         let state = self.lock();
         let mut merged: HashMap<&Key, (Bits, Vec<String>)> = HashMap::new();
@@ -115,6 +115,16 @@ impl Permissions {
                 }
             })
             .collect();
+        list.extend(state.calls.keys().map(|tool| {
+            Stored {
+                key: tool.clone(),
+                bits: Bits::default()
+                    .with(Operation::Execute, Decided::Allow)
+                    .to_string(),
+                bound_to: Some("calls of this tool of an MCP server".to_owned()),
+                lapsed: None,
+            }
+        }));
         list.sort_by(|a, b| a.key.cmp(&b.key));
         list
     }
@@ -241,6 +251,10 @@ impl Permissions {
         };
         match &need.target {
             Target::Command(command) if !command.is_storable => None,
+            // A yes beside a no to a program, or to other words, changes nothing: the no has to be taken back.
+            Target::Command(command) if verdict == Verdict::Deny && !is_own_key(command, rule) => {
+                None
+            }
             // Who names a folder, or a host, means what lies below it.
             Target::Url(url) if url.ends_with('/') => Some(WayOut {
                 target: url.to_string(),
@@ -250,4 +264,15 @@ impl Permissions {
             _ => WayOut::of(need, other),
         }
     }
+}
+
+/// Whether a rule stands under the key of the command itself, or under a folder that its program lies in: then a yes to
+/// the command is the stronger one.
+fn is_own_key(command: &CommandTarget, rule: &Rule) -> bool {
+    let Rule::Stored { key, .. } = rule else {
+        return true;
+    };
+    let program = command.subject.first();
+    *key == command.key.to_string()
+        || (key.ends_with('/') && program.is_some_and(|program| program.starts_with(key)))
 }

@@ -50,6 +50,8 @@ pub enum Rule {
     WritingGit,
     /// The default for programs.
     Executing,
+    /// The default for starting MCP servers outside of the sandbox.
+    Starting,
     /// The default for the web.
     Web,
     /// The default for servers on this machine.
@@ -208,6 +210,9 @@ impl fmt::Display for Rule {
                 "default: files of a git repository itself are asked, also in a folder that may be written",
             ),
             Rule::Executing => f.write_str("default: commands are asked"),
+            Rule::Starting => f.write_str(
+                "default: each start of a server without a sandbox is asked; a key that is set by hand allows it beforehand",
+            ),
             Rule::Web => f.write_str("default: addresses are asked"),
             Rule::ThisMachine => f.write_str("default: servers on this machine are asked"),
             Rule::PrivateNetwork => f.write_str("default: private networks are asked"),

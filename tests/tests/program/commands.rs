@@ -132,6 +132,17 @@ fn command_lines_are_explained() {
     let denied = explain("git push && ls");
     let undo = "takes the rule back: dunlin permissions ask run '$ ";
     assert!(denied.contains(undo), "{denied}");
+    let useless = environment.run(["permissions", "allow", "run", "git push origin"]);
+    assert!(
+        useless.stderr.contains("It stays denied: stored under $ "),
+        "{useless}"
+    );
+    let stays = explain("git push origin");
+    assert!(
+        stays.contains("  execute  deny   stored under $ "),
+        "{stays}"
+    );
+    assert!(!stays.contains("allows it:"), "{stays}");
     let compound = explain("ls -l | cat .env");
     assert!(
         compound.starts_with("Compound command (a pipe): "),
@@ -140,6 +151,22 @@ fn command_lines_are_explained() {
     assert!(
         compound.contains("/.env, so it is asked each time"),
         "{compound}"
+    );
+    let server = "mcp /usr/bin/env server .";
+    let asked = explain(server);
+    assert!(
+        asked.starts_with("the start of an MCP server without a sandbox; an answer holds for this start alone\nmcp /"),
+        "{asked}"
+    );
+    let rule =
+        "  execute  ask    default: each start of a server without a sandbox is asked; a key";
+    assert!(asked.contains(rule), "{asked}");
+    let allow = environment.run(["permissions", "allow", "run", server]);
+    assert_eq!(allow.status, Some(0), "{allow}");
+    let allowed = explain(server);
+    assert!(
+        allowed.contains("  execute  allow  stored under mcp /usr/bin/env server ."),
+        "{allowed}"
     );
     let options = environment.run(["permissions", "explain", "ls", "-la"]);
     assert_eq!(options.stdout, explain("ls -la"), "{options}");

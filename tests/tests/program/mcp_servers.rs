@@ -29,7 +29,7 @@ fn servers_come_and_go_and_the_rest_stays() {
     run(&environment, "mcp add far --url https://mcp.example/mcp", 0);
     let list = run(&environment, "mcp list", 0);
     let expected = "far              https://mcp.example/mcp\n\
-                    git              TOKEN=… sh mcp-server-git --repository .  Repositories\n";
+                    git              TOKEN=… sh mcp-server-git --repository .  (no sandbox, cwd = \".\")  Repositories\n";
     assert_eq!(list, expected);
     assert!(
         file(&environment).starts_with(mine),
@@ -44,6 +44,14 @@ fn servers_come_and_go_and_the_rest_stays() {
         "{said}"
     );
     run(&environment, "mcp remove here --yes", 0);
+    run(&environment, "mcp add boxed --sandbox -- sh server", 0);
+    let list = run(&environment, "mcp list", 0);
+    assert!(
+        list.contains("boxed            sh server  (sandboxed)\n"),
+        "{list}"
+    );
+    assert!(file(&environment).contains("sandbox = true"));
+    run(&environment, "mcp remove boxed --yes", 0);
     let said = run(&environment, "mcp add git -- other", 2);
     assert!(
         said.contains("there is an MCP server \"git\" already"),

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use dunlin_host::Host;
 use dunlin_host::ask::{Answer, Question, Scope};
 use dunlin_host::call::{Action, Call, Failure, Plan, Standing};
-use dunlin_host::permission::ToolMode;
+use dunlin_host::permission::key::Decided;
+use dunlin_host::permission::{ToolMode, Verdict};
+use dunlin_host::target::Operation;
 use dunlin_tests::sandbox::{Sandbox, call, plugin};
 use serde_json::json;
 
@@ -189,6 +191,90 @@ async fn a_lasting_no_is_for_what_was_shown_and_one_to_a_program_refuses_every_l
         shop.standing("cargo build | cargo fmt").await,
         Standing::Ask { .. }
     ));
+}
+
+/// Whatever more specific key, answer of the session or option allows the line; and what explains says so, too.
+#[tokio::test]
+async fn a_no_to_a_program_or_its_words_is_stronger_than_every_yes_to_a_line() {
+    let shop = Shop::new();
+    shop.answer("cargo test", true, Scope::Always).await;
+    shop.answer("cargo run x.rs", true, Scope::Always).await;
+    shop.answer("cargo build | cargo fmt", true, Scope::Session)
+        .await;
+    let permissions = shop.host.permissions();
+    permissions
+        .allow_line_by_option("cargo build && cargo test", "--allow-line ...")
+        .expect("a line");
+    let lines = [
+        "cargo test",
+        "cargo run x.rs",
+        "cargo build | cargo fmt",
+        "cargo build && cargo test",
+    ];
+    let check = async |denied: &[&str]| {
+        for line in lines {
+            let expected = denied.contains(&line);
+            let standing = shop.standing(line).await;
+            let is_denied = matches!(standing, Standing::Denied { .. });
+            assert_eq!(is_denied, expected, "{line}: {standing:?}");
+            let explained = permissions.explain_command(line).expect("a line").execute;
+            assert_eq!(explained.verdict == Verdict::Deny, expected, "{line}");
+            if expected {
+                // A yes would help only under the key of the no; else that has to be taken back.
+                let rule = explained.rule.to_string();
+                let way = explained.way_out.as_ref();
+                assert!(
+                    way.is_none_or(|way| rule.ends_with(&way.target)),
+                    "{explained:?}"
+                );
+            }
+        }
+    };
+    check(&[]).await;
+    let real = permissions.explain("cargo").expect("the program").0;
+    for typed in ["cargo".to_owned(), real.to_string(), format!("$ {real}")] {
+        permissions
+            .set_one(&typed, Operation::Execute, Decided::Deny)
+            .expect("a no");
+        check(&lines).await;
+        permissions
+            .set_one(&typed, Operation::Execute, Decided::Open)
+            .expect("nothing");
+        check(&[]).await;
+    }
+    permissions
+        .set_one("cargo build", Operation::Execute, Decided::Deny)
+        .expect("a no");
+    check(&["cargo build | cargo fmt", "cargo build && cargo test"]).await;
+    // What explaining says of a line that is allowed denies it.
+    let explained = permissions
+        .explain_command("cargo run x.rs")
+        .expect("a line");
+    let way = explained.execute.way_out.expect("a way");
+    permissions
+        .set_one(&way.target, way.operation, way.decided)
+        .expect("a no");
+    check(&[
+        "cargo run x.rs",
+        "cargo build | cargo fmt",
+        "cargo build && cargo test",
+    ])
+    .await;
+}
+
+/// Who names the same key for one run means it.
+#[tokio::test]
+async fn a_yes_by_an_option_is_stronger_than_a_stored_no_under_the_same_key() {
+    let shop = Shop::new();
+    let permissions = shop.host.permissions();
+    for typed in ["cargo", "git push"] {
+        permissions
+            .set_one(typed, Operation::Execute, Decided::Deny)
+            .expect("a no");
+        permissions.allow_for_session(typed, "--x").expect("a yes");
+    }
+    assert_eq!(shop.standing("cargo test").await, Standing::Allowed);
+    assert_eq!(shop.standing("git push -f").await, Standing::Allowed);
 }
 
 #[tokio::test]

@@ -66,6 +66,14 @@ pub enum StoreError {
         /// The ids.
         ids: Vec<String>,
     },
+    /// Several have this title.
+    #[error("several sessions are called {typed:?}: {}", ids.join(", "))]
+    SameTitle {
+        /// As typed.
+        typed: String,
+        /// The ids, the newest first.
+        ids: Vec<String>,
+    },
     /// The file cannot be read as a session.
     #[error("cannot read the session {id}, {}", path.display())]
     Read {
@@ -115,6 +123,9 @@ impl StoreError {
                     .to_owned(),
             ),
             StoreError::Ambiguous { .. } => Some("type more of the id".to_owned()),
+            StoreError::SameTitle { .. } => {
+                Some("type the id; dunlin sessions list shows when each was used".to_owned())
+            }
             StoreError::Locked { id, .. } => Some(format!(
                 "dunlin sessions fork {id} makes a copy that can be resumed; in the chat /fork {id} does"
             )),
@@ -373,12 +384,20 @@ impl Store {
             (None, []) => {
                 let is_it = |entry: &&Entry| entry.summary().title.to_lowercase() == lower;
                 let here = self.entries(false);
-                here.iter()
-                    .find(is_it)
-                    .cloned()
-                    .ok_or_else(|| StoreError::Unknown {
+                let called: Vec<&Entry> = here.iter().filter(is_it).collect();
+                match called.as_slice() {
+                    [] => Err(StoreError::Unknown {
                         typed: typed.to_owned(),
-                    })
+                    }),
+                    [entry] => Ok((*entry).clone()),
+                    several => {
+                        let ids = several.iter().take(MAX_NAMED);
+                        Err(StoreError::SameTitle {
+                            typed: typed.to_owned(),
+                            ids: ids.map(|entry| entry.id.clone()).collect(),
+                        })
+                    }
+                }
             }
             (None, several) => {
                 let mut ids: Vec<String> = several.iter().map(|entry| entry.id.clone()).collect();

@@ -123,6 +123,15 @@ fn a_session_is_found_by_the_beginning_of_its_id_or_its_title() {
     );
     check("owls", Err("there is no session \"owls\""));
     check("x\u{1b}", Err("there is no session \"x\\u{1b}\""));
+    // A fork has the title of what it was made of.
+    keep(&store, "zw77", "Sand pipers");
+    let error = store.find(Some("Sand Pipers")).unwrap_err();
+    let StoreError::SameTitle { mut ids, .. } = error else {
+        panic!("{error}");
+    };
+    ids.sort();
+    assert_eq!(ids, ["kmr3", "zw77"]);
+    check("zw77", Ok("zw77"));
 }
 
 #[test]

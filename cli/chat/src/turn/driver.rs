@@ -133,7 +133,7 @@ pub trait Frontend: Progress {
     /// Something the user should know, one line.
     fn notice(&self, text: &str);
     /// An answer was kept for as long as it says: what it covers, and what takes it back, is for the user to know.
-    fn stored(&self, _needs: &[Need], _answer: Answer) {}
+    fn stored(&self, _tool: &str, _needs: &[Need], _answer: Answer) {}
     /// Something the user must know, one line.
     fn warning(&self, text: &str) {
         self.notice(text);
@@ -456,7 +456,8 @@ impl CallContext<'_> {
         };
         let kept = self.tools.answer(call, plan, answer).await;
         if let (Ok(()), Standing::Ask { needs, longest, .. }) = (&kept, &plan.standing) {
-            self.frontend.stored(needs, answer.at_most(*longest));
+            self.frontend
+                .stored(&call.tool, needs, answer.at_most(*longest));
         }
         if let (false, Err(failure)) = (answer.allow, &kept) {
             self.frontend

@@ -5,6 +5,7 @@ mod serve;
 mod servers;
 mod test;
 
+pub use self::servers::how_it_runs;
 pub use self::test::unknown_server;
 use crate::app::App;
 use crate::args::McpCommand;

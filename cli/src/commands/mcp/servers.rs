@@ -75,8 +75,12 @@ fn line(app: &App, name: &str, server: &Sourced<ServerEntry>) -> String {
     let name = styles.paint(Label::Name, &format!("{:<NAME_COLUMNS$}", escape(name)));
     let entry = &server.value;
     let mut line = format!("{name} {}", escape(&address(entry)));
+    let how = how_it_runs(entry);
     let mut remark =
         |text: &str| line += &styles.paint(Label::Quiet, &format!("  {}", escape(text)));
+    if !how.is_empty() {
+        remark(&format!("({how})"));
+    }
     if let Some(description) = &entry.description {
         remark(description);
     }
@@ -89,6 +93,24 @@ fn line(app: &App, name: &str, server: &Sourced<ServerEntry>) -> String {
         remark("(disabled)");
     }
     line
+}
+
+/// With which rights a program runs, where it starts and what is asked about, as far as that is configured.
+pub fn how_it_runs(entry: &ServerEntry) -> String {
+    let mut said = Vec::new();
+    if entry.command.is_some() {
+        said.push(match entry.sandbox {
+            Some(true) => "sandboxed".to_owned(),
+            _ => "no sandbox".to_owned(),
+        });
+    }
+    said.extend(entry.cwd.as_ref().map(|cwd| format!("cwd = {cwd:?}")));
+    if entry.ask == Some(true) {
+        said.push("ask = true".to_owned());
+    } else if !entry.ask_tools.is_empty() {
+        said.push(format!("ask_tools = {:?}", entry.ask_tools));
+    }
+    said.join(", ")
 }
 
 /// The address, or the command line as a shell takes it; values of variables are often keys and stay away.
@@ -119,6 +141,7 @@ pub fn add(app: &App, args: McpAddArgs) -> Result<Exit, CliError> {
         args: words.collect(),
         env: args.env.into_iter().collect(),
         cwd: args.cwd,
+        sandbox: args.sandbox.then_some(true),
         url: args.url,
         api_key: args.api_key,
         description: args.description,

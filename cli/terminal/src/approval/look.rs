@@ -119,7 +119,11 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
         .saturating_sub(head.width() + end.width() + 1);
     let tool = fit(&name(&entry.question.tool), left);
     left = left.saturating_sub(tool.width() + 1);
-    let about = one_line(&entry.question.wording);
+    let mut about = one_line(&entry.question.wording);
+    if calls_server(entry) {
+        let arguments = entry.question.arguments.to_string();
+        about = format!("{about} {}", one_line(&arguments));
+    }
     let about = match fit(&about, left) {
         about if about.is_empty() => about,
         about => format!(" {}", styles.paint(Label::Quiet, &about)),
@@ -152,9 +156,11 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     if more > 0 {
         page.own(&format!("… {more} more rows, too many to show"));
     }
-    // The difference says all that the arguments of an edit say.
-    if counts.is_empty() {
-        page.arguments(entry);
+    // The difference says all that the arguments of an edit say, and there they are those of a server's tool.
+    if counts.is_empty() && !calls_server(entry) {
+        for (line, _) in page.arguments(entry) {
+            page.foreign(&line, None);
+        }
     }
     if let Some(mode) = entry.mode {
         page.own(&format!(
@@ -311,6 +317,11 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
 /// Whether a call is only proposed: one that runs, and one that the user made, can have a yes or a no and nothing else.
 fn is_waiting(entry: &Entry) -> bool {
     entry.question.origin == Origin::Declared && entry.index > 0
+}
+
+/// Whether the arguments are all that says what a call is going to do.
+fn calls_server(entry: &Entry) -> bool {
+    entry.question.actions.contains(&Action::ServerCall)
 }
 
 /// A tool's name; one that is none stands in quotes, so that it cannot begin a row as if it were more.
@@ -511,6 +522,12 @@ impl Page {
             .map(|line| (line, None))
             .chain(diff::lines(actions))
             .chain(prompt_of_server::lines(actions))
+            .chain(
+                calls_server(entry)
+                    .then(|| self.arguments(entry))
+                    .into_iter()
+                    .flatten(),
+            )
             .flat_map(|(text, label)| self.barred(&text, label))
             .collect()
     }
@@ -536,19 +553,21 @@ impl Page {
         rows
     }
 
-    fn arguments(&mut self, entry: &Entry) {
+    /// The arguments on one line if there is room for them, else a line for each value; escaped.
+    fn arguments(&self, entry: &Entry) -> Vec<(String, Option<Label>)> {
         let arguments = &entry.question.arguments;
         let line = display::escape(&arguments.to_string()).into_owned();
-        let head = "arguments ";
-        if line.width() + head.len() < room(self.indent, self.window.columns) {
-            return self.foreign(&format!("{head}{line}"), None);
+        let head = "arguments";
+        if line.width() + head.len() + 1 < room(self.indent, self.window.columns) {
+            return vec![(format!("{head} {line}"), None)];
         }
         let pretty = serde_json::to_string_pretty(arguments).unwrap_or(line);
-        self.foreign("arguments", None);
         let pretty = display::shorten(&pretty, MAX_VIEW_CHARS);
-        for line in pretty.lines() {
-            self.foreign(&display::escape(line), None);
-        }
+        let lines = pretty
+            .lines()
+            .map(|line| display::escape(line).into_owned());
+        let lines = std::iter::once(head.to_owned()).chain(lines);
+        lines.map(|line| (line, None)).collect()
     }
 
     fn more(&mut self) {

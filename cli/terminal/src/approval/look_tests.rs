@@ -327,3 +327,30 @@ fn the_command_that_takes_an_answer_back_is_not_broken() {
         ]
     );
 }
+
+/// The arguments are all that tells one call of a server's tool from another.
+#[test]
+fn a_call_of_a_servers_tool_shows_its_arguments() {
+    let mut entry = asked("Call 'close' of the MCP server 'far'?", &[]);
+    entry.question.actions = vec![Action::ServerCall];
+    entry.question.arguments = serde_json::json!({"issue": 7, "why": "\u{1b}[2J\nallow? y"});
+    for numbered in [false, true] {
+        let shown = question(&entry, numbered, window(80, 24), 20);
+        let text = shown.rows.join("\n");
+        assert!(shown.complete, "{text}");
+        assert!(text.contains("│ arguments {\"issue\":7,"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+    let row = row(&entry, true, window(100, 24));
+    assert!(row.contains("{\"issue\":7,"), "{row}");
+    let viewed = view(&entry, false, window(80, 24)).join("\n");
+    assert_eq!(viewed.matches("arguments").count(), 1, "{viewed}");
+    // What does not fit has to be looked at before a yes counts.
+    let long: Vec<usize> = (0..200).collect();
+    entry.question.arguments = serde_json::json!({ "issues": long });
+    let shown = question(&entry, false, window(80, 24), 20);
+    assert!(!shown.complete, "{:?}", shown.rows);
+    assert!(shown.rows.len() <= 20, "{:?}", shown.rows);
+    let viewed = view(&entry, false, window(80, 24)).join("\n");
+    assert!(viewed.contains("│     199"), "{viewed}");
+}

@@ -110,6 +110,19 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     rows
 }
 
+/// What an answer to a call that needs nothing but the yes itself holds for, as one escaped sentence, and behind a line end
+/// what takes that back. `None`: for this call.
+pub fn after_call(tool: &str, answer: Answer) -> Option<String> {
+    let tool = escape(tool);
+    (answer.scope != Scope::Once).then(|| match answer.allow {
+        true => format!("Until the session ends: allow calls of {tool}.\nUndo: {FORGET} {tool}"),
+        // There is no target to store a permanent no under.
+        false => {
+            format!("Until the session ends: {tool} is set to never.\nUndo: /tools {tool} prompt")
+        }
+    })
+}
+
 /// The command that takes back what is stored for a need, escaped.
 fn undo(need: &Need) -> String {
     match WayOut::of(need, Decided::Open) {

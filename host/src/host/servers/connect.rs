@@ -41,6 +41,14 @@ impl McpTools {
         was_used || bridge.is_some()
     }
 
+    /// Counts the starts of a server anew.
+    pub(in crate::host) fn forgive(&self, name: &str) {
+        let mut servers = self.servers.all.iter();
+        if let Some(server) = servers.find(|server| server.name() == name) {
+            server.forgive();
+        }
+    }
+
     /// Disables a server until the session ends, or enables it again.
     pub(in crate::host) fn set_disabled(&self, name: &str, is_disabled: bool) {
         let mut servers = self.servers.all.iter();
@@ -84,7 +92,11 @@ impl McpTools {
                 true => "ended",
                 false => "could not be connected",
             };
-            let why = format!("{what} {before} times in this session and is left alone now");
+            let why = format!(
+                "{what} {before} times in this session and is left alone now; the user can start it again with \
+                 /mcp connect {}",
+                server.name()
+            );
             return Err(broken(why));
         }
         if before > 0 && was_there {

@@ -48,6 +48,15 @@ impl<'a> Note<'a> {
         }
     }
 
+    /// What was decided about the call itself, which no target stands for.
+    pub(super) fn decided(event: Event, rule: &'a str) -> Note<'a> {
+        Note {
+            event,
+            rule: Some(rule),
+            ..Note::ended()
+        }
+    }
+
     pub(super) fn denied(need: &'a Need, rule: &'a str) -> Note<'a> {
         Note {
             event: Event::Denied,

@@ -7,6 +7,7 @@ use super::note::Note;
 use super::{McpTools, ServerTool};
 use crate::Progress;
 use crate::ask::Ask;
+use crate::audit::Event;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Call, Failure, Success};
@@ -57,6 +58,9 @@ impl McpTools {
             });
         }
         let arguments = checked_arguments(&tool.described, &call.arguments)?;
+        // What cannot be logged does not happen.
+        let why = self.why_allowed(call, named);
+        self.log(call, server, &Note::decided(Event::Allowed, &why))?;
         let request = match tool.does {
             Does::Call => Request::CallTool {
                 name: tool.own_name.clone(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::note::Note;
 use super::{McpTools, ServerTool};
 use crate::ask::{Answer, Scope};
-use crate::call::{Call, Failure, Plan, Standing};
+use crate::audit::Event;
+use crate::call::{Action, Call, Failure, Plan, Standing};
 use crate::capability;
 use crate::display;
 use crate::display::chain;
@@ -36,12 +37,11 @@ impl McpTools {
                 revert: Some(Revert::ToolMode(call.tool.clone())),
             },
             mode => {
-                let state = self.servers.state();
-                let key = (call.tool.clone(), tool.digest.clone());
+                let permissions = &self.shared.permissions;
                 let is_asked = server.asks(tool)
                     && mode == ToolMode::Prompt
-                    && !state.allowed.contains(&key)
-                    && !state.answered.contains(&call.id);
+                    && !permissions.allows_calls(&call.tool, &tool.digest)
+                    && !self.servers.state().answered.contains(&call.id);
                 match is_asked {
                     true => Standing::Ask {
                         needs: Vec::new(),
@@ -94,14 +94,37 @@ impl McpTools {
         {
             notices.push(DESTRUCTIVE.to_owned());
         }
+        if let Standing::Denied { need, rule, .. } = &standing {
+            let note = match needs.contains(need) {
+                true => Note::denied(need, rule),
+                false => Note::decided(Event::Denied, rule),
+            };
+            self.log(call, server, &note)?;
+        }
         let mut state = self.servers.state();
         state.prepared.insert(call.id.clone(), tool.digest.clone());
         Ok(Plan {
             question,
             needs,
-            actions: Vec::new(),
+            actions: vec![Action::ServerCall],
             standing,
         })
+    }
+
+    /// Why a call that runs may run, as the audit log has it.
+    pub(super) fn why_allowed(&self, call: &Call, named: &ServerTool) -> String {
+        let tool = named.tool();
+        let permissions = &self.shared.permissions;
+        let yes = |scope| Answer { allow: true, scope }.in_words();
+        if permissions.tool_mode(&call.tool) == ToolMode::Always {
+            Rule::ToolAlways(call.tool.clone()).to_string()
+        } else if !named.server.asks(tool) {
+            Rule::McpServer.to_string()
+        } else if permissions.allows_calls(&call.tool, &tool.digest) {
+            yes(Scope::Session)
+        } else {
+            yes(Scope::Once)
+        }
     }
 
     /// What holds for starting a server, and which rule says so.
@@ -170,7 +193,8 @@ impl McpTools {
             .map_err(|e| fail(&e))
     }
 
-    /// Remembers an answer to a call of this tool, and to the start of its server.
+    /// Remembers an answer to a call of this tool, or to the start of its server: to a question that names the start, a
+    /// lasting answer is one to the start.
     pub(in crate::host) fn answer_tool(
         &self,
         call: &Call,
@@ -180,16 +204,20 @@ impl McpTools {
         rule: &str,
     ) -> Result<(), Failure> {
         let tool = named.tool();
+        if !answer.allow && open.is_empty() {
+            self.log(call, &named.server, &Note::decided(Event::Denied, rule))?;
+        }
         if answer.allow {
             let mut state = self.servers.state();
             state.answered.insert(call.id.clone());
             // What was shown is what was agreed to: the server may have changed it while the question stood.
             let shown = state.prepared.get(&call.id) == Some(&tool.digest);
-            if answer.scope != Scope::Once && shown {
-                let key = (call.tool.clone(), tool.digest.clone());
-                state.allowed.insert(key);
+            drop(state);
+            if answer.scope != Scope::Once && shown && open.is_empty() {
+                let permissions = &self.shared.permissions;
+                permissions.allow_calls(&call.tool, &tool.digest);
             }
-        } else if answer.scope != Scope::Once {
+        } else if answer.scope != Scope::Once && open.is_empty() {
             // There is no target to keep a lasting no under: it is one to the tool, until the session ends.
             self.shared
                 .permissions

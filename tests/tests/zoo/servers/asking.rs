@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope, TextQuestion};
 use dunlin_host::call::{Action, Call, Failure, Standing};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt};
+use dunlin_host::permission::ToolMode;
 use dunlin_tests::sandbox::{Asker, Sandbox, assert_alive, call, play};
 use serde_json::{Value, json};
 
@@ -42,8 +43,83 @@ async fn asking_is_a_matter_of_configuration() {
     };
     let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
     yes.expect("allowed").result.expect("a result");
-    let plan = host.prepare(&wanted).await.expect("a plan");
-    assert_eq!(plan.standing, Standing::Allowed);
+    // It is listed, and can be taken back by its name, all at once, and by the mode of the tool.
+    let permissions = host.permissions();
+    let forget: [&dyn Fn(); 3] = [
+        &|| assert_eq!(permissions.forget_answers(Some("destructive__wipe")), 1),
+        &|| assert_eq!(permissions.forget_answers(None), 1),
+        &|| permissions.set_tool_mode("destructive__wipe", ToolMode::Prompt),
+    ];
+    for forget in forget {
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert_eq!(plan.standing, Standing::Allowed);
+        let listed = permissions.session_answers();
+        let keys: Vec<(&str, &str)> = listed
+            .iter()
+            .map(|it| (it.key.as_str(), it.bits.as_str()))
+            .collect();
+        assert_eq!(keys, [("destructive__wipe", "??x")]);
+        forget();
+        assert_eq!(permissions.session_answers(), []);
+        let yes = play(&host, &wanted, Arc::new(Asker::new(session))).await;
+        yes.expect("allowed").result.expect("a result");
+    }
+}
+
+/// Each decision about a call is a line of the audit log, whoever made it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_decided_about_a_call_is_logged() {
+    let sandbox = Sandbox::new();
+    let host = host_with(&sandbox, &["destructive", "good"], |server| {
+        server.ask_tools = vec!["wipe".to_owned()];
+    });
+    load(&host, json!({})).await.expect("a connection");
+    let wanted = call("destructive__wipe", json!({}));
+    let say = async |allow, scope| {
+        let answer = Answer { allow, scope };
+        let _ = play(&host, &wanted, Arc::new(Asker::new(answer))).await;
+    };
+    say(false, Scope::Once).await;
+    say(true, Scope::Once).await;
+    say(true, Scope::Session).await;
+    let permissions = host.permissions();
+    permissions.set_tool_mode("destructive__wipe", ToolMode::Always);
+    say(false, Scope::Once).await;
+    permissions.set_tool_mode("destructive__wipe", ToolMode::Never);
+    let denied = host.prepare(&wanted).await.expect("a plan").standing;
+    assert!(matches!(denied, Standing::Denied { .. }), "{denied:?}");
+    let free = call("good__echo", json!({"text": "x"}));
+    let outcome = play(&host, &free, Arc::new(Asker::no())).await;
+    outcome.expect("allowed").result.expect("a result");
+    let lines = sandbox.audit();
+    let decided = lines.iter().filter(|line| {
+        line["tool"] != "mcp_loader" && line["event"] != "ended" && line["event"] != "used"
+    });
+    let decided: Vec<[&str; 3]> = decided
+        .map(|line| ["tool", "event", "rule"].map(|key| line[key].as_str().unwrap_or_default()))
+        .collect();
+    let wipe = |event, rule| ["destructive__wipe", event, rule];
+    assert_eq!(
+        decided,
+        [
+            wipe("denied", "answered: no, for this call"),
+            wipe("allowed", "answered: yes, for this call"),
+            wipe("allowed", "answered: yes, for this session"),
+            wipe(
+                "allowed",
+                "destructive__wipe is set to always for this session"
+            ),
+            wipe(
+                "denied",
+                "destructive__wipe is set to never for this session; /tools destructive__wipe prompt changes that"
+            ),
+            [
+                "good__echo",
+                "allowed",
+                "an MCP server of the configuration"
+            ],
+        ]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,11 +23,16 @@ async fn an_ended_server_is_started_again_a_few_times() {
     }
     let notices = host.take_notices();
     assert_eq!(notices, vec!["The MCP server dies is started again."; 3]);
-    let why = use_tool(&host, "dies__echo").await.expect_err("an end");
-    assert!(
-        why.contains("ended 4 times in this session and is left alone now"),
-        "{why}"
-    );
+    // Refused calls are no starts.
+    for _ in 0..3 {
+        let why = use_tool(&host, "dies__echo").await.expect_err("an end");
+        assert!(
+            why.contains("ended 4 times in this session and is left alone now; the user can start it again with /mcp connect dies"),
+            "{why}"
+        );
+    }
+    host.forgive_server("dies");
+    load(&host, json!({})).await.expect("a connection");
     assert_alive(&host).await;
 }
 
