@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dunlin_host::Tool;
 use dunlin_host::call::Failure;
 use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::mcp::SEPARATOR;
 use dunlin_host::permission::ToolMode;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -121,6 +122,17 @@ pub fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
     })
 }
 
+/// Says where the tools of a server are, if a name is that of one: no command connects servers for them.
+fn of_server(workshop: &Workshop, tool: &str) -> Option<String> {
+    let (server, _) = tool.split_once(SEPARATOR)?;
+    let is_known = workshop.settings.mcp_servers.contains_key(server);
+    is_known.then(|| {
+        format!(
+            "the tools of an MCP server are called in a chat; dunlin mcp test {server} lists them"
+        )
+    })
+}
+
 /// The description up to the end of its first sentence: enough for a list.
 fn first_sentence(text: &str) -> &str {
     let line = text.trim_start().lines().next().unwrap_or_default();
@@ -131,7 +143,7 @@ fn show(workshop: &Workshop, name: &str) -> Result<Exit, CliError> {
     let ui = &workshop.ui;
     let tools = look_at_tools(workshop)?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-        return Err(unknown_tool(&tools, name));
+        return Err(unknown_tool(&tools, name).with_hint(of_server(workshop, name)));
     };
     let parameters = serde_json::to_string_pretty(&tool.parameters).map_err(CliError::failed)?;
     ui.data(&ui.styles().paint(Label::Name, &escape(&tool.name)));
@@ -165,6 +177,7 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
 pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>, CliError> {
     let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
+    let tool = call.tool.clone();
     let approver = approver(workshop, &[], Recall::default());
     let context = CallContext {
         tools: host,
@@ -193,9 +206,11 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
             let hint = denial.and_then(|denial| way_to_allow_always(workshop, denial));
             Err(CliError::new(Exit::Denied, failure).with_hint(hint))
         }
-        (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {
-            Err(CliError::usage(failure))
+        (_, Some(failure @ Failure::UnknownTool { .. })) => {
+            let hint = of_server(workshop, &tool);
+            Err(CliError::usage(failure).with_hint(hint))
         }
+        (_, Some(failure @ Failure::Arguments { .. })) => Err(CliError::usage(failure)),
         (_, Some(failure)) => Err(CliError::failed(failure)),
         (_, None) => Err(CliError::silent(Exit::Interrupted)),
     }
