@@ -163,18 +163,26 @@ fn call(workshop: &Workshop, tool: String, arguments: &str) -> Result<Exit, CliE
     let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
     };
-    let text = by_hand(workshop, ProposedCall::new("by-hand", tool, arguments))?;
-    if let Some(text) = text {
-        workshop.ui.data(&Filter::default().piece(&text));
-    }
-    Ok(Exit::Done)
+    let result = by_hand(workshop, ProposedCall::new("by-hand", tool, arguments))?;
+    let Some((text, has_failed)) = result else {
+        return Ok(Exit::Done);
+    };
+    workshop.ui.data(&Filter::default().piece(&text));
+    Ok(match has_failed {
+        true => Exit::Failed,
+        false => Exit::Done,
+    })
 }
 
-/// Leads a call through the steps of a model's and gives its result; `None`: the user skipped it.
+/// Leads a call through the steps of a model's and gives its result, and whether what it did has failed all the same, as a
+/// command does that ends with an exit status; `None`: the user skipped it.
 ///
 /// # Errors
 /// It was denied, it failed, or it was interrupted.
-pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>, CliError> {
+pub fn by_hand(
+    workshop: &Workshop,
+    call: ProposedCall,
+) -> Result<Option<(String, bool)>, CliError> {
     let interrupt = interrupted(workshop)?;
     let host = workshop.host()?;
     let tool = call.tool.clone();
@@ -198,8 +206,9 @@ pub fn by_hand(workshop: &Workshop, call: ProposedCall) -> Result<Option<String>
     };
     let text = record.result.unwrap_or_default();
     match (record.state, record.failure) {
+        (CallState::Completed, _) => Ok(Some((text, false))),
         // A command that failed has a result all the same.
-        (CallState::Completed, _) | (CallState::Failed, None) => Ok(Some(text)),
+        (CallState::Failed, None) => Ok(Some((text, true))),
         (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => {
             let denial = report.denials.first().filter(|_| !workshop.asks());
