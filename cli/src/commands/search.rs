@@ -64,7 +64,7 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
         arguments.insert("max_results".to_owned(), json!(count));
     }
     let call = ProposedCall::new("by-hand", TOOL.to_owned(), arguments);
-    let Some(text) = by_hand(app, call)? else {
+    let Some((text, _)) = by_hand(app, call)? else {
         return Ok(Exit::Done);
     };
     let ui = &app.ui;

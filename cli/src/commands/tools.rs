@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dunlin_host::Tool;
 use dunlin_host::call::Failure;
 use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::mcp::SEPARATOR;
 use dunlin_host::permission::ToolMode;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -117,6 +118,17 @@ pub fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
     })
 }
 
+/// Says where the tools of a server are, if a name is that of one: no command connects servers for them.
+fn of_server(app: &App, tool: &str) -> Option<String> {
+    let (server, _) = tool.split_once(SEPARATOR)?;
+    let is_known = app.settings.mcp_servers.contains_key(server);
+    is_known.then(|| {
+        format!(
+            "the tools of an MCP server are called in a chat; dunlin mcp test {server} lists them"
+        )
+    })
+}
+
 /// The description up to the end of its first sentence: enough for a list.
 fn first_sentence(text: &str) -> &str {
     let line = text.trim_start().lines().next().unwrap_or_default();
@@ -127,7 +139,7 @@ fn show(app: &App, name: &str) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let tools = look_at_tools(app)?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-        return Err(unknown_tool(&tools, name));
+        return Err(unknown_tool(&tools, name).with_hint(of_server(app, name)));
     };
     let parameters = serde_json::to_string_pretty(&tool.parameters).map_err(CliError::failed)?;
     ui.data(&ui.styles().paint(Label::Name, &escape(&tool.name)));
@@ -147,20 +159,26 @@ fn call(app: &App, tool: String, arguments: &str) -> Result<Exit, CliError> {
     let Value::Object(arguments) = arguments else {
         return Err(CliError::usage(BadArguments { source: None }));
     };
-    let text = by_hand(app, ProposedCall::new("by-hand", tool, arguments))?;
-    if let Some(text) = text {
-        app.ui.data(&Filter::default().piece(&text));
-    }
-    Ok(Exit::Done)
+    let result = by_hand(app, ProposedCall::new("by-hand", tool, arguments))?;
+    let Some((text, has_failed)) = result else {
+        return Ok(Exit::Done);
+    };
+    app.ui.data(&Filter::default().piece(&text));
+    Ok(match has_failed {
+        true => Exit::Failed,
+        false => Exit::Done,
+    })
 }
 
-/// Leads a call through the steps of a model's and gives its result; `None`: the user skipped it.
+/// Leads a call through the steps of a model's and gives its result, and whether what it did has failed all the same, as a
+/// command does that ends with an exit status; `None`: the user skipped it.
 ///
 /// # Errors
 /// It was denied, it failed, or it was interrupted.
-pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<String>, CliError> {
+pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<(String, bool)>, CliError> {
     let interrupt = interrupted(app)?;
     let host = app.host()?;
+    let tool = call.tool.clone();
     let approver = approver(app, &[], Recall::default());
     let context = CallContext {
         tools: host,
@@ -180,17 +198,20 @@ pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<String>, CliError
     };
     let text = record.result.unwrap_or_default();
     match (record.state, record.failure) {
+        (CallState::Completed, _) => Ok(Some((text, false))),
         // A command that failed has a result all the same.
-        (CallState::Completed, _) | (CallState::Failed, None) => Ok(Some(text)),
+        (CallState::Failed, None) => Ok(Some((text, true))),
         (CallState::Skipped, _) => Ok(None),
         (_, Some(failure @ Failure::Denied { .. })) => {
             let denial = report.denials.first().filter(|_| !app.asks());
             let hint = denial.and_then(|denial| way_to_allow_always(app, denial));
             Err(CliError::new(Exit::Denied, failure).with_hint(hint))
         }
-        (_, Some(failure @ (Failure::UnknownTool { .. } | Failure::Arguments { .. }))) => {
-            Err(CliError::usage(failure))
+        (_, Some(failure @ Failure::UnknownTool { .. })) => {
+            let hint = of_server(app, &tool);
+            Err(CliError::usage(failure).with_hint(hint))
         }
+        (_, Some(failure @ Failure::Arguments { .. })) => Err(CliError::usage(failure)),
         (_, Some(failure)) => Err(CliError::failed(failure)),
         (_, None) => Err(CliError::silent(Exit::Interrupted)),
     }

@@ -52,6 +52,14 @@ fn tools() {
         "there is no tool named \"nothing\"",
     );
     check(&["tools", "call", "trap"], 1, "trap");
+    // A command that failed has a result all the same.
+    let allow = environment.run(["permissions", "allow", "run", "ls none.txt"]);
+    assert_eq!(allow.status, Some(0), "{allow}");
+    let list = ["tools", "call", "run_terminal_command", "--args"];
+    let arguments = r#"{"command":"ls none.txt"}"#;
+    let failed = environment.run([&list[..], &[arguments]].concat());
+    assert_eq!(failed.status, Some(1), "{failed}");
+    assert!(failed.stdout.contains("No such file"), "{failed}");
     // Why it failed is said once: below the line of the call.
     let failed = environment.run(call(r#"{"file_path":"none.txt"}"#));
     let reason = failed

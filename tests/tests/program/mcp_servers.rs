@@ -52,6 +52,13 @@ fn servers_come_and_go_and_the_rest_stays() {
     );
     assert!(file(&environment).contains("sandbox = true"));
     run(&environment, "mcp remove boxed --yes", 0);
+    for wrong in ["tools show git__log", "tools call git__log"] {
+        let said = run(&environment, wrong, 2);
+        assert!(
+            said.contains("called in a chat; dunlin mcp test git lists them"),
+            "{said}"
+        );
+    }
     let said = run(&environment, "mcp add git -- other", 2);
     assert!(
         said.contains("there is an MCP server \"git\" already"),
