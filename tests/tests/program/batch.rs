@@ -191,9 +191,12 @@ fn tools_are_set_while_calls_wait() {
     let screen = chat.decide("/tools read_file sometimes");
     assert_shows(&screen, &["error: \"sometimes\""]);
     chat.answer("/tools read_file always");
-    assert!(chat.prompt().contains("Thank you."));
+    // The prompt says what is not asked about.
+    let mark = "(read_file: always)";
+    assert!(chat.prompt_with(mark).contains("Thank you."));
     assert_eq!(results(&provider).len(), 3);
-    let screen = chat.turn("/tools");
+    chat.say("/tools");
+    let screen = chat.prompt_with(mark);
     assert_shows(&screen, &["\nread_file            always "]);
     chat.leave();
 

@@ -42,7 +42,7 @@ pub trait Provider: Send + Sync {
 
     /// Sends a request and returns as soon as the endpoint has accepted it. Sends once: what may be
     /// repeated, and when, is for the caller to say, as is composing anew what the endpoint has taught
-    /// ([`ProviderError::learned`]). Dropping the future closes the connection.
+    /// ([`ProviderError::profile_change`]). Dropping the future closes the connection.
     ///
     /// # Errors
     /// Everything that goes wrong before the first byte of a reply, refusals included.
