@@ -209,24 +209,19 @@ impl Files {
             path: self.lock.clone(),
             source,
         })?;
-        // A link, as into a repository of dotfiles, stays one: what it leads to is replaced.
-        let [permissions, digests_file] = [&self.permissions, &self.digests]
-            .map(|path| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
-        for folder in [folder, folder_of(&permissions), folder_of(&digests_file)] {
-            self.sweep(folder);
-        }
+        self.sweep(folder);
 
         let (old_entries, old_digests) = self.read()?;
         let mut contents = Contents::of(&old_entries, &old_digests);
         let value = change(&mut contents);
         let (entries, digests) = contents.files();
         let entries = (entries != old_entries)
-            .then(|| prepare(&permissions, &entries))
+            .then(|| prepare(&self.permissions, &entries))
             .transpose()?;
         let digests = (digests != old_digests)
-            .then(|| prepare(&digests_file, &digests))
+            .then(|| prepare(&self.digests, &digests))
             .transpose()?;
-        let mut steps = [(&digests_file, digests), (&permissions, entries)];
+        let mut steps = [(&self.digests, digests), (&self.permissions, entries)];
         if order == Order::PermissionsFirst {
             steps.reverse();
         }

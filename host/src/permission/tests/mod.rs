@@ -409,21 +409,6 @@ fn a_damaged_file_allows_nothing_and_says_where() {
 }
 
 #[test]
-fn a_linked_file_stays_a_link() {
-    let fixture = Fixture::new();
-    let real = fixture.root.join("outside/dotfiles.json");
-    std::fs::write(&real, "{\"/a\": \"r??\"}").unwrap();
-    let _ = std::fs::remove_file(fixture.file());
-    symlink(&real, fixture.file()).unwrap();
-    let permissions = fixture.open();
-    permissions.set("/b", "---").unwrap();
-    assert!(fixture.file().is_symlink());
-    let text = std::fs::read_to_string(&real).unwrap();
-    assert!(text.contains("\"/a\": \"r??\""), "{text}");
-    assert!(text.contains("\"/b\": \"---\""), "{text}");
-}
-
-#[test]
 fn files_are_private_and_leftovers_are_swept() {
     let fixture = Fixture::new();
     let permissions = fixture.open();
