@@ -64,7 +64,12 @@ impl process::Host for View<'_, Commands> {
         let access = self.shared.permissions.access_of_commands(options);
         let mut access = access.map_err(|e| Error::Failed(chain(&e)))?;
         access.may_change_repository = command.may_change_repository;
-        access.writable.extend(command.repository_elsewhere.clone());
+        if let Some(repository) = command.repository_elsewhere.clone() {
+            // Those of the main worktree: nothing of this one needs them.
+            let of_main = ["HEAD", "index"].map(|name| repository.join(name));
+            access.read_only.extend(of_main);
+            access.writable.push(repository);
+        }
         let announced = self
             .shared
             .announced_sandbox()

@@ -298,6 +298,7 @@ async fn who_works_in_a_linked_worktree_can_commit() {
         "echo x > ../main/.git/hooks/post-commit; git status",
         "echo x > ../main/file; git status",
         "echo x > .git; git status",
+        "echo x > ../main/.git/HEAD; git status",
         "echo x > ../main/.git/refs/heads/x",
         "echo x > ../other/.git/refs/heads/x; git status",
     ] {
