@@ -12,7 +12,6 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::slash;
 use super::table::{self, Input};
 use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
@@ -148,7 +147,7 @@ impl<'a> TerminalApprover<'a> {
                 }
             }
             Input::UnknownSlash(word, near) => {
-                slash::unknown(ui, &word, near);
+                ui.status(&table::no_such_command(&word, near));
                 again()
             }
             // A path, or several lines: a message.

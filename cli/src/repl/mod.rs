@@ -186,7 +186,7 @@ fn respond(
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
         Input::UnknownSlash(word, near) => {
-            slash::unknown(&app.ui, &word, near);
+            app.ui.status(&table::no_such_command(&word, near));
             return Ok(Answer::Next);
         }
         Input::Slash(command, rest) => match slash::run(app, dialogue, command, &rest)? {

@@ -40,7 +40,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
         let text = match table::parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash(word, near) => {
-                slash::unknown(&app.ui, &word, near);
+                app.ui.status(&table::no_such_command(&word, near));
                 continue;
             }
             Input::Slash(command, rest) => match slash::run(app, &mut dialogue, command, &rest)? {

@@ -138,15 +138,6 @@ pub fn while_waiting(
     look(app, messages, tools, slash, rest)
 }
 
-/// Says that there is no such command.
-pub fn unknown(ui: &Ui, word: &str, near: Option<&str>) {
-    let word = escape(word);
-    match near {
-        Some(near) => ui.status(&format!("There is no {word}. Did you mean {near}?")),
-        None => ui.status(&format!("There is no {word}. /help shows the commands.")),
-    }
-}
-
 /// Runs a command that only looks, or changes nothing but permissions.
 fn look(
     app: &App,

@@ -1,5 +1,6 @@
 //! The table of slash commands, and what a typed line is. What they do is in [`super::slash`].
 
+use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 
 /// Commands that earlier versions knew, and what they are called now.
@@ -289,6 +290,15 @@ pub fn parse(line: &str) -> Input {
             let near = renamed.map(|(_, new)| *new).or(near);
             Input::UnknownSlash(word.to_owned(), near)
         }
+    }
+}
+
+/// Says that there is no such command.
+pub fn no_such_command(word: &str, near: Option<&str>) -> String {
+    let word = escape(word);
+    match near {
+        Some(near) => format!("There is no {word}. Did you mean {near}?"),
+        None => format!("There is no {word}. /help shows the commands."),
     }
 }
 
