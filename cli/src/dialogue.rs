@@ -34,8 +34,9 @@ use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{
-    Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
-    TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    Approver, CallContext, CallState, CallView, CancelReason, Denial, Frontend, Journal,
+    NoInterceptor, NoJournal, OnDenial, TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules,
+    run_turn, with_joined,
 };
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::shell_word::shell_word;
@@ -255,6 +256,7 @@ impl Dialogue {
             context_budget: &self.context_budget,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
             journal,
+            interceptor: &NoInterceptor,
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -538,6 +540,10 @@ fn conclude_with(
             ));
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
+        TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
+            CancelReason::User | CancelReason::ModeOff => "Request cancelled before sending",
+            CancelReason::ContextChanged => "Context changed: request discarded",
+        }),
         TurnEnd::TooLong(why) => {
             let hint = match ui.is_chat() {
                 true => why.hint(),

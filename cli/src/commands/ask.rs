@@ -80,7 +80,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         say_unasked(app, &report.denials);
     }
     Ok(match report.end {
-        TurnEnd::Interrupted => Exit::Interrupted,
+        TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => Exit::Interrupted,
         _ if !report.denials.is_empty() => Exit::Denied,
         TurnEnd::RoundLimit => Exit::Failed,
         _ => Exit::Done,
@@ -95,6 +95,7 @@ fn print_document(app: &App, report: &TurnReport) -> Result<(), CliError> {
             TurnEnd::Denied => "denied",
             TurnEnd::RoundLimit => "round_limit",
             TurnEnd::Interrupted => "interrupted",
+            TurnEnd::Withdrawn { .. } => "cancelled",
             TurnEnd::TooLong(_) => "too_long",
             TurnEnd::Failed(_) => "failed",
         },
