@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
+use crate::repl::interceptor::TerminalInterceptor;
 use crate::repl::line::Recall;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -34,9 +35,9 @@ use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{
-    Approver, CallContext, CallState, CallView, CancelReason, Denial, Frontend, Journal,
-    NoInterceptor, NoJournal, OnDenial, TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules,
-    run_turn, with_joined,
+    Approver, CallContext, CallState, CallView, CancelReason, Denial, Frontend, Interceptor,
+    Journal, NoInterceptor, NoJournal, OnDenial, TurnCall, TurnContext, TurnEnd, TurnReport,
+    TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::shell_word::shell_word;
@@ -143,6 +144,10 @@ impl Dialogue {
         {
             host.use_servers(&loaded.servers);
         }
+        if let Some(text) = &loaded.unsent {
+            app.ui.status(CANCELLED_BEFORE_SENDING);
+            app.ui.keep_for_later(text);
+        }
         self.conversation.number_calls_after(loaded.last_call);
         app.calls.restore(loaded.records());
     }
@@ -200,6 +205,13 @@ impl Dialogue {
         self
     }
 
+    /// Keeps what the user says in a message that is not sent yet, so that nothing loses it; `None`: it will not be.
+    pub fn keep_unsent(&self, text: Option<&str>) {
+        if let Some(session) = &self.session {
+            session.unsent(text);
+        }
+    }
+
     /// What was said, in order.
     pub fn messages(&self) -> &[Message] {
         self.conversation.messages()
@@ -234,7 +246,12 @@ impl Dialogue {
         presenter.keep_calls(&app.calls);
         presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
-        let approver = approver(app, &known, recall);
+        let recall = Arc::new(recall);
+        let approver = approver(app, &known, Arc::clone(&recall));
+        let interceptor: Box<dyn Interceptor> = match app.asks() {
+            true => Box::new(TerminalInterceptor::new(app, &known, recall)),
+            false => Box::new(NoInterceptor),
+        };
         let journal: &dyn Journal = match &self.session {
             Some(session) => {
                 session.speaks(&self.agent.name, &self.agent.model);
@@ -256,7 +273,7 @@ impl Dialogue {
             context_budget: &self.context_budget,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
             journal,
-            interceptor: &NoInterceptor,
+            interceptor: interceptor.as_ref(),
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -299,6 +316,7 @@ impl Dialogue {
         }
         drop(context);
         drop(approver);
+        drop(interceptor);
         self.spent
             .add(report.usage, report.rounds + sampling_requests);
         self.speak_of_the_window(app);
@@ -307,9 +325,13 @@ impl Dialogue {
 }
 
 /// Who decides about calls before they run: the user, or nobody.
-pub fn approver<'a>(app: &'a App, tools: &'a [Tool], recall: Recall) -> Box<dyn Approver + 'a> {
+pub fn approver<'a>(
+    app: &'a App,
+    tools: &'a [Tool],
+    recall: Arc<Recall>,
+) -> Box<dyn Approver + 'a> {
     if app.asks() {
-        Box::new(TerminalApprover::new(app, tools, Arc::new(recall)))
+        Box::new(TerminalApprover::new(app, tools, recall))
     } else {
         // Without a host there is nothing to be noted.
         if let Ok(host) = app.host() {
@@ -541,7 +563,7 @@ fn conclude_with(
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
         TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
-            CancelReason::User | CancelReason::ModeOff => "Request cancelled before sending",
+            CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
             CancelReason::ContextChanged => "Context changed: request discarded",
         }),
         TurnEnd::TooLong(why) => {
@@ -558,6 +580,9 @@ fn conclude_with(
     }
     Ok(report)
 }
+
+/// Said of a paused request that was not sent.
+const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending";
 
 /// How a notice begins that is said in the midst of a turn.
 const NOTICE_MARK: &str = "· ";

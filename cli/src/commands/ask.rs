@@ -9,8 +9,8 @@ use crate::app::App;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
-use crate::repl::choice;
 use crate::repl::line::Recall;
+use crate::repl::{choice, pausing};
 use crate::settings::Origin;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
@@ -32,7 +32,7 @@ enum PromptError {
 /// The document of `--json`. A parser finds texts as they came; what acts on a terminal is written as `\uXXXX`.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `too_long` or `failed`.
+    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `cancelled`, `too_long` or `failed`.
     end: &'static str,
     reply: &'a str,
     calls: &'a [CallRecord],
@@ -57,6 +57,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         // The document is all there is on standard output; a question would be in its midst.
         app.never_ask();
     }
+    pausing::intercept(app, args.intercept)?;
     super::permissions::allow_for_run(app, &args)?;
     let dialogue = Dialogue::begin(app)?;
     let mut dialogue = if args.json {
