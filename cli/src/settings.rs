@@ -35,6 +35,9 @@ use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::secret::Secret;
 use project::ProjectFile;
 
+/// Sections of a request whose edits are saved: what a person takes in at a glance.
+const DEFAULT_PREVIEW_LIMIT: u16 = 10;
+
 /// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
 pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
 
@@ -76,6 +79,8 @@ pub struct Settings {
     pub empty_state: Sourced<String>,
     /// Which requests are paused before they are sent.
     pub pause_mode: Sourced<PauseMode>,
+    /// How many sections of a request are shown whose edits are saved.
+    pub preview_limit: Sourced<u16>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,
     /// Tokens of the conversation that a request carries.
@@ -156,6 +161,7 @@ impl Settings {
             placeholder: Sourced::default(PLACEHOLDER.to_owned()),
             empty_state: Sourced::default(EMPTY_STATE.to_owned()),
             pause_mode: Sourced::default(PauseMode::Off),
+            preview_limit: Sourced::default(DEFAULT_PREVIEW_LIMIT),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),

@@ -147,6 +147,12 @@ fn show(ui: &Ui, settings: &Settings) {
         quoted(mode.value.as_str()),
         &mode.origin,
     );
+    let limit = &settings.preview_limit;
+    row(
+        "request_editor.preview_limit",
+        limit.value.to_string(),
+        &limit.origin,
+    );
     let rounds = &settings.max_tool_rounds;
     row(
         "limits.max_tool_rounds",

@@ -7,6 +7,7 @@
 pub mod edit;
 pub mod env;
 pub mod file;
+pub mod json_file;
 pub mod mcp;
 pub mod meaning;
 pub mod paths;

@@ -10,6 +10,8 @@ use toml::Spanned;
 pub struct RequestEditor {
     /// Which requests are paused.
     pub mode: Option<Spanned<PauseMode>>,
+    /// How many sections of a request are shown whose edits are saved.
+    pub preview_limit: Option<Spanned<u16>>,
 }
 
 /// Which requests are paused before they are sent.
@@ -25,15 +27,18 @@ pub enum PauseMode {
     Turn,
     /// Every one, those after tool results too
     Every,
+    /// None; saved edits are applied
+    Auto,
 }
 
 impl PauseMode {
     /// All of them.
-    pub const ALL: [PauseMode; 4] = [
+    pub const ALL: [PauseMode; 5] = [
         PauseMode::Off,
         PauseMode::Next,
         PauseMode::Turn,
         PauseMode::Every,
+        PauseMode::Auto,
     ];
 
     /// As it is written in the file.
@@ -43,6 +48,7 @@ impl PauseMode {
             PauseMode::Next => "next",
             PauseMode::Turn => "turn",
             PauseMode::Every => "every",
+            PauseMode::Auto => "auto",
         }
     }
 
@@ -55,6 +61,7 @@ impl PauseMode {
             PauseMode::Every => {
                 "every request is paused before it is sent, those after tool results too"
             }
+            PauseMode::Auto => "saved edits are applied to every request, without a pause",
         }
     }
 

@@ -49,7 +49,10 @@ const FILE: &[Key] = &[
     key("web_fetch", Shape::Table(WEB_FETCH)),
 ];
 
-const REQUEST_EDITOR: &[Key] = &[key("mode", Shape::Value)];
+const REQUEST_EDITOR: &[Key] = &[
+    key("mode", Shape::Value),
+    key("preview_limit", Shape::Value),
+];
 
 const LIMITS: &[Key] = &[
     key("max_tool_rounds", Shape::Value),

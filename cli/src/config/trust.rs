@@ -5,17 +5,12 @@
 //! Tools cannot reach the file: it lies in Dunlin's own data folder.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use dunlin_host::files::make_private;
-
-/// The largest file that is read, in bytes: ten thousand projects.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+use super::json_file;
 
 /// What was said about a project's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +51,8 @@ pub struct TrustError {
 /// What was said about the configuration at `project_file` with this digest. A file of answers that cannot
 /// be read is an error: nothing is trusted then.
 pub fn look_up(answers: &Path, project_file: &Path, digest: &str) -> Result<Trust, TrustError> {
-    let known = read(answers).map_err(|source| failed("read", answers, source))?;
+    let known: Answers =
+        json_file::read(answers).map_err(|source| failed("read", answers, source))?;
     Ok(match known.0.get(&key(project_file)) {
         Some(answer) if answer.digest == digest && answer.trusted => Trust::Trusted,
         Some(answer) if answer.digest == digest => Trust::Declined,
@@ -71,7 +67,7 @@ pub fn keep(
     project_file: &Path,
     answer: Option<(&str, bool)>,
 ) -> Result<bool, TrustError> {
-    update(answers, |known| match answer {
+    json_file::update(answers, |known: &mut Answers| match answer {
         Some((digest, trusted)) => {
             let digest = digest.to_owned();
             known
@@ -82,43 +78,6 @@ pub fn keep(
         None => known.0.remove(&key(project_file)).is_some(),
     })
     .map_err(|source| failed("write", answers, source))
-}
-
-fn update<T>(path: &Path, change: impl FnOnce(&mut Answers) -> T) -> io::Result<T> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    make_private(folder)?;
-    // Two Dunlins may be told at once. Released when it is closed, also when the process is killed.
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(path.with_extension("lock"))?;
-    lock.lock()?;
-    let mut known = read(path)?;
-    let value = change(&mut known);
-    // `tempfile` creates with 0600.
-    let mut file = tempfile::Builder::new()
-        .prefix(".trust.")
-        .tempfile_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, &known)?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    // The rename itself must survive a power cut.
-    File::open(folder)?.sync_all()?;
-    Ok(value)
-}
-
-fn read(path: &Path) -> io::Result<Answers> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Answers::default()),
-        Err(error) => return Err(error),
-    };
-    let mut text = String::new();
-    file.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
-    Ok(serde_json::from_str(&text)?)
 }
 
 fn key(project_file: &Path) -> String {

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::Tool;
 
+use super::auto;
 use super::line::Recall;
 use super::table::{self, COMMANDS, Input, Slash};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use dunlin_chat::message::Message;
+use dunlin_chat::request::editor::EditableRequest;
+use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
 use dunlin_terminal::editor;
 use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
@@ -198,23 +201,85 @@ impl<'a> TerminalInterceptor<'a> {
     }
 }
 
+impl TerminalInterceptor<'_> {
+    /// Whether the edits of the next message's first request are saved: the user wants it, or none are saved yet.
+    fn captures(&self) -> bool {
+        let pausing = &self.app.pausing;
+        let has_edits = || auto::has_edits(self.app).unwrap_or(true);
+        pausing.mode() == PauseMode::Auto && (pausing.is_capturing() || !has_edits())
+    }
+
+    /// Does what is saved. `false`: that cannot be known, and a request that may miss its edits must not be sent unseen.
+    fn apply_saved(&self, request: &mut PausedRequest<'_>) -> bool {
+        let ui = &self.app.ui;
+        let applied = match auto::apply(self.app, &mut request.request) {
+            Ok(applied) => applied,
+            Err(error) => {
+                request.notice = Some(format!("Saved edits are not applied: {error}"));
+                return false;
+            }
+        };
+        if applied.done > 0 {
+            let edits = counted(applied.done, "saved edit", "saved edits");
+            ui.status(&format!("  · {edits} applied to this request"));
+        }
+        for edit in applied.left_out {
+            ui.warn(&format!(
+                "a saved edit is not applied: {edit}; /auto lists the saved edits"
+            ));
+        }
+        true
+    }
+
+    fn keep_edits(&self, request: &EditableRequest) {
+        if !request.is_dirty() {
+            return;
+        }
+        self.app.pausing.capture(false);
+        match auto::keep(self.app, request) {
+            Ok(said) => self.app.ui.status(&format!("  {said}")),
+            Err(error) => self.app.ui.warn(&error.to_string()),
+        }
+    }
+}
+
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(round)
+        self.app.pausing.pauses(round) || round == 1 && self.captures()
     }
 
-    async fn review(&self, request: PausedRequest<'_>) -> Verdict {
-        self.app.pausing.begin();
+    fn revises(&self) -> bool {
+        self.app.pausing.mode() == PauseMode::Auto
+    }
+
+    async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
+        let pauses = self.pauses(request.round);
+        let captures = request.round == 1 && self.captures();
+        let is_whole = !self.revises() || self.apply_saved(&mut request);
         let messages = request.messages;
         let mut paused = Paused::new(request);
+        if !pauses && is_whole && paused.problem().is_none() {
+            return Verdict::Send(Box::new(paused.into_request()));
+        }
+        if captures {
+            let limit = usize::from(self.app.settings.preview_limit.value);
+            paused.capture(limit.max(1));
+        }
+        self.app.pausing.begin();
         let mut rows = paused.open(self.app.ui.window());
         loop {
             let Typed::Line(line) = self.read(&rows).await else {
                 return Verdict::Cancel(CancelReason::User);
             };
             match self.follow(&line, &mut paused, messages).await {
-                Follow::Break(Ok(())) => return Verdict::Send(Box::new(paused.into_request())),
+                Follow::Break(Ok(())) => {
+                    let request = paused.into_request();
+                    if captures {
+                        self.keep_edits(&request);
+                    }
+                    return Verdict::Send(Box::new(request));
+                }
                 Follow::Break(Err(reason)) => return Verdict::Cancel(reason),
                 Follow::Continue(next) => rows = next,
             }

@@ -6,6 +6,7 @@
 
 mod accepting;
 pub mod approver;
+mod auto;
 pub mod budget;
 pub mod choice;
 mod complete;

@@ -24,6 +24,8 @@ struct State {
     mode: PauseMode,
     /// Whether the next request is paused whatever the mode is.
     next: bool,
+    /// Whether the edits of the next message's first request are saved.
+    captures: bool,
     /// A command that ended a pause, to be run after its turn.
     deferred: Option<String>,
 }
@@ -43,6 +45,7 @@ impl Pausing {
             PauseMode::Next => state.next = true,
             mode => {
                 state.mode = mode;
+                state.captures = false;
                 state.next &= mode != PauseMode::Off;
             }
         }
@@ -62,10 +65,20 @@ impl Pausing {
         let state = self.state();
         state.next
             || match state.mode {
-                PauseMode::Off | PauseMode::Next => false,
+                PauseMode::Off | PauseMode::Next | PauseMode::Auto => false,
                 PauseMode::Turn => round == 1,
                 PauseMode::Every => true,
             }
+    }
+
+    /// Has the edits of the next message's first request saved, or not.
+    pub fn capture(&self, captures: bool) {
+        self.state().captures = captures;
+    }
+
+    /// Whether that was asked for.
+    pub fn is_capturing(&self) -> bool {
+        self.state().captures
     }
 
     /// A request is paused: it was the next one.

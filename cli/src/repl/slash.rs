@@ -9,7 +9,7 @@ use dunlin_host::undo::Fate;
 
 use super::table::{COMMANDS, SERVERS, Slash};
 use super::{
-    budget, choice, compose, expand, help, messages, pausing, servers, sessions, steps, tags,
+    auto, budget, choice, compose, expand, help, messages, pausing, servers, sessions, steps, tags,
 };
 use crate::app::App;
 use crate::commands::{permissions, tools};
@@ -174,6 +174,7 @@ fn look(
         Slash::Expand => print(expand::rows(&app.calls, rest, ui.window())),
         Slash::Diff => print(expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
+        Slash::Auto => auto::run(app, rest)?,
         Slash::Pause => pausing::run(ui, &app.pausing, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.

@@ -60,6 +60,8 @@ pub enum Slash {
     Mcp,
     /// Says which requests are paused, or sets it.
     Pause,
+    /// Lists, saves and removes edits that every request gets.
+    Auto,
     /// Lists the prompts of MCP servers, or sends one.
     Prompt,
     /// Gives the session a title.
@@ -151,6 +153,12 @@ pub const COMMANDS: &[Command] = &[
         "[MODE]",
         "pause requests before they are sent, to read and edit them: off, next, turn or every; Alt+P pauses the next one",
         Slash::Pause,
+    ),
+    command(
+        "/auto",
+        "[VERB]",
+        "list saved edits of requests, or capture, scope SCOPE, remove [N]; /pause auto applies them",
+        Slash::Auto,
     ),
     command(
         "/history",

@@ -73,6 +73,10 @@ impl Settings {
             loaded.sourced(&file.request_editor.mode),
         );
         set(
+            &mut self.preview_limit,
+            loaded.sourced(&file.request_editor.preview_limit),
+        );
+        set(
             &mut self.max_tool_rounds,
             loaded.sourced(&file.limits.max_tool_rounds),
         );

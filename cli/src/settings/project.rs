@@ -151,7 +151,7 @@ impl Layer<'_> {
         {
             self.settings.empty_state = self.loaded.source(text);
         }
-        if file.request_editor.mode.is_some() {
+        if file.request_editor.mode.is_some() || file.request_editor.preview_limit.is_some() {
             self.refuse(
                 "request_editor",
                 "what is paused and edited is for you to decide, not for a project",

@@ -266,6 +266,87 @@ fn a_question_can_be_paused_on_a_terminal_only() {
     assert_eq!(said(&provider.requests()[0])[0].1, "which gulls?");
 }
 
+#[test]
+fn saved_edits_are_applied_to_later_requests() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    environment.configure_for(&provider, "");
+    let tools = |request: &Received| request.tools().len();
+    let mut chat = Pausing::open(&environment, "auto");
+    // Nothing is saved yet: the first request is paused, and what is changed in it is kept.
+    let screen = chat.say("count the gulls");
+    assert!(
+        screen.contains("What you change in this request is saved"),
+        "{screen}"
+    );
+    chat.does("e temperature 0.5");
+    chat.does("d 2");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("2 edits are saved (session)");
+    let prompt = "› (pause: auto) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    // From now on without a pause.
+    chat.chat.say("count the terns");
+    chat.chat
+        .terminal
+        .wait_for("2 saved edits applied to this request");
+    chat.prompt(prompt);
+    let requests = provider.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(tools(&requests[0]), tools(&requests[1]));
+    assert_eq!(requests[1].body["temperature"], json!(0.5));
+    chat.chat.say("/auto remove 1");
+    chat.chat.terminal.wait_for("1 saved edit is removed.");
+    chat.chat.say("/auto");
+    let screen = chat.chat.terminal.wait_for("Auto-apply is on.");
+    assert!(!screen.contains("No edits are saved here"), "{screen:?}");
+    // Another session has none of them.
+    chat.chat.say("/new");
+    chat.prompt(prompt);
+    let screen = chat.say("count the owls");
+    assert!(
+        screen.contains("What you change in this request is saved"),
+        "{screen}"
+    );
+    chat.chat.say("cancel");
+    chat.chat
+        .terminal
+        .wait_for("Request cancelled before sending");
+}
+
+#[test]
+fn a_saved_edit_of_another_text_is_not_applied() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let edits = r#"{"scope": "global", "edits": [
+        {"scope": "global", "edit": {"section": "tool:read_file", "replaces": "0"}, "time": "2026-01-01T00:00:00Z"},
+        {"scope": "project", "of": "/elsewhere", "edit": {"section": "options", "path": "temperature", "value": "1"}, "time": "2026-01-01T00:00:00Z"}
+    ]}"#;
+    std::fs::create_dir_all(environment.data()).expect("a folder");
+    let file = environment.data().join("saved_edits.json");
+    std::fs::write(&file, edits).expect("a file");
+    let mut chat = Pausing::open(&environment, "auto");
+    chat.chat.say("count the gulls");
+    chat.chat
+        .terminal
+        .wait_for("tool:read_file deleted: the text that it replaces has changed");
+    chat.prompt("› (pause: auto) Type a message, @ to attach a file");
+    let request = &provider.requests()[0];
+    assert!(request.tools().contains(&"read_file") && request.body["temperature"].is_null());
+    // What cannot be read is not passed over: the request waits for the user.
+    std::fs::write(&file, "{").expect("a file");
+    let screen = chat.say("count the terns");
+    assert!(
+        screen.contains("Saved edits are not applied: cannot read the saved edits"),
+        "{screen}"
+    );
+    assert_eq!(provider.requests().len(), 1);
+    chat.chat.say("cancel");
+    chat.chat
+        .terminal
+        .wait_for("Request cancelled before sending");
+}
+
 /// Random edits of a request with a call; how many sequences is set by `DUNLIN_EDIT_SEQUENCES`.
 #[test]
 fn random_edits_send_what_they_show() {
@@ -284,6 +365,12 @@ fn random_edits_send_what_they_show() {
     let environment = environment(&provider);
     let mut chat = Pausing::open(&environment, "turn");
     for sequence in 0..count {
+        // The screen keeps so many rows above it.
+        if sequence % 20 == 19 {
+            chat.chat.terminal.press(Key::CtrlD);
+            assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+            chat = Pausing::open(&environment, "turn");
+        }
         chat.say(&format!("message {sequence}"));
         let edits = edits.new_tree(&mut runner).expect("edits").current();
         for edit in &edits {

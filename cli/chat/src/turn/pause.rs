@@ -59,6 +59,11 @@ pub trait Interceptor {
     /// Whether the next request is paused: the `round`th of the turn, from 1.
     fn pauses(&self, round: u32) -> bool;
 
+    /// Whether requests that are not paused go through [`Interceptor::review`], too, to be edited without the user.
+    fn revises(&self) -> bool {
+        false
+    }
+
     /// Waits until the user sends or cancels the request. Dropping the future cancels it.
     async fn review(&self, paused: PausedRequest<'_>) -> Verdict;
 }

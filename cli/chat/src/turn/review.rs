@@ -27,7 +27,8 @@ impl Review {
             return true;
         }
         *self = Review::default();
-        speaker.interceptor.pauses(rounds + 1)
+        let interceptor = speaker.interceptor;
+        interceptor.pauses(rounds + 1) || interceptor.revises()
     }
 
     pub(super) fn is_reviewed(&self) -> bool {

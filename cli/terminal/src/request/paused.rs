@@ -68,6 +68,8 @@ pub struct Paused {
     last_sent: Option<bytes::Bytes>,
     round: u32,
     notice: Option<String>,
+    /// How many sections are shown of a request whose edits are saved.
+    captured: Option<usize>,
 }
 
 impl Paused {
@@ -82,7 +84,18 @@ impl Paused {
             last_sent: paused.last_sent,
             round: paused.round,
             notice: paused.notice,
+            captured: None,
         }
+    }
+
+    /// Says that the edits are saved, and shows only the first so many sections.
+    pub fn capture(&mut self, sections: usize) {
+        self.captured = Some(sections);
+    }
+
+    /// Why the request cannot be sent as it is now.
+    pub fn problem(&self) -> Option<Unsendable> {
+        self.request.check(&self.counts, Some(self.room)).err()
     }
 
     /// The request as it is now.
@@ -110,9 +123,9 @@ impl Paused {
             Err(error) => return Reply::Say(self.say(&error.to_string(), window)),
         };
         match command {
-            Command::Send => match self.request.check(&self.counts, Some(self.room)) {
-                Ok(()) => Reply::Send,
-                Err(error) => Reply::Say(self.unsendable(error, window)),
+            Command::Send => match self.problem() {
+                None => Reply::Send,
+                Some(problem) => Reply::Say(self.unsendable(problem, window)),
             },
             Command::Cancel => Reply::Cancel,
             Command::List(all) => self.page_of(self.overview(all, window), all),
@@ -178,8 +191,19 @@ impl Paused {
         let most = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
         let most = (!all).then_some(most);
         let tokens = |count| self.measure.real(count);
-        let sections = list::rows(&self.request, &self.counts, tokens, most, window);
+        let mut sections = list::rows(&self.request, &self.counts, tokens, most, window);
+        if let Some(shown) = self
+            .captured
+            .filter(|shown| !all && *shown < sections.len())
+        {
+            sections.truncate(shown);
+            sections.push(format!("{MARGIN}  … list all shows the others"));
+        }
         let mut rows: Vec<String> = notice.chain(heading).chain(sections).collect();
+        if self.captured.is_some() {
+            let sentence = "What you change in this request is saved and applied to later ones.";
+            rows.extend(self.say(sentence, window));
+        }
         rows.push(key(window));
         rows
     }

@@ -9,6 +9,8 @@
 //! Which part of a body is which section is for the [`Dialect`](crate::provider::Dialect) that wrote it to say: its
 //! [`Outline`] is the input beside the body. [`origins`] tells which message of the session each message is.
 //!
+//! A [`SavedEdit`] is done again in later requests, as long as it finds the text that it replaces.
+//!
 //! [`Counts`] hold the tokens of the sections, [`EditableRequest::check`] decides whether the current body may be sent,
 //! and [`EditableRequest::kept_prefix`] says what an edit costs. Everything here is pure: no I/O, no clock, no
 //! terminal. Texts of sections are foreign: escape before showing.
@@ -25,6 +27,7 @@ mod model;
 mod origins;
 mod overlay;
 mod path;
+mod saved;
 mod sections;
 
 pub use checks::{Problem, Unsendable};
@@ -35,6 +38,7 @@ pub use leaves::{Difference, Leaf, Row, RowValue};
 pub use model::EditableRequest;
 pub use origins::origins;
 pub use path::{Path, PathSyntax, Step};
+pub use saved::{Outcome, SavedEdit};
 pub use sections::{
     InvalidId, KnownOption, OptionKind, Origin, Outline, Section, SectionId, SectionKind,
 };

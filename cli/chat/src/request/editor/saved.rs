@@ -1,0 +1,236 @@
+//! Edits that are kept for later requests.
+//!
+//! A saved edit names its leaf by section and path, and holds a digest of the text that it replaces: where that text is
+//! another one by then, the edit is not done.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::edits::Target;
+use super::leaves::Difference;
+use super::model::EditableRequest;
+use super::path::Path;
+use super::sections::SectionId;
+
+/// One edit as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedEdit {
+    /// The section, as [`SectionId`] is written.
+    pub section: String,
+    /// The leaf within the section; `None`: the section is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// SHA-256 of the value or section as composed, in hexadecimal digits; `None`: an option that was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// The new value as JSON; `None` where the section is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+/// What became of a saved edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// The request was like that already.
+    Present,
+    /// What it replaces is another text now.
+    Changed,
+    /// The request has nothing that it could be done to.
+    Absent,
+}
+
+impl SavedEdit {
+    /// Whether it means the same in every session: the messages of another session are others.
+    pub fn outlives_session(&self) -> bool {
+        let id = self.section.parse();
+        !matches!(
+            id,
+            Ok(SectionId::Message(_) | SectionId::Summary | SectionId::Raw) | Err(_)
+        )
+    }
+
+    /// What it is about, for people. Escape before showing.
+    pub fn about(&self) -> String {
+        match &self.path {
+            Some(path) => format!("{} {path}", self.section),
+            None => format!("{} deleted", self.section),
+        }
+    }
+}
+
+impl EditableRequest {
+    /// What was changed, to be kept.
+    pub fn to_save(&self) -> Vec<SavedEdit> {
+        let saved = self.differences().into_iter().filter_map(|it| match it {
+            Difference::Deleted { number } => Some(SavedEdit {
+                section: self.section(number)?.id.to_string(),
+                path: None,
+                replaces: Some(digest(self.composed(number)?)),
+                value: None,
+            }),
+            Difference::Set {
+                target, old, new, ..
+            } => Some(SavedEdit {
+                section: target.section.to_string(),
+                path: Some(target.path.to_string()),
+                replaces: old.as_deref().map(digest),
+                value: Some(new),
+            }),
+        });
+        saved.collect()
+    }
+
+    /// Does a saved edit, if what it replaces is still there.
+    pub fn apply_saved(&mut self, saved: &SavedEdit) -> Outcome {
+        let Ok(section) = saved.section.parse::<SectionId>() else {
+            return Outcome::Absent;
+        };
+        let Some(number) = self.number(&section) else {
+            return Outcome::Absent;
+        };
+        match (&saved.path, &saved.value) {
+            (Some(path), Some(value)) => self.set_saved(section, path, value, saved),
+            _ => self.delete_saved(number, saved),
+        }
+    }
+
+    fn set_saved(
+        &mut self,
+        section: SectionId,
+        path: &str,
+        value: &str,
+        saved: &SavedEdit,
+    ) -> Outcome {
+        let Ok(path) = path.parse::<Path>() else {
+            return Outcome::Absent;
+        };
+        let target = Target { section, path };
+        let Ok(leaf) = self.leaf(&target) else {
+            return Outcome::Absent;
+        };
+        let now = leaf.map(|leaf| leaf.json);
+        if now.as_deref() == Some(value) {
+            return Outcome::Present;
+        }
+        if now.as_deref().map(digest) != saved.replaces {
+            return Outcome::Changed;
+        }
+        // A string is set by its text, everything else by its JSON.
+        let text = serde_json::from_str::<String>(value);
+        let text = text.as_deref().unwrap_or(value);
+        match self.set_target(&target, text) {
+            Ok(_) => Outcome::Done,
+            Err(_) => Outcome::Absent,
+        }
+    }
+
+    fn delete_saved(&mut self, number: usize, saved: &SavedEdit) -> Outcome {
+        if self.is_deleted(number) {
+            return Outcome::Present;
+        }
+        if self.composed(number).map(digest) != saved.replaces {
+            return Outcome::Changed;
+        }
+        match self.delete(number) {
+            Ok(_) => Outcome::Done,
+            Err(_) => Outcome::Absent,
+        }
+    }
+
+    /// A section as composed.
+    fn composed(&self, number: usize) -> Option<&str> {
+        let node = self.base.node(number.checked_sub(1)?)?;
+        self.base.text.get(node.span.clone())
+    }
+}
+
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::editor::{KnownOption, OptionKind, Outline};
+    use serde_json::{Value, json};
+
+    fn request(system: &str, tool: &str) -> EditableRequest {
+        let body = json!({
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": "Count"},
+            ],
+            "tools": [{"type": "function", "function": {"name": tool, "description": "Reads"}}],
+        });
+        let origins = [SectionId::Message(0).into()];
+        let options = vec![KnownOption::new(&["seed"], OptionKind::WholeNumber)];
+        let outline = Outline::of_chat(&body, &origins, options);
+        EditableRequest::new(body.to_string().into(), outline)
+    }
+
+    fn body(request: &EditableRequest) -> Value {
+        serde_json::from_slice(request.bytes()).unwrap()
+    }
+
+    fn saved() -> Vec<SavedEdit> {
+        let mut request = request("Be brief", "read_file");
+        request.set("messages[0].content", "Be \"long\"").unwrap();
+        request.set("seed", "7").unwrap();
+        request.delete(3).unwrap();
+        let saved = request.to_save();
+        let lines = serde_json::to_string(&saved).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Vec<SavedEdit>>(&lines).unwrap(),
+            saved
+        );
+        saved
+    }
+
+    #[test]
+    fn edits_are_done_again() {
+        let saved = saved();
+        let mut later = request("Be brief", "read_file");
+        let outcomes: Vec<Outcome> = saved.iter().map(|edit| later.apply_saved(edit)).collect();
+        assert_eq!(outcomes, [Outcome::Done; 3]);
+        let body = body(&later);
+        assert_eq!(body["messages"][0]["content"], "Be \"long\"");
+        assert_eq!((&body["seed"], &body["tools"]), (&json!(7), &json!([])));
+        let again: Vec<Outcome> = saved.iter().map(|edit| later.apply_saved(edit)).collect();
+        assert_eq!(again, [Outcome::Present; 3]);
+    }
+
+    #[test]
+    fn an_edit_of_another_text_is_not_done() {
+        let saved = saved();
+        let mut later = request("Be polite", "write_file");
+        let before = later.bytes().clone();
+        let outcomes: Vec<Outcome> = saved
+            .iter()
+            .filter(|edit| edit.section != "options")
+            .map(|edit| later.apply_saved(edit))
+            .collect();
+        assert_eq!(outcomes, [Outcome::Changed, Outcome::Absent]);
+        assert_eq!(later.bytes(), &before);
+        let hostile = SavedEdit {
+            section: "tool:\u{1b}".to_owned(),
+            path: Some("[".to_owned()),
+            replaces: None,
+            value: Some("{".to_owned()),
+        };
+        assert_eq!(later.apply_saved(&hostile), Outcome::Absent);
+    }
+
+    #[test]
+    fn what_belongs_to_one_session_is_known() {
+        let outlives: Vec<bool> = saved().iter().map(SavedEdit::outlives_session).collect();
+        assert_eq!(outlives, [true; 3]);
+        let mut request = request("Be brief", "read_file");
+        request.set("messages[1].content", "Name").unwrap();
+        assert!(!request.to_save()[0].outlives_session());
+    }
+}

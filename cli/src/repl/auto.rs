@@ -1,0 +1,300 @@
+//! Edits of requests that are done again in every later request: `/auto`, and the mode of that name.
+//!
+//! They lie in Dunlin's data folder, so that no project brings any. They are captured from one paused request and then
+//! applied without a pause; one whose text has changed since is not applied, and that is said.
+
+use std::io;
+use std::path::PathBuf;
+
+use dunlin_host::display::escape;
+use dunlin_host::nearest::nearest;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::config::json_file;
+use crate::config::request_editor::PauseMode;
+use crate::error::CliError;
+use dunlin_chat::request::editor::{EditableRequest, Outcome, SavedEdit};
+use dunlin_chat::tokens::counted;
+use dunlin_terminal::ui::calls::fit;
+
+/// How far a saved edit reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The session it was made in.
+    #[default]
+    Session,
+    /// All sessions of the project.
+    Project,
+    /// Everything.
+    Global,
+}
+
+impl Scope {
+    const ALL: [Scope; 3] = [Scope::Session, Scope::Project, Scope::Global];
+
+    /// As it is typed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scope::Session => "session",
+            Scope::Project => "project",
+            Scope::Global => "global",
+        }
+    }
+}
+
+/// A saved edit with where it holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    scope: Scope,
+    /// The session or the project it holds in; empty: everywhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    of: String,
+    edit: SavedEdit,
+    time: Timestamp,
+}
+
+/// The file of saved edits.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// The scope that was chosen last.
+    #[serde(default)]
+    scope: Scope,
+    #[serde(default)]
+    edits: Vec<Kept>,
+}
+
+/// The saved edits cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} the saved edits in {}: {source}", path.display())]
+pub struct AutoError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What a request got of the saved edits.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// How many were done.
+    pub done: usize,
+    /// What could not be done, escaped, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+fn path(app: &App) -> PathBuf {
+    app.settings.folders.data.join("saved_edits.json")
+}
+
+fn failed(app: &App, action: &'static str) -> impl FnOnce(io::Error) -> AutoError {
+    let path = path(app);
+    move |source| AutoError {
+        action,
+        path,
+        source,
+    }
+}
+
+fn read(app: &App) -> Result<File, AutoError> {
+    json_file::read(&path(app)).map_err(failed(app, "read"))
+}
+
+fn update<R>(app: &App, change: impl FnOnce(&mut File) -> R) -> Result<R, AutoError> {
+    json_file::update(&path(app), change).map_err(failed(app, "write"))
+}
+
+/// What an edit of this scope belongs to here.
+fn place(app: &App, scope: Scope) -> String {
+    match scope {
+        Scope::Session => app.session_id(),
+        Scope::Project => app.settings.project.to_string_lossy().into_owned(),
+        Scope::Global => String::new(),
+    }
+}
+
+fn holds(app: &App, kept: &Kept) -> bool {
+    kept.of == place(app, kept.scope)
+}
+
+/// Whether there are edits that hold here.
+///
+/// # Errors
+/// They cannot be read.
+pub fn has_edits(app: &App) -> Result<bool, AutoError> {
+    let file = read(app)?;
+    Ok(file.edits.iter().any(|kept| holds(app, kept)))
+}
+
+/// Does the saved edits that hold here, those of the widest scope first.
+///
+/// # Errors
+/// They cannot be read.
+pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoError> {
+    let file = read(app)?;
+    let mut applied = Applied::default();
+    for scope in Scope::ALL.into_iter().rev() {
+        let kept = file
+            .edits
+            .iter()
+            .filter(|kept| kept.scope == scope && holds(app, kept));
+        for kept in kept {
+            let about = || escape(&kept.edit.about()).into_owned();
+            match request.apply_saved(&kept.edit) {
+                Outcome::Done | Outcome::Present => applied.done += 1,
+                Outcome::Changed => {
+                    applied.left_out.push(format!(
+                        "{}: the text that it replaces has changed",
+                        about()
+                    ));
+                }
+                Outcome::Absent => {
+                    applied
+                        .left_out
+                        .push(format!("{}: this request has no such place", about()));
+                }
+            }
+        }
+    }
+    Ok(applied)
+}
+
+/// Keeps what was changed in a request, in place of what was kept of the same leaves. What there is to say.
+///
+/// # Errors
+/// It cannot be kept.
+pub fn keep(app: &App, request: &EditableRequest) -> Result<String, AutoError> {
+    let edits = request.to_save();
+    let time = Timestamp::now();
+    update(app, |file| {
+        let scope = file.scope;
+        let of = place(app, scope);
+        let fits = |edit: &SavedEdit| scope == Scope::Session || edit.outlives_session();
+        let (edits, others): (Vec<SavedEdit>, Vec<SavedEdit>) = edits.into_iter().partition(fits);
+        let (count, left_out) = (edits.len(), others.len());
+        for edit in edits {
+            let same = |kept: &Kept| {
+                kept.of == of && kept.edit.section == edit.section && kept.edit.path == edit.path
+            };
+            file.edits.retain(|kept| !same(kept));
+            file.edits.push(Kept {
+                scope,
+                of: of.clone(),
+                edit,
+                time,
+            });
+        }
+        let count = counted(count, "edit is", "edits are");
+        let scope = scope.as_str();
+        let said = format!("{count} saved ({scope}) and applied from now on; /auto lists them.");
+        match left_out {
+            0 => said,
+            _ => {
+                let others = counted(
+                    left_out,
+                    "edit of a message holds",
+                    "edits of messages hold",
+                );
+                format!("{said} {others} for this request only: messages belong to one session.")
+            }
+        }
+    })
+}
+
+/// `/auto [capture|scope SCOPE|remove [N]]`
+///
+/// # Errors
+/// The saved edits cannot be read or written.
+pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let (verb, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let after = after.trim();
+    match verb {
+        "" => list(app).map_err(CliError::failed)?,
+        "capture" if after.is_empty() => {
+            app.pausing.set(PauseMode::Auto);
+            app.pausing.capture(true);
+            ui.status(
+                "The first request of the next message is paused; what you change in it is saved.",
+            );
+        }
+        "scope" => match Scope::ALL.into_iter().find(|scope| scope.as_str() == after) {
+            Some(scope) => {
+                update(app, |file| file.scope = scope).map_err(CliError::failed)?;
+                ui.status(&format!("New edits are saved for: {after}."));
+            }
+            None => ui.status("Usage: /auto scope session|project|global"),
+        },
+        "remove" => remove(app, after)?,
+        _ => {
+            let near = nearest(verb, ["capture", "scope", "remove"].into_iter());
+            let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            ui.status(&format!(
+                "Usage: /auto [capture|scope SCOPE|remove [N]].{near}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn list(app: &App) -> Result<(), AutoError> {
+    let ui = &app.ui;
+    let file = read(app)?;
+    let state = match app.pausing.mode() {
+        PauseMode::Auto if app.pausing.is_capturing() => "capturing: the next request is paused",
+        PauseMode::Auto => "on",
+        _ => "off: /pause auto applies saved edits",
+    };
+    ui.data(&format!(
+        "Auto-apply is {state}. New edits are saved for: {}.",
+        file.scope.as_str()
+    ));
+    let here = file.edits.iter().filter(|kept| holds(app, kept));
+    let room = ui.window().columns;
+    for (index, kept) in here.enumerate() {
+        let value = match &kept.edit.value {
+            Some(value) => format!("  {}", escape(value)),
+            None => String::new(),
+        };
+        let about = escape(&kept.edit.about()).into_owned();
+        let row = format!("  {} {:7} {about}{value}", index + 1, kept.scope.as_str());
+        ui.data(&fit(&row, room));
+    }
+    if !file.edits.iter().any(|kept| holds(app, kept)) {
+        ui.data("  No edits are saved here; /auto capture saves those of the next request.");
+    }
+    Ok(())
+}
+
+fn remove(app: &App, which: &str) -> Result<(), CliError> {
+    let number = which.parse::<usize>().ok();
+    if !which.is_empty() && number.is_none() {
+        app.ui
+            .status("Usage: /auto remove [N], with a number that /auto lists");
+        return Ok(());
+    }
+    let removed = update(app, |file| {
+        let before = file.edits.len();
+        let mut here = 0;
+        file.edits.retain(|kept| {
+            if !holds(app, kept) {
+                return true;
+            }
+            here += 1;
+            number.is_some_and(|number| number != here)
+        });
+        before - file.edits.len()
+    });
+    let removed = removed.map_err(CliError::failed)?;
+    app.ui.status(&match removed {
+        0 => "Nothing is removed: /auto lists what is saved.".to_owned(),
+        _ => format!(
+            "{} removed.",
+            counted(removed, "saved edit is", "saved edits are")
+        ),
+    });
+    Ok(())
+}
