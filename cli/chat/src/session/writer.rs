@@ -430,6 +430,21 @@ impl Journal for Session {
     }
 }
 
+/// A journal of the requests alone.
+impl Journal for RequestLog {
+    fn text(&self, _piece: &str) {}
+
+    fn keep(&self, _conversation: &Conversation, _ended: &[CallRecord]) {}
+
+    fn sent(&self, sent: &Sent<'_>) -> u64 {
+        RequestLog::sent(self, sent)
+    }
+
+    fn answered(&self, number: u64, answered: &Answered) {
+        RequestLog::answered(self, number, answered);
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         // The file is closed below, which is the last thing that is written to it.
