@@ -9,6 +9,9 @@ const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
+/// What of a request `/requests N` shows.
+pub const REQUEST_PARTS: [&str; 4] = ["sent", "original", "diff", "curl"];
+
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
@@ -68,6 +71,8 @@ pub enum Slash {
     Fork,
     /// Writes the conversation into a file.
     Export,
+    /// Lists the requests that were sent, or shows one.
+    Requests,
     /// Leaves.
     Exit,
 }
@@ -189,6 +194,13 @@ pub const COMMANDS: &[Command] = &[
         "",
         "have the model summarise earlier turns, and send the summary instead",
         Slash::Compact,
+    )
+    .waits(TURN),
+    command(
+        "/requests",
+        "[N [sent|original|diff|curl]]",
+        "list the requests that were sent in this session, or show one",
+        Slash::Requests,
     )
     .waits(TURN),
     command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),

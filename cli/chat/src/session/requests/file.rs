@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::delta::Source;
 use super::{AnswerEntry, RequestEntry};
+use crate::request::editor::Edit;
 use crate::session::reader::trim_nul;
 use crate::session::record::{LineError, Record};
 
@@ -259,6 +260,19 @@ impl RequestFile {
             nearest.truncate(MAX_NEAREST);
             LogError::Unknown { number, nearest }
         })
+    }
+
+    /// What was edited in a request. Where the log says only that it is the same as before, that is looked up.
+    pub fn edits<'a>(&'a self, request: &'a LoggedRequest) -> &'a [Edit] {
+        let mut current = request;
+        while current.entry.same_edits {
+            let base = current.entry.base.and_then(|base| self.request(base).ok());
+            match base.filter(|base| base.line < current.line) {
+                Some(base) => current = base,
+                None => break,
+            }
+        }
+        &current.entry.edits
     }
 
     /// How many bytes of the file are whole lines.

@@ -20,6 +20,7 @@
 
 pub mod delta;
 pub mod file;
+pub mod history;
 mod log;
 mod restore;
 #[cfg(test)]
