@@ -9,7 +9,7 @@ use dunlin_terminal::ui::style::Label;
 /// How many requests are listed.
 const MAX_LISTED: usize = 20;
 
-/// Lists the requests, or shows one: `[N [sent|original|diff|curl]]`.
+/// Lists the requests, or shows one: `[N [PART]]`.
 ///
 /// # Errors
 /// There is no such request, or it cannot be restored.
@@ -48,7 +48,7 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
     match (number, part, words.next()) {
         (Some(number), Some(part), None) => print(app, &log, number, part),
         _ => {
-            ui.status("Usage: /requests [N [sent|original|diff|curl]]");
+            ui.status("Usage: /requests [N [PART]], where PART is sent, original, diff or curl");
             Ok(())
         }
     }

@@ -198,8 +198,8 @@ pub const COMMANDS: &[Command] = &[
     .waits(TURN),
     command(
         "/requests",
-        "[N [sent|original|diff|curl]]",
-        "list the requests that were sent in this session, or show one",
+        "[N [PART]]",
+        "list the requests of this session, or show one; PART is sent, original, diff or curl",
         Slash::Requests,
     )
     .waits(TURN),

@@ -503,8 +503,9 @@ struct Chatting {
     from: usize,
 }
 
-/// How long a body may become, in bytes: 100,000 tokens, the limit that is configured by default.
-const MAX_HISTORY_BYTES: usize = 400_000;
+/// How long a body may become, in bytes: 25,000 tokens. It is a quarter of the default limit, so that the beginning of
+/// the conversation is left out more often than usual.
+const MAX_HISTORY_BYTES: usize = 100_000;
 
 impl Chatting {
     fn new() -> Chatting {
