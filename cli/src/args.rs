@@ -6,6 +6,7 @@
 
 mod mcp;
 mod plugin;
+mod requests;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ use crate::config::request_editor::PauseMode;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
+pub use self::requests::{RequestArgs, RequestId, RequestsCommand, RequestsShowArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
 #[derive(Debug, Parser)]
@@ -139,6 +141,9 @@ pub enum Command {
     /// List, show, search, rename, copy, export and delete conversations
     #[command(subcommand, arg_required_else_help = true)]
     Sessions(SessionsCommand),
+    /// List, show, export and replay the requests that were sent to models
+    #[command(subcommand, arg_required_else_help = true)]
+    Requests(RequestsCommand),
     /// Manage MCP servers, or run Dunlin as one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),

@@ -3,7 +3,7 @@
 pub mod attach;
 mod budget;
 mod sampling_model;
-mod switch;
+pub mod switch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -252,14 +252,16 @@ impl Dialogue {
             true => Box::new(TerminalInterceptor::new(app, &known, recall)),
             false => Box::new(NoInterceptor),
         };
-        let journal: &dyn Journal = match &self.session {
-            Some(session) => {
-                session.speaks(&self.agent.name, &self.agent.model);
-                session
-            }
-            None => &NoJournal,
-        };
-        let sampling_model = Arc::new(SamplingModel::new(Arc::clone(&self.provider), &self.agent));
+        if let Some(session) = &self.session {
+            session.speaks(&self.agent.name, &self.agent.model);
+        }
+        let journal = journal_of(self.session.as_ref());
+        let log = self.session.as_ref().map(|it| it.requests().clone());
+        let sampling_model = Arc::new(SamplingModel::new(
+            Arc::clone(&self.provider),
+            &self.agent,
+            log,
+        ));
         let ask = Arc::new(AskWithModel {
             ask: app.asker(),
             model: Arc::clone(&sampling_model),
@@ -321,6 +323,14 @@ impl Dialogue {
             .add(report.usage, report.rounds + sampling_requests);
         self.speak_of_the_window(app);
         Ok(report)
+    }
+}
+
+/// What keeps the turns of a dialogue.
+fn journal_of(session: Option<&Session>) -> &dyn Journal {
+    match session {
+        Some(session) => session,
+        None => &NoJournal,
     }
 }
 

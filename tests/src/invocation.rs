@@ -104,6 +104,19 @@ impl<'a> Invocation<'a> {
         self.spawn().wait()
     }
 
+    /// Runs the program to its end, which must be a success. The exact bytes of its stdout.
+    ///
+    /// # Panics
+    ///
+    /// When it fails.
+    pub fn stdout_bytes(self) -> Vec<u8> {
+        let running = self.spawn();
+        let pipes = Arc::clone(&running.pipes);
+        let output = running.wait();
+        assert_eq!(output.status, Some(0), "{output}");
+        pipes.read(|pipes| pipes.stdout.clone())
+    }
+
     /// Runs the program in a pseudo-terminal; its stdin is the keyboard.
     pub fn terminal(self) -> Terminal {
         Terminal::open(&self)

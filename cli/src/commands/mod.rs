@@ -14,6 +14,7 @@ pub mod mcp;
 pub mod model;
 pub mod permissions;
 pub mod plugin;
+pub mod requests;
 pub mod search;
 pub mod sessions;
 pub mod setup;
@@ -75,6 +76,7 @@ fn dispatch(
         Some(Command::Mcp(args)) => mcp::run(&mut app(environment, plugins)?, args),
         Some(Command::Plugin(args)) => plugin::run(&app(environment, plugins)?, args),
         Some(Command::Sessions(args)) => sessions::run(&app(environment, plugins)?, args),
+        Some(Command::Requests(args)) => requests::run(&app(environment, plugins)?, args, global),
         #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&app(environment, plugins)?, args),
         Some(Command::Search(args)) => search::run(&app(environment, plugins)?, &args),

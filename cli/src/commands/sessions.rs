@@ -37,6 +37,21 @@ struct AlreadyExists {
     path: PathBuf,
 }
 
+/// Refuses a file that exists.
+///
+/// # Errors
+/// There is something of this name.
+pub fn must_be_new(path: &Path) -> Result<(), CliError> {
+    match path.symlink_metadata() {
+        Ok(_) => {
+            let path = path.to_path_buf();
+            let error = CliError::failed(AlreadyExists { path });
+            Err(error.with_hint("--force replaces it".to_owned()))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
 /// There is nobody to ask whether sessions may be deleted.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing was deleted: can't ask for confirmation here")]
@@ -99,11 +114,12 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
             let loaded = load(app, &entry)?;
             let text = render(&loaded, &entry.id, format)?;
             match output {
-                Some(path) if !force && path.symlink_metadata().is_ok() => {
-                    return Err(CliError::failed(AlreadyExists { path })
-                        .with_hint("--force replaces it".to_owned()));
+                Some(path) => {
+                    if !force {
+                        must_be_new(&path)?;
+                    }
+                    write(&with_real_folder(path), &text, force)?;
                 }
-                Some(path) => write(&with_real_folder(path), &text, force)?,
                 None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
                 None => ui.data(text.trim_end()),
             }
@@ -247,6 +263,18 @@ pub fn with_real_folder(path: PathBuf) -> PathBuf {
 /// # Errors
 /// The name is taken, or the file cannot be written.
 pub fn write(path: &Path, text: &str, replaces: bool) -> Result<(), CliError> {
+    write_with(path, replaces, |file| file.write_all(text.as_bytes()))
+}
+
+/// The same for what is written piece by piece.
+///
+/// # Errors
+/// The name is taken, or the file cannot be written.
+pub fn write_with(
+    path: &Path,
+    replaces: bool,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CliError> {
     let write = || -> io::Result<()> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
@@ -267,7 +295,7 @@ pub fn write(path: &Path, text: &str, replaces: bool) -> Result<(), CliError> {
         let folder = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
         // `tempfile` creates with 0600.
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(text.as_bytes())?;
+        content(&mut file)?;
         let path = folder.join(name);
         match replaces {
             true => file.persist(path),

@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use dunlin_host::Tool;
 
-use super::{Dialogue, HandsOff, interrupted};
+use super::{Dialogue, HandsOff, interrupted, journal_of};
 use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
@@ -52,11 +52,13 @@ impl Dialogue {
         quiet(&format!("· compacting {count} …"));
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
+        let speaker = (&self.agent, self.provider.as_ref());
+        let journal = journal_of(self.session.as_ref());
         let summary = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt => None,
-                summary = summarise(self.provider.as_ref(), &compacting.request) => Some(summary),
+                summary = summarise(speaker, &compacting.request, journal) => Some(summary),
             }
         });
         match summary {

@@ -13,9 +13,12 @@ use futures::StreamExt;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
+use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::compose;
+use dunlin_chat::session::requests::{Ending, Kind, RequestLog};
 use dunlin_chat::turn::Denial;
+use dunlin_chat::turn::in_flight::InFlight;
 use dunlin_host::display::chain;
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
@@ -25,15 +28,22 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 pub struct SamplingModel {
     provider: Arc<dyn Provider>,
     agent: Agent,
+    /// Where its requests are logged; `None`: nowhere.
+    log: Option<RequestLog>,
     spent: Mutex<(Usage, u32)>,
 }
 
 impl SamplingModel {
     /// Samples from the model of this agent.
-    pub fn new(provider: Arc<dyn Provider>, agent: &Agent) -> SamplingModel {
+    pub fn new(
+        provider: Arc<dyn Provider>,
+        agent: &Agent,
+        log: Option<RequestLog>,
+    ) -> SamplingModel {
         SamplingModel {
             provider,
             agent: agent.clone(),
+            log,
             spent: Mutex::default(),
         }
     }
@@ -84,8 +94,19 @@ impl Model for SamplingModel {
         });
         let dialect = self.provider.dialect();
         let request = compose(messages, &agent, dialect.as_ref(), &[]);
+        let mut in_flight = self.log.as_ref().map(InFlight::new);
+        if let Some(in_flight) = &mut in_flight {
+            let speaker = (&agent, self.provider.as_ref());
+            in_flight.begin(Kind::Sampling, speaker, &request, None);
+        }
+        let mut failed = |error: ProviderError, usage: Usage| {
+            if let Some(in_flight) = &mut in_flight {
+                in_flight.failed(&error, usage);
+            }
+            chain(&error)
+        };
         let sent = self.provider.send(&request).await;
-        let mut events = sent.map_err(|error| chain(&error))?;
+        let mut events = sent.map_err(|error| failed(error, Usage::default()))?;
         let mut counting = Counting {
             lent: self,
             usage: Usage::default(),
@@ -93,7 +114,7 @@ impl Model for SamplingModel {
         let mut text = String::new();
         let mut end = AnswerEnd::CutOff;
         while let Some(event) = events.next().await {
-            match event.map_err(|error| chain(&error))? {
+            match event.map_err(|error| failed(error, counting.usage))? {
                 StreamEvent::Text(piece) => text.push_str(&piece),
                 StreamEvent::WasReasoning { .. } => text.clear(),
                 StreamEvent::Usage(usage) => counting.usage = usage,
@@ -109,6 +130,9 @@ impl Model for SamplingModel {
                 text.truncate(text.floor_char_boundary(MAX_ANSWER_BYTES));
                 break;
             }
+        }
+        if let Some(in_flight) = &mut in_flight {
+            in_flight.end(Ending::Answered, None, counting.usage);
         }
         // Not while it streams: what was said so far may turn out to have been thoughts.
         let stops = prompt

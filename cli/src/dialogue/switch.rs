@@ -63,7 +63,7 @@ impl Dialogue {
 }
 
 /// The way to the agent's model. Touches nothing yet.
-pub(super) fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
+pub fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
     let timeouts = Timeouts {
         idle: app.settings.request_timeout.value,
         ..Timeouts::default()

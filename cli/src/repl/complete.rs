@@ -5,7 +5,7 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
-use super::table::{COMMANDS, VERBS};
+use super::table::{COMMANDS, REQUEST_PARTS, VERBS};
 use crate::mentions;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
@@ -20,6 +20,8 @@ pub struct Names {
     pub models: Vec<String>,
     /// Those of the MCP servers that can be used.
     pub servers: Vec<String>,
+    /// The numbers of the requests that were sent, the newest first.
+    pub requests: Vec<String>,
 }
 
 /// What the text before the cursor can become, and where its last word begins.
@@ -35,6 +37,17 @@ pub fn candidates(
             let fits = |name: &&String| name.starts_with(typed) && escape(name) == name.as_str();
             return (command.len(), names.iter().filter(fits).cloned().collect());
         }
+    }
+    if let Some(typed) = before.strip_prefix("/requests ") {
+        let (word, known): (&str, Vec<&str>) = match typed.split_once(' ') {
+            Some((_, part)) => (part, REQUEST_PARTS.to_vec()),
+            None => (typed, names.requests.iter().map(String::as_str).collect()),
+        };
+        let fitting = known.into_iter().filter(|name| name.starts_with(word));
+        return (
+            before.len() - word.len(),
+            fitting.map(str::to_owned).collect(),
+        );
     }
     if let Some(typed) = before.strip_prefix("/mcp ") {
         return match typed.split_once(' ') {
@@ -150,6 +163,7 @@ mod tests {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
                 models: vec!["qwen2.5:7b".to_owned(), "bad\x1bname".to_owned()],
                 servers: vec!["git".to_owned(), "good".to_owned()],
+                requests: vec!["12".to_owned(), "11".to_owned(), "2".to_owned()],
             };
             let found = candidates(before, project.path(), Some(project.path()), &names, &files);
             assert_eq!(
@@ -181,6 +195,8 @@ mod tests {
         check("/agent ", 7, &["assistant", "reviewer"]);
         check("/model ", 7, &["qwen2.5:7b"]);
         check("/model RE", 7, &[]);
+        check("/requests 1", 10, &["12", "11"]);
+        check("/requests 12 s", 13, &["sent"]);
         check("/mcp dis", 5, &["disconnect ", "disable "]);
         check("/mcp connect go", 13, &["good"]);
         check("/mcp disable ", 13, &["git", "good"]);

@@ -21,6 +21,7 @@ mod messages;
 pub mod pausing;
 pub mod plain;
 mod put_back;
+mod requests;
 mod resize;
 mod servers;
 mod sessions;
@@ -299,6 +300,9 @@ fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
     }
 }
 
+/// How many numbers of requests are offered for completion.
+const MAX_OFFERED_REQUESTS: usize = 20;
+
 /// What names can be completed at the prompt.
 fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
     Names {
@@ -308,6 +312,12 @@ fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
             let servers = app.settings.mcp_servers.iter();
             let usable = servers.filter(|(_, server)| server.value.is_enabled());
             usable.map(|(name, _)| name.clone()).collect()
+        },
+        requests: {
+            let session = dialogue.and_then(Dialogue::session);
+            let next = session.map_or(1, |session| session.next_request_number());
+            let numbers = (1..next).rev().take(MAX_OFFERED_REQUESTS);
+            numbers.map(|number| number.to_string()).collect()
         },
     }
 }

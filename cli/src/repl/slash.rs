@@ -9,7 +9,8 @@ use dunlin_host::undo::Fate;
 
 use super::table::{COMMANDS, SERVERS, Slash};
 use super::{
-    auto, budget, choice, compose, expand, help, messages, pausing, servers, sessions, steps, tags,
+    auto, budget, choice, compose, expand, help, messages, pausing, requests, servers, sessions,
+    steps, tags,
 };
 use crate::app::App;
 use crate::commands::{permissions, tools};
@@ -94,6 +95,7 @@ pub fn run(
         Slash::New | Slash::Sessions | Slash::Rename | Slash::Fork | Slash::Export => {
             sessions::run(app, dialogue, slash, rest)?;
         }
+        Slash::Requests => requests::run(app, dialogue.as_ref(), rest)?,
         Slash::Context => budget::context(app, dialogue),
         Slash::Cost => budget::cost(app, dialogue),
         Slash::Compact => budget::compact(app, dialogue)?,
@@ -195,7 +197,8 @@ fn look(
         | Slash::Export
         | Slash::Context
         | Slash::Cost
-        | Slash::Compact => {}
+        | Slash::Compact
+        | Slash::Requests => {}
     }
     Ok(false)
 }

@@ -9,6 +9,9 @@ const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
+/// What of a request `/requests N` shows.
+pub const REQUEST_PARTS: [&str; 4] = ["sent", "original", "diff", "curl"];
+
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
@@ -70,6 +73,8 @@ pub enum Slash {
     Fork,
     /// Writes the conversation into a file.
     Export,
+    /// Lists the requests that were sent, or shows one.
+    Requests,
     /// Leaves.
     Exit,
 }
@@ -197,6 +202,13 @@ pub const COMMANDS: &[Command] = &[
         "",
         "have the model summarise earlier turns, and send the summary instead",
         Slash::Compact,
+    )
+    .waits(TURN),
+    command(
+        "/requests",
+        "[N [PART]]",
+        "list the requests of this session, or show one; PART is sent, original, diff or curl",
+        Slash::Requests,
     )
     .waits(TURN),
     command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),

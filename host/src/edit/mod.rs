@@ -12,6 +12,7 @@ pub mod diff;
 pub(crate) mod prepare;
 pub(crate) mod replace;
 pub(crate) mod syntax;
+pub mod words;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

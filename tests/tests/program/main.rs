@@ -36,6 +36,7 @@ mod questions;
 mod quirks;
 mod registry;
 mod rendering;
+mod requests;
 mod retries;
 mod search;
 mod sessions;

@@ -206,7 +206,8 @@ fn files_are_private_and_hold_no_key() {
         .filter(|kind| kind != "stream")
         .collect();
     let expected = [
-        "session", "message", "message", "started", "call", "message", "turn", "closed",
+        "session", "message", "request", "answer", "message", "started", "call", "request",
+        "answer", "message", "turn", "closed",
     ];
     assert_eq!(kinds, expected);
     let call = text

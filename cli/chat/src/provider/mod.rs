@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
-use error::ProviderError;
+use error::{Endpoint, ProviderError};
 
 /// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
 /// connection.
@@ -26,6 +26,11 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderErr
 pub trait Provider: Send + Sync {
     /// How this endpoint wants the next request written.
     fn dialect(&self) -> Arc<dyn Dialect>;
+
+    /// Where requests go; `None`: nowhere beside the agent's own address.
+    fn endpoint(&self) -> Option<Endpoint> {
+        None
+    }
 
     /// The model's window, as far as it is known by now. Asks nobody.
     fn window(&self) -> Option<Window> {

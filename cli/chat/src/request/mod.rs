@@ -28,7 +28,7 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::message::Message;
 use crate::provider::Dialect;
-use editor::{EditableRequest, SectionId};
+use editor::{Edit, EditableRequest, SectionId};
 
 pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
 pub use draft::Draft;
@@ -39,6 +39,14 @@ pub struct Request {
     body: Value,
     tools: Arc<[Tool]>,
     bytes: OnceLock<Bytes>,
+    edited: Option<Arc<Edited>>,
+}
+
+/// What a request was before it was edited.
+#[derive(Debug)]
+struct Edited {
+    original: Bytes,
+    edits: Vec<Edit>,
 }
 
 impl Request {
@@ -48,7 +56,30 @@ impl Request {
             body,
             tools: Arc::new([]),
             bytes: OnceLock::new(),
+            edited: None,
         }
+    }
+
+    /// A request with exactly these bytes, which offers no tools.
+    ///
+    /// # Errors
+    /// They are not JSON.
+    pub fn of_bytes(bytes: Bytes) -> Result<Request, serde_json::Error> {
+        let mut request = Request::new(serde_json::from_slice(&bytes)?);
+        request.bytes = OnceLock::from(bytes);
+        Ok(request)
+    }
+
+    /// The body as composed. Without edits that is the body as sent.
+    pub fn original(&self) -> &Bytes {
+        let edited = self.edited.as_ref();
+        edited.map_or_else(|| self.bytes(), |edited| &edited.original)
+    }
+
+    /// What was edited since it was composed.
+    pub fn edits(&self) -> &[Edit] {
+        let edited = self.edited.as_ref();
+        edited.map_or(&[], |edited| &edited.edits)
     }
 
     /// The body as a value.
@@ -66,6 +97,7 @@ impl Request {
             let number = edited.number(&SectionId::Tool(tool.name.clone()));
             number.is_some_and(|number| edited.is_deleted(number))
         };
+        let original = self.bytes().clone();
         let tools = match self.tools.iter().any(is_left_out) {
             true => self
                 .tools
@@ -79,6 +111,10 @@ impl Request {
             body: serde_json::from_slice(edited.bytes())?,
             tools,
             bytes: OnceLock::from(edited.bytes().clone()),
+            edited: Some(Arc::new(Edited {
+                original,
+                edits: edited.edits().to_vec(),
+            })),
         })
     }
 

@@ -20,6 +20,7 @@
 pub mod export;
 pub mod reader;
 pub mod record;
+pub mod requests;
 pub mod search;
 pub mod store;
 pub mod summary;

@@ -76,6 +76,8 @@ pub struct Loaded {
     pub last_call: usize,
     /// What the user said in a message that was never sent: its request was paused when Dunlin ended.
     pub unsent: Option<String>,
+    /// The highest number that a request has had.
+    pub last_request: u64,
     /// What all turns have cost.
     pub usage: Usage,
     /// The number of the next record.
@@ -317,7 +319,7 @@ impl Seen {
 }
 
 /// Zero bytes at both ends: what a disk leaves that lost the rest of a line.
-fn trim_nul(text: &[u8]) -> &[u8] {
+pub(super) fn trim_nul(text: &[u8]) -> &[u8] {
     let start = text
         .iter()
         .position(|byte| *byte != 0)
@@ -404,6 +406,11 @@ impl Assembler {
             Record::Servers(servers) => self.loaded.servers = servers,
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
+            Record::Request(request) => {
+                self.loaded.last_request = self.loaded.last_request.max(request.number);
+            }
+            // What became of a request is for whoever looks at the log.
+            Record::Answer(_) => {}
             Record::Unknown(_) => {}
         }
     }

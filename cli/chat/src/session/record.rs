@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::requests::{AnswerEntry, RequestEntry};
 use crate::message::Message;
 use crate::provider::Usage;
 use crate::request::cuts::Compacted;
@@ -189,6 +190,10 @@ pub enum Record {
     Opened(u32),
     /// It was left in order.
     Closed,
+    /// A request goes out; see [`super::requests`].
+    Request(Box<RequestEntry>),
+    /// What came of a request.
+    Answer(AnswerEntry),
     /// Something that this version does not know.
     Unknown(String),
 }
@@ -237,6 +242,10 @@ struct Line<'a> {
     servers: Option<Cow<'a, [String]>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<Cow<'a, RequestEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Cow<'a, AnswerEntry>>,
 }
 
 /// How the line of a stream begins.
@@ -327,6 +336,14 @@ impl Record {
                 "opened"
             }
             Record::Closed => "closed",
+            Record::Request(request) => {
+                line.request = Some(Cow::Borrowed(request));
+                "request"
+            }
+            Record::Answer(answer) => {
+                line.answer = Some(Cow::Borrowed(answer));
+                "answer"
+            }
             Record::Unknown(kind) => kind,
         };
         line.kind = Cow::Borrowed(kind);
@@ -382,6 +399,11 @@ impl Record {
             "cleared" => Some(Record::Cleared),
             "opened" => line.pid.map(Record::Opened),
             "closed" => Some(Record::Closed),
+            "request" => {
+                let request = line.request;
+                request.map(|it| Record::Request(Box::new(it.into_owned())))
+            }
+            "answer" => line.answer.map(|it| Record::Answer(it.into_owned())),
             _ => Some(Record::Unknown(kind.as_ref().to_owned())),
         };
         let record = record.ok_or_else(|| LineError::Empty(kind.into_owned()))?;
@@ -423,6 +445,8 @@ fn is_known(kind: &str) -> bool {
             | "cleared"
             | "opened"
             | "closed"
+            | "request"
+            | "answer"
     )
 }
 

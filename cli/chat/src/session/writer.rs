@@ -3,17 +3,17 @@
 //! What is in the conversation and not in the file yet is found by comparing the two, so nothing that failed once is
 //! forgotten: it is written with what comes next.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::reader::{self, Loaded};
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker, TurnEntry, write_message};
+use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::{Conversation, Message, Role};
@@ -30,10 +30,13 @@ const ID_TRIES: usize = 100;
 
 /// The session of a conversation. Its file is made with the first message, and closed when it is dropped.
 #[derive(Debug)]
-pub struct Session(RefCell<Inner>);
+pub struct Session {
+    inner: Arc<Mutex<Inner>>,
+    log: RequestLog,
+}
 
 #[derive(Debug)]
-struct Inner {
+pub(super) struct Inner {
     store: Store,
     entry: Entry,
     /// What the first line says; its title comes with the first message.
@@ -113,7 +116,7 @@ impl Session {
             forked_from: None,
             notes_starts: true,
         };
-        Session(RefCell::new(Inner {
+        Session::of(Inner {
             entry: store.entry(id),
             store: store.clone(),
             head,
@@ -130,7 +133,20 @@ impl Session {
             is_only_unsent: false,
             settled: false,
             trouble: Trouble::default(),
-        }))
+        })
+    }
+
+    fn of(inner: Inner) -> Session {
+        let inner = Arc::new(Mutex::new(inner));
+        Session {
+            log: RequestLog::new(Arc::downgrade(&inner), 0),
+            inner,
+        }
+    }
+
+    /// The session, for as long as something is done with it. The log of requests uses it beside the turn.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a session to go on with it. Nothing is written before something happens in it. A file that can only be
@@ -167,7 +183,7 @@ impl Session {
             // Whatever is wrong with it, reading says so.
             Err(_) => (None, entry.load()?),
         };
-        let session = Session::fresh(
+        let mut session = Session::fresh(
             store,
             &entry.id,
             loaded.speaker.clone().unwrap_or(Speaker {
@@ -176,7 +192,7 @@ impl Session {
             }),
         );
         {
-            let mut inner = session.0.borrow_mut();
+            let mut inner = session.lock();
             inner.entry = entry.clone();
             inner.exists = true;
             inner.servers.clone_from(&loaded.servers);
@@ -188,6 +204,8 @@ impl Session {
             inner.head.title.clone_from(&loaded.title);
             inner.head.named = loaded.named;
         }
+        let inner = Arc::downgrade(&session.inner);
+        session.log = RequestLog::new(inner, loaded.last_request);
         Ok((session, loaded))
     }
 
@@ -207,7 +225,7 @@ impl Session {
         });
         let session = Session::fresh(store, id, speaker);
         let written = {
-            let mut inner = session.0.borrow_mut();
+            let mut inner = session.lock();
             inner.head.forked_from = Some(from.id.clone());
             inner.head.title.clone_from(&loaded.title);
             inner.head.named = loaded.named;
@@ -235,7 +253,7 @@ impl Session {
             Err(source) => Err(StoreError::Write {
                 action: "write",
                 id: id.to_owned(),
-                path: session.0.borrow().entry.path.clone(),
+                path: session.lock().entry.path.clone(),
                 source,
             }),
         }
@@ -243,32 +261,32 @@ impl Session {
 
     /// What names it.
     pub fn id(&self) -> String {
-        self.0.borrow().entry.id.clone()
+        self.lock().entry.id.clone()
     }
 
     /// What it is called; empty before the first message.
     pub fn title(&self) -> String {
-        self.0.borrow().head.title.clone()
+        self.lock().head.title.clone()
     }
 
     /// Whether there is a file of it.
     pub fn exists(&self) -> bool {
-        self.0.borrow().exists
+        self.lock().exists
     }
 
     /// Whether the file lacks something that could not be written.
     pub fn is_failing(&self) -> bool {
-        self.0.borrow().trouble.failing
+        self.lock().trouble.failing
     }
 
     /// Where it is kept.
     pub fn entry(&self) -> Entry {
-        self.0.borrow().entry.clone()
+        self.lock().entry.clone()
     }
 
     /// Gives it a title.
     pub fn rename(&self, title: &str) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         title.clone_into(&mut inner.head.title);
         inner.head.named = true;
         inner.note(&Record::Renamed(title.to_owned()));
@@ -276,14 +294,14 @@ impl Session {
 
     /// Says who answers from now on; written with the next message if that is somebody else than before.
     pub fn speaks(&self, agent: &str, model: &str) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         inner.head.agent = agent.to_owned();
         inner.head.model = model.to_owned();
     }
 
     /// The conversation goes on behind its first `keep` messages.
     pub fn cut(&self, keep: usize) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         inner.written = inner.written.min(keep);
         inner.covered.clear();
         inner.note(&Record::Cut(keep));
@@ -291,13 +309,13 @@ impl Session {
 
     /// A summary stands for messages from now on.
     pub fn compacted(&self, compacted: &Compacted) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         inner.note(&Record::Compacted(compacted.clone()));
     }
 
     /// These MCP servers are used from now on.
     pub fn uses(&self, servers: Vec<String>) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         if inner.servers != servers {
             inner.note(&Record::Servers(servers.clone()));
             inner.servers = servers;
@@ -307,7 +325,7 @@ impl Session {
     /// Keeps what the user says in a message that is not sent yet; `None`: it will not be, or it is in the conversation.
     /// A file that was made for it goes with it.
     pub fn unsent(&self, text: Option<&str>) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         match text {
             Some(text) if !inner.exists => {
                 let mut out = Vec::new();
@@ -324,13 +342,15 @@ impl Session {
                 }
             }
             None if inner.is_only_unsent => inner.take_file_away(),
-            text => inner.note(&Record::Unsent(text.unwrap_or_default().to_owned())),
+            text => {
+                inner.note(&Record::Unsent(text.unwrap_or_default().to_owned()));
+            }
         }
     }
 
     /// The conversation was forgotten.
     pub fn clear(&self) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         inner.written = 0;
         inner.covered.clear();
         if !inner.head.named {
@@ -341,7 +361,7 @@ impl Session {
 
     /// A turn is over. The answer makes sure that the disk has it.
     pub fn turn_ended(&self, conversation: &Conversation, usage: Usage) -> Option<Sync> {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         let turn = inner.turn(conversation.messages(), usage);
         inner.note(&turn);
         let file = inner.file.as_ref()?.try_clone().ok()?;
@@ -354,9 +374,19 @@ impl Session {
         })
     }
 
+    /// The log of its requests.
+    pub fn requests(&self) -> &RequestLog {
+        &self.log
+    }
+
+    /// The number that the next request gets in the log.
+    pub fn next_request_number(&self) -> u64 {
+        self.log.next_number()
+    }
+
     /// What the user should know about the file, and has not been told.
     pub fn take_trouble(&self) -> Option<String> {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         let failed = inner.trouble.sync.lock();
         let failed = failed.unwrap_or_else(PoisonError::into_inner).take();
         if let Some(error) = failed {
@@ -368,7 +398,7 @@ impl Session {
 
 impl Journal for Session {
     fn text(&self, piece: &str) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.lock();
         inner.waiting.push_str(piece);
         if inner.waiting.len() >= MAX_WAITING_BYTES || piece.contains('\n') {
             let text = std::mem::take(&mut inner.waiting);
@@ -380,15 +410,45 @@ impl Journal for Session {
     }
 
     fn keep(&self, conversation: &Conversation, ended: &[CallRecord]) {
-        self.0.borrow_mut().keep(conversation.messages(), ended);
+        self.lock().keep(conversation.messages(), ended);
     }
 
     fn started(&self, id: &str) {
-        self.0.borrow_mut().note(&Record::Started(id.to_owned()));
+        self.lock().note(&Record::Started(id.to_owned()));
     }
 
     fn compacted(&self, compacted: &Compacted) {
         Session::compacted(self, compacted);
+    }
+
+    fn sent(&self, sent: &Sent<'_>) -> u64 {
+        self.log.sent(sent)
+    }
+
+    fn answered(&self, number: u64, answered: &Answered) {
+        self.log.answered(number, answered);
+    }
+}
+
+/// A journal of the requests alone.
+impl Journal for RequestLog {
+    fn text(&self, _piece: &str) {}
+
+    fn keep(&self, _conversation: &Conversation, _ended: &[CallRecord]) {}
+
+    fn sent(&self, sent: &Sent<'_>) -> u64 {
+        RequestLog::sent(self, sent)
+    }
+
+    fn answered(&self, number: u64, answered: &Answered) {
+        RequestLog::answered(self, number, answered);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The file is closed below, which is the last thing that is written to it.
+        self.log.flush();
     }
 }
 
@@ -451,16 +511,20 @@ impl Inner {
         }
     }
 
-    /// Adds one record to a session that has a file.
-    fn note(&mut self, record: &Record) {
+    /// Adds one record to a session that has a file. Whether it is in the file.
+    pub(super) fn note(&mut self, record: &Record) -> bool {
         if !self.exists {
-            return;
+            return false;
         }
         let mut out = Vec::new();
         let mut n = self.next;
         add(record, &mut n, &mut out);
-        if let Err(error) = self.append(&out, n) {
-            self.failed(&error);
+        match self.append(&out, n) {
+            Ok(()) => true,
+            Err(error) => {
+                self.failed(&error);
+                false
+            }
         }
     }
 
@@ -472,6 +536,17 @@ impl Inner {
         if let Err(error) = removed {
             self.failed(&error);
         }
+    }
+
+    /// The file, if there is one.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.exists.then(|| self.entry.path.clone())
+    }
+
+    /// A request could not be logged.
+    pub(super) fn log_failed(&mut self, error: &io::Error) {
+        let path = self.entry.path.display();
+        self.trouble.untold = Some(format!("cannot log a request in {path}: {error}"));
     }
 
     fn write_head(&self, n: &mut u64, out: &mut Vec<u8>) {

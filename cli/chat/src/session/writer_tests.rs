@@ -76,18 +76,18 @@ impl World {
     fn forget(&mut self) {
         let entry = self.session.entry();
         let fresh = Session::fresh(&self.store, "unused", speaker("small"));
-        let mut session = std::mem::replace(&mut self.session, fresh);
+        let session = std::mem::replace(&mut self.session, fresh);
         // The lock goes with the file, and nothing is said.
-        session.0.get_mut().file = None;
-        session.0.get_mut().begun = false;
+        session.lock().file = None;
+        session.lock().begun = false;
         drop(session);
-        self.session.0.borrow_mut().entry = entry;
+        self.session.lock().entry = entry;
     }
 
     fn open_again(&mut self) -> Loaded {
         let entry = self.session.entry();
         self.session = Session::fresh(&self.store, "unused", speaker("small"));
-        self.session.0.borrow_mut().entry = entry;
+        self.session.lock().entry = entry;
         self.open()
     }
 
@@ -285,7 +285,7 @@ fn a_disk_that_fails_is_said_once_and_made_up_for() {
     world.user("one");
     // A file that takes nothing: it can only be read.
     let path = world.path();
-    world.session.0.get_mut().file = Some(File::open(&path).unwrap());
+    world.session.lock().file = Some(File::open(&path).unwrap());
     world.model("1");
     let trouble = world.session.take_trouble().unwrap();
     assert!(
@@ -297,7 +297,7 @@ fn a_disk_that_fails_is_said_once_and_made_up_for() {
     assert_eq!(world.session.take_trouble(), None);
     assert!(world.session.is_failing());
     assert_eq!(world.session.entry().load().unwrap().messages.len(), 1);
-    world.session.0.get_mut().file = Some(open_to_append(&world.session.entry()).unwrap());
+    world.session.lock().file = Some(open_to_append(&world.session.entry()).unwrap());
     world.model("2");
     let told = world.session.take_trouble().unwrap();
     assert_eq!(

@@ -2,9 +2,13 @@
 
 use futures::StreamExt;
 
+use super::in_flight::InFlight;
+use super::journal::Journal;
+use crate::agent::Agent;
 use crate::provider::error::ProviderError;
 use crate::provider::{Finish, Provider, StreamEvent, Usage};
 use crate::request::Request;
+use crate::session::requests::{Ending, Kind};
 
 /// A summary, and what it has cost.
 #[derive(Debug)]
@@ -27,11 +31,33 @@ pub enum NoSummary {
     NotWhole,
 }
 
-/// Sends a request for a summary and waits for all of it. Sends once. Dropping the future closes the connection.
+/// Sends a request for a summary and waits for all of it. Sends once. Dropping the future closes the connection. The
+/// journal is told of the request.
 ///
 /// # Errors
 /// The provider failed, or what came is no summary.
-pub async fn summarise(provider: &dyn Provider, request: &Request) -> Result<Summary, NoSummary> {
+pub async fn summarise(
+    (agent, provider): (&Agent, &dyn Provider),
+    request: &Request,
+    journal: &dyn Journal,
+) -> Result<Summary, NoSummary> {
+    let mut in_flight = InFlight::new(journal);
+    in_flight.begin(Kind::Summary, (agent, provider), request, None);
+    let mut usage = Usage::default();
+    let summary = read_summary(provider, request, &mut in_flight, &mut usage).await;
+    match &summary {
+        Err(NoSummary::Failed(error)) => in_flight.failed(error, usage),
+        _ => in_flight.end(Ending::Answered, None, usage),
+    }
+    summary
+}
+
+async fn read_summary(
+    provider: &dyn Provider,
+    request: &Request,
+    in_flight: &mut InFlight<'_, dyn Journal + '_>,
+    spent: &mut Usage,
+) -> Result<Summary, NoSummary> {
     let mut events = provider.send(request).await?;
     let mut summary = Summary {
         text: String::new(),
@@ -39,9 +65,10 @@ pub async fn summarise(provider: &dyn Provider, request: &Request) -> Result<Sum
     };
     let mut is_whole = false;
     while let Some(event) = events.next().await {
+        in_flight.event();
         match event? {
             StreamEvent::Text(text) => summary.text.push_str(&text),
-            StreamEvent::Usage(usage) => summary.usage = usage,
+            StreamEvent::Usage(usage) => (summary.usage, *spent) = (usage, usage),
             StreamEvent::End(end) => is_whole = end.finish == Finish::Complete,
             _ => {}
         }

@@ -21,6 +21,7 @@ use futures::StreamExt;
 use super::approve::{Approver, Resolution, Waiting};
 use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::in_flight::InFlight;
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
 use super::pause::Interceptor;
@@ -423,7 +424,9 @@ impl TurnContext<'_> {
         let mut begun = false;
         let mut round_usage = Usage::default();
         let mut warnings = Vec::new();
-        let sent = unless(interrupt.as_mut(), self.send(turn, request, is_reviewed)).await;
+        let mut in_flight = InFlight::new(self.journal);
+        let sending = self.send(turn, request, is_reviewed, &mut in_flight);
+        let sent = unless(interrupt.as_mut(), sending).await;
         let stream = sent
             .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
         let event = match stream {
@@ -431,7 +434,11 @@ impl TurnContext<'_> {
             Some(Err(Unsent::Failed(error))) => Event::StreamFailed(error),
             Some(Err(Unsent::Outdated)) => return (Event::Outdated, false),
             Some(Ok(mut stream)) => loop {
-                match unless(interrupt.as_mut(), stream.next()).await {
+                let next = unless(interrupt.as_mut(), stream.next()).await;
+                if let Some(Some(Ok(_))) = next {
+                    in_flight.event();
+                }
+                match next {
                     None => break Event::Interrupted,
                     Some(Some(Ok(StreamEvent::Text(text)))) => {
                         begun = true;
@@ -471,6 +478,7 @@ impl TurnContext<'_> {
                 }
             },
         };
+        in_flight.ended(&event, round_usage);
         *usage = usage.plus(round_usage);
         self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());

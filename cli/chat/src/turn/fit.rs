@@ -93,7 +93,8 @@ impl TurnContext<'_> {
         frontend.notice(&format!("· compacting {count} …"));
         // Once is enough in a turn, whatever comes of it; an interruption counts as well.
         self.context_budget().not_compacted(messages);
-        match summarise(self.provider, &compacting.request).await {
+        let speaker = (self.agent, self.provider);
+        match summarise(speaker, &compacting.request, self.journal).await {
             Ok(summary) => {
                 *usage = usage.plus(summary.usage);
                 let compacted = Compacted {

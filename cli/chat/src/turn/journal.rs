@@ -4,6 +4,7 @@ use super::call::CallRecord;
 use super::machine::Turn;
 use crate::message::Conversation;
 use crate::request::cuts::Compacted;
+use crate::session::requests::{Answered, Sent};
 
 /// Keeps what happens. Called in place after each event: it must not block for longer than a short write
 /// takes, and what goes wrong is its own to remember.
@@ -21,6 +22,14 @@ pub trait Journal {
 
     /// A summary stands for messages from now on.
     fn compacted(&self, _compacted: &Compacted) {}
+
+    /// A request goes out. The result is its number in the session, for [`Journal::answered`]; 0: it has none.
+    fn sent(&self, _sent: &Sent<'_>) -> u64 {
+        0
+    }
+
+    /// A request has ended, in whatever way. Called once for each that was sent, before its reply is kept.
+    fn answered(&self, _number: u64, _answered: &Answered) {}
 }
 
 /// Keeps nothing.

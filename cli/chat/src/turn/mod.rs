@@ -52,6 +52,7 @@ pub mod compact;
 pub mod driver;
 pub mod event;
 mod fit;
+pub mod in_flight;
 pub mod journal;
 pub mod log;
 pub mod machine;

@@ -1,10 +1,13 @@
 //! Gets a request ready to be looked at, and takes over what the user made of it.
 
 use super::driver::TurnContext;
+use super::in_flight::InFlight;
 use super::machine::Turn;
 use super::pause::{CancelReason, PausedRequest, Verdict};
+use crate::provider::Usage;
 use crate::request::Request;
 use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
+use crate::session::requests::{Ending, Kind};
 use crate::tokens::counted;
 
 /// What is known in a turn of the request that the user has looked at last.
@@ -116,7 +119,12 @@ impl TurnContext<'_> {
         };
         let edited = match self.interceptor.review(paused).await {
             Verdict::Send(edited) => edited,
-            Verdict::Cancel(reason) => return Err(reason),
+            Verdict::Cancel(reason) => {
+                let mut in_flight = InFlight::new(self.journal);
+                in_flight.begin(Kind::Turn, (self.agent, self.provider), &composed, None);
+                in_flight.end(Ending::NotSent, None, Usage::default());
+                return Err(reason);
+            }
         };
         review.sent(&edited);
         if !edited.is_dirty() {

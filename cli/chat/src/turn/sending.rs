@@ -5,19 +5,23 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use futures::{Stream, stream};
+use futures::{Stream, poll, stream};
 use tokio::time::{Instant, sleep};
 
 use super::driver::{Frontend, TurnContext};
+use super::in_flight::InFlight;
+use super::journal::Journal;
 use super::machine::Turn;
 use crate::provider::EventStream;
+use crate::provider::Usage;
 use crate::provider::error::ProviderError;
 use crate::provider::retry::Retrying;
 use crate::request::Request;
+use crate::session::requests::Kind;
 
 /// Most requests that are composed anew one after the other, because the endpoint has taught how. The endpoint
 /// sees to an end of it as well; this is for one that does not.
@@ -46,19 +50,21 @@ impl TurnContext<'_> {
         turn: &Turn<'_>,
         request: Request,
         is_reviewed: bool,
+        in_flight: &mut InFlight<'_, dyn Journal + '_>,
     ) -> Result<EventStream, Unsent> {
         let seed = RandomState::new().hash_one(turn.rounds());
         let mut request = request;
         let mut attempt = 1;
         let mut fallbacks = 0;
         loop {
-            let error = match self.provider.send(&request).await {
+            let error = match self.send_once(&request, in_flight).await {
                 Ok(events) => {
                     self.context_budget().sent(request.bytes());
                     return Ok(events);
                 }
                 Err(error) => error,
             };
+            in_flight.failed(&error, Usage::default());
             if let Some(change) = error.profile_change()
                 && fallbacks < MAX_FALLBACKS
                 && let Ok(again) = self.compose(turn)
@@ -87,6 +93,22 @@ impl TurnContext<'_> {
                 attempts: self.retries.attempts,
             };
             sit_out(self.calls.frontend.as_ref(), retrying).await;
+        }
+    }
+
+    /// Sends the request and has it logged. It goes out first.
+    async fn send_once(
+        &self,
+        request: &Request,
+        in_flight: &mut InFlight<'_, dyn Journal + '_>,
+    ) -> Result<EventStream, ProviderError> {
+        let mut sending = pin!(self.provider.send(request));
+        let early = poll!(sending.as_mut());
+        let tokens = Some(self.context_budget().measure().sent());
+        in_flight.begin(Kind::Turn, (self.agent, self.provider), request, tokens);
+        match early {
+            Poll::Ready(sent) => sent,
+            Poll::Pending => sending.await,
         }
     }
 }

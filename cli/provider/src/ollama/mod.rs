@@ -25,7 +25,7 @@ use crate::window::KnownWindow;
 use assembly::Lines;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Window;
-use dunlin_chat::provider::error::{ProviderError, Refusal};
+use dunlin_chat::provider::error::{Endpoint, ProviderError, Refusal};
 use dunlin_chat::provider::{Dialect, EventStream, Provider, StreamEvent};
 use dunlin_chat::request::Request;
 use truncation::{Prompt, Witness};
@@ -134,6 +134,10 @@ impl Provider for Ollama {
             profile: self.0.fallbacks.profile().as_ref().clone(),
             num_ctx: self.0.num_ctx,
         })
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        Some(self.0.connection.endpoint().clone())
     }
 
     fn window(&self) -> Option<Window> {

@@ -21,7 +21,7 @@ use crate::window::{self, KnownWindow, More};
 use crate::{ollama, reply};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Window;
-use dunlin_chat::provider::error::ProviderError;
+use dunlin_chat::provider::error::{Endpoint, ProviderError};
 use dunlin_chat::provider::{Dialect, EventStream, Provider};
 use dunlin_chat::request::Request;
 
@@ -104,6 +104,10 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn dialect(&self) -> Arc<dyn Dialect> {
         self.fallbacks.profile()
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        Some(self.connection.endpoint().clone())
     }
 
     fn window(&self) -> Option<Window> {

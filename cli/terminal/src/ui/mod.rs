@@ -284,6 +284,17 @@ impl Ui {
         self.line(Sink::Out, text);
     }
 
+    /// Prints bytes as they are, without a line end. For what reads a pipe only: nothing in them is escaped.
+    pub fn data_bytes(&self, bytes: &[u8]) {
+        let mut screen = self.screen();
+        self.end_line(&mut screen);
+        let written = screen.out.write_all(bytes);
+        if let Err(error) = written.and_then(|()| screen.out.flush()) {
+            screen.failure.get_or_insert(error);
+            self.closed.notify_one();
+        }
+    }
+
     /// Prints a line of data that is for people: on a terminal it is broken between words, and what follows stands so many
     /// columns in. What reads a pipe gets one line.
     pub fn data_rows(&self, text: &str, indent: usize) {

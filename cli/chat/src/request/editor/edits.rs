@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::document::{self, LeafKind, Shape};
 use super::model::EditableRequest;
 use super::overlay::{Overlay, kind_of};
@@ -9,7 +11,7 @@ use super::path::{Path, PathSyntax, Step};
 use super::sections::{KnownOption, OptionKind, SectionId};
 
 /// A leaf by what does not change when other sections are deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Target {
     /// The section.
     pub section: SectionId,
@@ -18,13 +20,17 @@ pub struct Target {
 }
 
 /// One step of the history. The original bytes and the steps that are done give the current bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Session files hold edits in this form: `{"type":"set","target":{"section":"system","path":"content"},...}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Edit {
     /// Sets a leaf, or adds an option.
     Set {
         /// The leaf.
         target: Target,
         /// The value before, as JSON; `None`: an option that the request had not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         old: Option<String>,
         /// The value after, as JSON.
         new: String,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::document;
 
 /// One step into a value.
@@ -29,7 +31,8 @@ impl From<usize> for Step {
 /// Steps into a value. The empty path is the value itself and is written `$`.
 ///
 /// A key of other characters than `A-Z a-z 0-9 _ -` is written as a JSON string in brackets: `["a key"]`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Path(Vec<Step>);
 
 impl Path {
@@ -129,6 +132,20 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
     let (quoted, rest) = text.split_at(end);
     let key = document::decode(quoted)?;
     Some((Step::Key(key), rest.strip_prefix(']')?))
+}
+
+impl From<Path> for String {
+    fn from(it: Path) -> String {
+        it.to_string()
+    }
+}
+
+impl TryFrom<String> for Path {
+    type Error = PathSyntax;
+
+    fn try_from(text: String) -> Result<Path, PathSyntax> {
+        text.parse()
+    }
 }
 
 impl fmt::Display for Path {

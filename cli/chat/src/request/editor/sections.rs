@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::path::{Path, Step};
@@ -15,7 +16,8 @@ use super::path::{Path, Step};
 /// sections are deleted, and after a resume.
 ///
 /// Written `system`, `message:12`, `summary`, `tool:read_file`, `options` or `raw`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum SectionId {
     /// The agent's system prompt.
     System,
@@ -29,6 +31,20 @@ pub enum SectionId {
     Options,
     /// The whole body, where its shape is not known.
     Raw,
+}
+
+impl From<SectionId> for String {
+    fn from(it: SectionId) -> String {
+        it.to_string()
+    }
+}
+
+impl TryFrom<String> for SectionId {
+    type Error = InvalidId;
+
+    fn try_from(text: String) -> Result<SectionId, InvalidId> {
+        text.parse()
+    }
 }
 
 impl fmt::Display for SectionId {

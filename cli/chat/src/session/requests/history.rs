@@ -1,0 +1,149 @@
+//! The conversation that a request carries, read from its body.
+//!
+//! All dialects write messages in the layout of chat completions; only the arguments of a call are JSON with some and a
+//! text that holds JSON with others.
+
+use dunlin_host::Tool;
+use serde_json::{Map, Value};
+
+use crate::message::{Message, Role, ToolCall};
+
+/// What a body says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// The instructions before the conversation.
+    pub system_prompt: Option<String>,
+    /// The messages without them.
+    pub messages: Vec<Message>,
+    /// The tools that are offered.
+    pub tools: Vec<Tool>,
+}
+
+impl History {
+    /// Reads a body. `None`: it has no messages.
+    pub fn of(body: &Value) -> Option<History> {
+        let mut history = History::default();
+        for message in body.get("messages")?.as_array()? {
+            let text = text(message.get("content"));
+            let said = |role: Role| Message::text(role, text.clone());
+            match message.get("role").and_then(Value::as_str)? {
+                "system" | "developer" => match &mut history.system_prompt {
+                    Some(prompt) => {
+                        prompt.push_str("\n\n");
+                        prompt.push_str(&text);
+                    }
+                    none => *none = Some(text),
+                },
+                "assistant" => {
+                    let calls = message.get("tool_calls").and_then(Value::as_array);
+                    let calls = calls.into_iter().flatten();
+                    history.messages.push(Message {
+                        tool_calls: calls.map(call).collect(),
+                        ..said(Role::Assistant)
+                    });
+                }
+                "tool" => {
+                    let name = message.get("name").or_else(|| message.get("tool_name"));
+                    history.messages.push(Message {
+                        tool_call_id: string(message.get("tool_call_id")),
+                        name: string(name),
+                        ..said(Role::Tool)
+                    });
+                }
+                _ => history.messages.push(said(Role::User)),
+            }
+        }
+        let tools = body.get("tools").and_then(Value::as_array);
+        history.tools = tools.into_iter().flatten().filter_map(tool).collect();
+        Some(history)
+    }
+}
+
+/// The text of a content, which may be in parts.
+fn text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn string(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).map(str::to_owned)
+}
+
+fn call(call: &Value) -> ToolCall {
+    let function = call.get("function").unwrap_or(call);
+    let (arguments, raw_arguments) = match function.get("arguments") {
+        Some(Value::Object(arguments)) => (arguments.clone(), None),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(arguments) => (arguments, None),
+            Err(_) => (Map::new(), Some(text.clone())),
+        },
+        _ => (Map::new(), None),
+    };
+    ToolCall {
+        id: string(call.get("id")).unwrap_or_default(),
+        name: string(function.get("name")).unwrap_or_default(),
+        arguments,
+        raw_arguments,
+        number: 0,
+    }
+}
+
+fn tool(tool: &Value) -> Option<Tool> {
+    let function = tool.get("function").unwrap_or(tool);
+    Some(Tool {
+        name: string(function.get("name"))?,
+        plugin: String::new(),
+        description: string(function.get("description")).unwrap_or_default(),
+        parameters: function.get("parameters").cloned().unwrap_or_default(),
+        imports: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_of_arguments_are_read() {
+        let body = |arguments: Value| {
+            json!({
+                "messages": [
+                    {"role": "system", "content": "Be brief"},
+                    {"role": "user", "content": [{"type": "text", "text": "Read"}, {"type": "image_url"}]},
+                    {"role": "assistant", "content": null, "tool_calls": [
+                        {"id": "a", "type": "function", "function": {"name": "read_file", "arguments": arguments}}
+                    ]},
+                    {"role": "tool", "tool_call_id": "a", "name": "read_file", "content": "text"},
+                ],
+                "tools": [{"type": "function", "function": {"name": "read_file", "parameters": {"type": "object"}}}],
+            })
+        };
+        let history = History::of(&body(json!({"path": "a"}))).unwrap();
+        assert_eq!(
+            history,
+            History::of(&body(json!(r#"{"path":"a"}"#))).unwrap()
+        );
+        assert_eq!(history.system_prompt.as_deref(), Some("Be brief"));
+        assert_eq!(history.messages.len(), 3);
+        assert_eq!(history.messages[0].content, "Read");
+        assert_eq!(history.messages[1].tool_calls[0].arguments["path"], "a");
+        assert_eq!(history.messages[2].tool_call_id.as_deref(), Some("a"));
+        assert_eq!(history.tools[0].name, "read_file");
+        let broken = History::of(&body(json!("{"))).unwrap();
+        let call = &broken.messages[1].tool_calls[0];
+        assert_eq!(
+            (call.arguments.len(), call.raw_arguments.as_deref()),
+            (0, Some("{"))
+        );
+        assert_eq!(History::of(&json!({"input": "x"})), None);
+        assert_eq!(History::of(&json!({"messages": [1]})), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! The log of requests: the exact bytes of every request that a session has sent, and what came of it.
+//!
+//! The log is part of the session file. A `request` record is written when a request goes out, an `answer` record when
+//! its reply has ended:
+//!
+//! ```json
+//! {"type":"request","n":7,"time":"...","request":{"number":3,"kind":"turn","agent":"assistant","model":"small",
+//!   "endpoint":"http://127.0.0.1:8080/v1/chat/completions","tokens":412,"base":2,
+//!   "original":{"bytes":1873,"sha256":"...","parts":[["base",0,1204],"{\"role\":...",[6,31,540],["base",1204,90]]}}}
+//! {"type":"answer","n":8,"time":"...","answer":{"number":3,"end":"answered","first_event_ms":112.5,"total_ms":904.1,...}}
+//! ```
+//!
+//! A body is not written out. It is a list of [`delta::Part`]s: copies from the body of an earlier request, copies from
+//! lines that the session file holds anyway (the messages), and text that is in neither. So the log grows by what is
+//! new, whatever the length of the conversation. The parts refer to bytes, not to messages, so the bytes come out exactly
+//! the same however messages are serialised by then; a SHA-256 is checked each time.
+//!
+//! [`delta`] finds the parts, [`file`] makes bytes of them again, and [`RequestLog`] writes the records on a thread of
+//! its own, so that a turn does not wait for it.
+
+pub mod delta;
+pub mod file;
+pub mod history;
+mod log;
+mod restore;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::provider::Usage;
+use crate::request::editor::Edit;
+use delta::Part;
+
+pub use file::{LogError, LoggedRequest, RequestFile, Side};
+pub use log::RequestLog;
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A round of a turn.
+    #[default]
+    Turn,
+    /// A summary of earlier turns.
+    Summary,
+    /// An MCP server asks the model.
+    Sampling,
+}
+
+impl Kind {
+    /// The word for users.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Turn => "turn",
+            Kind::Summary => "summary",
+            Kind::Sampling => "sampling",
+        }
+    }
+}
+
+/// A request that goes out, for the log.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'a> {
+    /// What it is for.
+    pub kind: Kind,
+    /// The agent that asks.
+    pub agent: &'a str,
+    /// The model that is asked.
+    pub model: &'a str,
+    /// Where it goes: a URL without user, password and query.
+    pub endpoint: &'a str,
+    /// How many tokens it has, as far as they were counted.
+    pub tokens: Option<u64>,
+    /// The body as composed.
+    pub original: &'a Bytes,
+    /// The body as sent.
+    pub sent: &'a Bytes,
+    /// What was changed between the two, by hand or by saved edits.
+    pub edits: &'a [Edit],
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The model replied. A reply that was cut at the token limit counts, too.
+    Answered,
+    /// The endpoint answered with an error.
+    Refused,
+    /// The user ended it.
+    Interrupted,
+    /// The connection or the reply failed.
+    Failed,
+    /// The user cancelled it before it was sent.
+    NotSent,
+}
+
+impl Ending {
+    /// The words for users.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ending::Answered => "answered",
+            Ending::Refused => "refused",
+            Ending::Interrupted => "interrupted",
+            Ending::Failed => "failed",
+            Ending::NotSent => "not sent",
+        }
+    }
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// How it ended.
+    pub end: Ending,
+    /// Why, where it was refused or failed. It is the endpoint's text in part: escape it before showing.
+    pub error: Option<String>,
+    /// What it has cost, where the endpoint says so.
+    pub usage: Option<Usage>,
+    /// The time from sending to the first piece of the reply.
+    pub first_event: Option<Duration>,
+    /// The time from sending to the end.
+    pub total: Duration,
+}
+
+/// The record of a request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestEntry {
+    /// Its number in the session, from 1.
+    pub number: u64,
+    /// What it is for.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The agent.
+    #[serde(default)]
+    pub agent: String,
+    /// The model.
+    #[serde(default)]
+    pub model: String,
+    /// The endpoint, without user, password and query.
+    #[serde(default)]
+    pub endpoint: String,
+    /// How many tokens it has, as counted before it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The request that the parts of the bodies copy from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<u64>,
+    /// The body as composed.
+    pub original: Body,
+    /// The body as sent, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Body>,
+    /// What was edited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
+    /// Whether the edits are those of the base, which are not written again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_edits: bool,
+}
+
+impl RequestEntry {
+    /// The body as sent.
+    pub fn sent_body(&self) -> &Body {
+        self.sent.as_ref().unwrap_or(&self.original)
+    }
+
+    /// Whether it was sent otherwise than composed.
+    pub fn is_edited(&self) -> bool {
+        self.sent.is_some()
+    }
+}
+
+/// A body as the log holds it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// Its length.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, in lower-case hexadecimal.
+    pub sha256: String,
+    /// What it consists of; `None`: it was too long for a line of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<Part>>,
+}
+
+/// The record of a request's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerEntry {
+    /// The number of the request.
+    pub number: u64,
+    /// How it ended.
+    pub end: Ending,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Milliseconds until the first piece of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_event_ms: Option<f64>,
+    /// Milliseconds until the end.
+    #[serde(default)]
+    pub total_ms: f64,
+}
+
+impl AnswerEntry {
+    /// The record of what came of a request.
+    pub fn of(number: u64, answered: &Answered) -> AnswerEntry {
+        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e4).round() / 10.0;
+        AnswerEntry {
+            number,
+            end: answered.end,
+            error: answered.error.clone(),
+            usage: answered.usage,
+            first_event_ms: answered.first_event.map(milliseconds),
+            total_ms: milliseconds(answered.total),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The command that sends a request without Dunlin. A key is a shell variable, never a key.
+
+use crate::app::App;
+use crate::error::CliError;
+use dunlin_chat::session::requests::LoggedRequest;
+use url::Url;
+
+/// What holds the key where the configuration names no variable.
+const KEY_VARIABLE: &str = "DUNLIN_KEY";
+
+/// A command, and what is to be said about it.
+pub struct Command {
+    /// The command, as a POSIX shell reads it.
+    pub text: String,
+    /// What the user has to do before it works.
+    pub notes: Vec<String>,
+}
+
+/// The model ran in Dunlin itself.
+#[derive(Debug, thiserror::Error)]
+#[error("request {0} was answered by a model in Dunlin itself, which curl cannot reach")]
+struct InProcess(u64);
+
+/// The command for a request with this body.
+///
+/// # Errors
+/// It went to no server.
+pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, CliError> {
+    let entry = &request.entry;
+    let url: Option<Url> = entry.endpoint.parse().ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| CliError::usage(InProcess(entry.number)))?;
+    let mut notes = Vec::new();
+    let settings = &app.settings;
+    let agent = settings.agents.get(&entry.agent);
+    let key = agent.and_then(|agent| agent.value.api_key.as_deref());
+    if agent.is_none() {
+        let name = dunlin_host::display::escape(&entry.agent);
+        notes.push(format!(
+            "The configuration has no agent {name:?} any more: add the header with the key if the server wants one."
+        ));
+    }
+    let key = key.map(|name| {
+        let place = settings.keys.get(name);
+        let variable = place.and_then(|place| place.value.env.as_deref());
+        // It is quoted, and an unusual name would end the quotes.
+        let is_name = |name: &&str| {
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+        };
+        variable.filter(is_name).unwrap_or_else(|| {
+            notes.push(format!("Set {KEY_VARIABLE} to the key {name:?} first."));
+            KEY_VARIABLE
+        })
+    });
+    let accept = match url.path().ends_with("/api/chat") {
+        true => "application/x-ndjson",
+        false => "text/event-stream",
+    };
+    let header = key.map_or_else(String::new, |variable| {
+        format!(" \\\n  -H \"authorization: Bearer ${variable}\"")
+    });
+    let text = format!(
+        "printf %s {} | curl --no-buffer {} \\\n  -H 'content-type: application/json' \\\n  -H 'accept: {accept}'{header} \\\n  --data-binary @-",
+        quoted(&String::from_utf8_lossy(body)),
+        quoted(url.as_str()),
+    );
+    Ok(Command { text, notes })
+}
+
+/// A word for a POSIX shell. `printf` is part of the shell, so the word may be longer than an argument of a program.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_closed_around_a_quote() {
+        assert_eq!(quoted("it's $HOME `x` \\ \n"), "'it'\\''s $HOME `x` \\ \n'");
+    }
+}

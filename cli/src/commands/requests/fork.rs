@@ -1,0 +1,84 @@
+//! `dunlin requests fork`: continues from a request, in a session of its own.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::Log;
+use crate::app::App;
+use crate::error::CliError;
+use dunlin_chat::session::record::Speaker;
+use dunlin_chat::session::requests::Side;
+use dunlin_chat::session::requests::history::History;
+use dunlin_chat::session::{Loaded, Session, Store};
+
+/// A body that says nothing which a chat could continue.
+#[derive(Debug, thiserror::Error)]
+#[error("request {0} has no messages to continue from")]
+pub struct NoMessages(pub u64);
+
+/// What a body says.
+///
+/// # Errors
+/// It has no messages.
+pub fn history(number: u64, body: &[u8]) -> Result<History, CliError> {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    let history = body.as_ref().and_then(History::of);
+    let history = history.filter(|history| !history.messages.is_empty());
+    history.ok_or_else(|| CliError::failed(NoMessages(number)))
+}
+
+/// Makes a session whose history is what a request sent.
+///
+/// # Errors
+/// The request cannot be restored, or the session cannot be written.
+pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
+    let request = log.file.request(number)?;
+    let mut messages = history(number, &log.file.body(number, Side::Sent)?)?.messages;
+    let before = log.entry.load()?;
+    // What became of the calls is in the session, not in the request.
+    let calls = before
+        .messages
+        .iter()
+        .flat_map(|message| &message.tool_calls);
+    let numbers: HashMap<&str, usize> = calls.map(|call| (call.id.as_str(), call.number)).collect();
+    let mut kept = Vec::new();
+    for call in messages
+        .iter_mut()
+        .flat_map(|message| &mut message.tool_calls)
+    {
+        if let Some(number) = numbers.get(call.id.as_str()) {
+            call.number = *number;
+            kept.extend(before.calls.iter().find(|it| it.number == *number).cloned());
+        }
+    }
+    let loaded = Loaded {
+        title: before.title,
+        named: before.named,
+        speaker: Some(Speaker {
+            agent: request.entry.agent.clone(),
+            model: request.entry.model.clone(),
+        }),
+        messages,
+        servers: before.servers,
+        calls: kept,
+        ..Loaded::default()
+    };
+    Ok(Session::fork(
+        &app.store(),
+        &Store::new_id(),
+        &log.entry,
+        &loaded,
+    )?)
+}
+
+/// Makes the session and says how it is continued.
+pub fn run(app: &App, log: &Log, number: u64) -> Result<(), CliError> {
+    let session = fork(app, log, number)?;
+    let id = session.id();
+    app.ui.data(&id);
+    app.ui.status(&format!(
+        "dunlin --resume {id} continues from request {number}."
+    ));
+    Ok(())
+}

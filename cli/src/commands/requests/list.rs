@@ -1,0 +1,79 @@
+//! `dunlin requests list`.
+
+use dunlin_host::display::{escape, one_line};
+use dunlin_host::json;
+use jiff::Timestamp;
+
+use super::Log;
+use super::about::{About, ending, number_of_edits, size};
+use crate::app::App;
+use crate::error::CliError;
+use crate::repl::hub::ago;
+use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
+use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::style::Label;
+
+/// How many columns a number takes.
+const NUMBER_COLUMNS: usize = 4;
+
+/// Prints the requests of a session.
+pub fn run(app: &App, log: &Log, lines: usize, is_json: bool) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let all = log.file.requests();
+    let left_out = match lines {
+        0 => 0,
+        lines => all.len().saturating_sub(lines),
+    };
+    let shown = all.get(left_out..).unwrap_or_default();
+    if is_json {
+        let about = |request| About::of(&log.entry.id, &log.file, request);
+        let all: Vec<About<'_>> = shown.iter().map(about).collect();
+        ui.data(&json::to_string_pretty(&all).map_err(CliError::failed)?);
+        return Ok(());
+    }
+    let id = escape(&log.entry.id);
+    match all.is_empty() {
+        true => ui.status(&format!("No request of session {id} was logged.")),
+        false => ui.status(&format!("Requests of session {id}:")),
+    }
+    rows(app, &log.file, shown);
+    if left_out > 0 {
+        let note = format!("These are the newest {lines}; -n 0 lists all.");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
+    Ok(())
+}
+
+/// Prints a row for each of these requests.
+pub fn rows(app: &App, file: &RequestFile, requests: &[LoggedRequest]) {
+    let ui = &app.ui;
+    let now = Timestamp::now();
+    // A pipe has no edge.
+    let columns = match ui.streams().output {
+        true => ui.window().columns,
+        false => usize::MAX,
+    };
+    for request in requests {
+        let number = format!("{:>NUMBER_COLUMNS$}", request.entry.number);
+        let room = columns.saturating_sub(number.len() + 2);
+        let about = fit(&about(file, request, now), room);
+        ui.data(&format!(
+            "{}  {about}",
+            ui.styles().paint(Label::Key, &number)
+        ));
+    }
+}
+
+fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String {
+    let entry = &request.entry;
+    let mut parts = Vec::new();
+    parts.extend(request.time.map(|time| ago(time, now)));
+    if entry.kind != Kind::Turn {
+        parts.push(entry.kind.name().to_owned());
+    }
+    parts.push(one_line(&entry.model));
+    parts.push(size(request));
+    parts.extend(number_of_edits(request, file));
+    parts.push(ending(request));
+    parts.join(" · ")
+}

@@ -1,0 +1,108 @@
+//! `dunlin requests`: the requests that were sent, as the log of each session has them.
+
+pub mod about;
+mod curl;
+mod export;
+mod fork;
+mod list;
+mod replay;
+mod show;
+mod words;
+
+use crate::app::App;
+use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
+use crate::error::{CliError, Exit};
+use dunlin_chat::session::Entry;
+use dunlin_chat::session::requests::{LogError, RequestFile};
+
+pub use list::rows;
+pub use show::{Part, print};
+
+/// A session named in two ways.
+#[derive(Debug, thiserror::Error)]
+#[error("{id}/{number} names the session already: leave --session out")]
+struct NamedTwice {
+    id: String,
+    number: u64,
+}
+
+/// A session with its requests.
+pub struct Log {
+    /// The session.
+    pub entry: Entry,
+    /// Its requests.
+    pub file: RequestFile,
+}
+
+impl Log {
+    /// Reads the log of a session.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(entry: Entry) -> Result<Log, CliError> {
+        let file = RequestFile::read(&entry.path)?;
+        Ok(Log { entry, file })
+    }
+
+    /// The log of the session that is meant: the latest of the project unless one is named.
+    fn find(app: &App, session: Option<&str>) -> Result<Log, CliError> {
+        Log::of(app.store().find(session)?)
+    }
+}
+
+impl From<LogError> for CliError {
+    fn from(error: LogError) -> CliError {
+        match error {
+            LogError::Unknown { .. } => CliError::usage(error)
+                .with_hint("dunlin requests list shows the requests of a session".to_owned()),
+            error => CliError::failed(error),
+        }
+    }
+}
+
+/// Runs one of the commands.
+pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit, CliError> {
+    match command {
+        RequestsCommand::List {
+            session,
+            lines,
+            json,
+        } => list::run(app, &Log::find(app, session.as_deref())?, lines, json)?,
+        RequestsCommand::Show(args) => {
+            let (log, number) = find(app, &args.request)?;
+            print(app, &log, number, Part::of(&args))?;
+        }
+        RequestsCommand::Export {
+            session,
+            output,
+            force,
+        } => export::run(app, &Log::find(app, session.as_deref())?, output, force)?,
+        RequestsCommand::Replay { request, edited } => {
+            let (log, number) = find(app, &request)?;
+            let agent = global.agent.as_deref();
+            return replay::run(app, &log, number, agent, edited);
+        }
+        RequestsCommand::Fork { request } => {
+            let (log, number) = find(app, &request)?;
+            fork::run(app, &log, number)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The log that holds a request, and the request's number in it.
+fn find(app: &App, request: &RequestArgs) -> Result<(Log, u64), CliError> {
+    let RequestId { session, number } = &request.id;
+    let session = match (session, &request.session) {
+        (Some(id), Some(_)) => {
+            return Err(CliError::usage(NamedTwice {
+                id: id.clone(),
+                number: *number,
+            }));
+        }
+        (one, other) => one.as_ref().or(other.as_ref()),
+    };
+    let log = Log::find(app, session.map(String::as_str))?;
+    log.file.request(*number)?;
+    Ok((log, *number))
+}

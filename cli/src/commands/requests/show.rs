@@ -1,0 +1,139 @@
+//! `dunlin requests show`.
+
+use dunlin_host::display::{escape, one_line};
+use dunlin_host::json;
+
+use super::about::{About, cost, edits, ending, size};
+use super::{Log, curl, words};
+use crate::app::App;
+use crate::args::RequestsShowArgs;
+use crate::error::CliError;
+use dunlin_chat::session::requests::{LoggedRequest, Side};
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+
+/// How far in the values stand.
+const LABEL_COLUMNS: usize = 10;
+
+/// What of a request is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What is known of it.
+    About,
+    /// The same as JSON.
+    Json,
+    /// The body as composed.
+    Original,
+    /// The body as sent.
+    Sent,
+    /// What was edited.
+    Diff,
+    /// A command that sends it.
+    Curl,
+}
+
+impl Part {
+    /// What the flags say.
+    pub fn of(args: &RequestsShowArgs) -> Part {
+        let flags = [
+            (args.original, Part::Original),
+            (args.sent, Part::Sent),
+            (args.diff, Part::Diff),
+            (args.curl, Part::Curl),
+            (args.json, Part::Json),
+        ];
+        let set = flags.into_iter().find(|(is_set, _)| *is_set);
+        set.map_or(Part::About, |(_, part)| part)
+    }
+}
+
+/// Prints a part of a request.
+///
+/// # Errors
+/// It is not there, or its bytes are not those that were sent.
+pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let request = log.file.request(number)?;
+    match part {
+        Part::About => about(app, log, request),
+        Part::Json => {
+            let about = About::of(&log.entry.id, &log.file, request);
+            ui.data(&json::to_string_pretty(&about).map_err(CliError::failed)?);
+        }
+        Part::Original => body(ui, &log.file.body(number, Side::Original)?),
+        Part::Sent => body(ui, &log.file.body(number, Side::Sent)?),
+        Part::Diff => {
+            let original = log.file.body(number, Side::Original)?;
+            let sent = log.file.body(number, Side::Sent)?;
+            if original == sent {
+                ui.status("The request was sent as composed: nothing was edited.");
+            }
+            let (original, sent) = (
+                String::from_utf8_lossy(&original),
+                String::from_utf8_lossy(&sent),
+            );
+            words::of_bodies(&original, &sent).print(ui);
+        }
+        Part::Curl => {
+            let command = curl::of(app, request, &log.file.body(number, Side::Sent)?)?;
+            for note in &command.notes {
+                ui.status(&ui.status_styles().paint(Label::Quiet, note));
+            }
+            match ui.streams().output {
+                // Within JSON this is the same text.
+                true => ui.data(&json::harmless(&command.text)),
+                false => ui.data(&command.text),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Prints a body: exactly to a pipe. On a terminal characters that control it are written as JSON allows.
+fn body(ui: &Ui, bytes: &[u8]) {
+    match ui.streams().output {
+        true => ui.data(&json::harmless(&String::from_utf8_lossy(bytes))),
+        false => ui.data_bytes(bytes),
+    }
+}
+
+fn about(app: &App, log: &Log, request: &LoggedRequest) {
+    let ui = &app.ui;
+    let entry = &request.entry;
+    let number = entry.number;
+    let row = |label: &str, value: &str| {
+        let label = ui
+            .styles()
+            .paint(Label::Quiet, &format!("  {label:<LABEL_COLUMNS$}"));
+        ui.data_rows(&format!("{label}{value}"), LABEL_COLUMNS + 2);
+    };
+    let id = escape(&log.entry.id);
+    ui.data(&format!("request {number} of session {id}"));
+    if let Some(time) = request.time {
+        row("time", &time.to_string());
+    }
+    row("kind", entry.kind.name());
+    row("agent", &one_line(&entry.agent));
+    row("model", &one_line(&entry.model));
+    row("endpoint", &one_line(&entry.endpoint));
+    row("size", &size(request));
+    row("SHA-256", &one_line(&entry.sent_body().sha256));
+    let edits = edits(log.file.edits(request));
+    match (entry.is_edited(), edits.is_empty()) {
+        (false, _) => row("edits", "none"),
+        (true, true) => row("edits", "sent otherwise than composed"),
+        (true, false) => {
+            for edit in edits {
+                row("edit", &edit);
+            }
+        }
+    }
+    row("end", &ending(request));
+    if let Some(answer) = &request.answer {
+        row("cost", &cost(answer));
+    }
+    let note = format!(
+        "dunlin requests show {id}/{number} --sent|--original|--diff|--curl prints the rest"
+    );
+    ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+}

@@ -1,0 +1,413 @@
+//! The log of requests: what it shows is what arrived at the provider, byte for byte.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Received, Response};
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, assert_in_no_file, environment, files_below, read};
+
+/// What `requests show ID --sent` prints into a pipe.
+fn sent(environment: &Environment, id: &str) -> Vec<u8> {
+    environment
+        .command(["requests", "show", id, "--sent"])
+        .stdout_bytes()
+}
+
+/// Everything that is known of the requests of the last session.
+fn listed(environment: &Environment) -> Vec<Value> {
+    let output = environment.command(["requests", "list", "--json"]);
+    let listed: Value = serde_json::from_slice(&output.stdout_bytes()).expect("a JSON document");
+    listed.as_array().cloned().expect("a list")
+}
+
+/// Asserts that the log holds exactly these requests, in this order.
+#[track_caller]
+fn assert_logged(environment: &Environment, received: &[Received]) {
+    let listed = listed(environment);
+    assert_eq!(listed.len(), received.len(), "{listed:#?}");
+    for (index, request) in received.iter().enumerate() {
+        let id = (index + 1).to_string();
+        assert_eq!(
+            String::from_utf8_lossy(&sent(environment, &id)),
+            String::from_utf8_lossy(&request.bytes),
+            "request {id}"
+        );
+        assert_eq!(listed[index]["number"], index + 1);
+        assert_eq!(listed[index]["bytes"], request.bytes.len());
+    }
+}
+
+/// The endings of the requests, in order.
+fn endings(environment: &Environment) -> Vec<Value> {
+    let listed = listed(environment).into_iter();
+    listed.map(|request| request["end"].clone()).collect()
+}
+
+fn kill(chat: Chat) {
+    kill_process(chat.terminal.id(), Signal::KILL).expect("a process to kill");
+    drop(chat);
+}
+
+#[test]
+fn every_request_of_a_session_comes_back_as_it_was_sent() {
+    let busy = Response::json(429, &json!({ "error": "slow down" })).header("retry-after", "0");
+    let gate = dunlin_tests::Gate::new();
+    let provider = Provider::play([
+        read("a.txt"),
+        Response::stream()
+            .text("It says “hello”.")
+            .finish_reason("stop")
+            .usage(1200, 34)
+            .done(),
+        busy,
+        Response::reply("Again."),
+        Response::reply("Cleared."),
+        Response::reply("Resumed."),
+        Response::stream().text("The first line\nthe").wait(&gate),
+        Response::reply("After the kill."),
+    ]);
+    let environment = environment(&provider);
+    let text: String = (0..200)
+        .map(|n| format!("line {n} \"quoted\" \\ ß \u{9b}\n"))
+        .collect();
+    environment.project_file("a.txt", &text);
+    let mut chat = Chat::open(&environment);
+    chat.turn("read a.txt");
+    chat.turn("and once more");
+    chat.say("/clear");
+    chat.terminal.wait_for("Forget the conversation?");
+    chat.terminal.type_line("y");
+    chat.prompt();
+    chat.turn("anew");
+    chat.leave();
+    assert_logged(&environment, &provider.requests());
+    let answered = json!("answered");
+    assert_eq!(
+        endings(&environment),
+        [
+            answered.clone(),
+            answered.clone(),
+            json!("refused"),
+            answered.clone(),
+            answered.clone()
+        ]
+    );
+
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    chat.turn("go on");
+    chat.say("and now?");
+    chat.terminal.wait_for("The first line");
+    kill(chat);
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    chat.turn("still there?");
+    chat.leave();
+    assert_logged(&environment, &provider.requests());
+    assert_eq!(
+        endings(&environment)[5..],
+        [answered.clone(), Value::Null, answered]
+    );
+
+    let all = listed(&environment);
+    assert_eq!(
+        (
+            &all[1]["usage"]["input_tokens"],
+            &all[1]["usage"]["output_tokens"]
+        ),
+        (&json!(1200), &json!(34)),
+        "{:#?}",
+        all[1]
+    );
+    assert!(
+        all[2]["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("429")),
+        "{:#?}",
+        all[2]
+    );
+    assert_eq!(
+        all[0]["endpoint"],
+        format!("{}/chat/completions", provider.base_url())
+    );
+    assert_in_no_file(&environment, API_KEY);
+
+    // An export has the same bytes, and the replies.
+    let file = environment.project().join("requests.jsonl");
+    let output = environment.run(["requests", "export", "--output", "requests.jsonl"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let lines = fs::read_to_string(&file).expect("the export");
+    let exported: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let bodies: Vec<&str> = exported
+        .iter()
+        .filter_map(|it| it["sent"].as_str())
+        .collect();
+    let requests = provider.requests();
+    let expected: Vec<_> = requests
+        .iter()
+        .map(|it| String::from_utf8_lossy(&it.bytes))
+        .collect();
+    assert_eq!(bodies, expected);
+    assert_eq!(exported[3]["reply"]["content"], "Again.");
+    let again = environment.run(["requests", "export", "--output", "requests.jsonl"]);
+    assert_eq!(again.status, Some(1), "{again}");
+    assert!(again.stderr.contains("already exists"), "{again}");
+}
+
+#[test]
+fn a_request_is_shown_and_what_is_wrong_is_said() {
+    let provider = Provider::play([
+        Response::reply("Hello,\u{9b}2J too."),
+        Response::reply("Yes."),
+    ]);
+    let environment = environment(&provider);
+    let none = environment.run(["requests", "list"]);
+    assert_eq!(none.status, Some(2), "{none}");
+    let mut chat = Chat::open(&environment);
+    chat.turn("hello");
+    let screen = chat.turn("there?");
+    assert!(screen.contains("Yes."));
+    chat.say("/requests");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("   2  just now · scripted · "),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/requests 2 sent");
+    // The control character is shown as JSON writes it.
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("Hello,\\u009b2J too."),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/requests 7");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("no request 7 in this session; nearest: 2, 1"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.leave();
+
+    let check = |arguments: &[&str], status: i32, expected: &str| {
+        let output = environment.run(arguments);
+        assert_eq!(output.status, Some(status), "{arguments:?}: {output}");
+        let text = format!("{}{}", output.stdout, output.stderr);
+        assert!(text.contains(expected), "{arguments:?}: {output}");
+    };
+    check(&["requests", "list"], 0, "answered in ");
+    check(
+        &["requests", "list", "-n", "1"],
+        0,
+        "These are the newest 1",
+    );
+    check(&["requests", "show", "1"], 0, "  agent     assistant");
+    check(
+        &["requests", "show", "1", "--diff"],
+        0,
+        "nothing was edited",
+    );
+    check(&["requests", "show", "9"], 2, "nearest: 2, 1");
+    check(
+        &["requests", "show", "nine"],
+        2,
+        "expected a number such as 3",
+    );
+    check(
+        &["requests", "show", "1", "--session", "zzz"],
+        2,
+        "there is no session \"zzz\"",
+    );
+    check(
+        &["requests", "show", "1", "--sent", "--curl"],
+        2,
+        "cannot be used with",
+    );
+    let all = listed(&environment);
+    let session = all[0]["session"].as_str().expect("an id");
+    let id = format!("{session}/2");
+    assert_eq!(sent(&environment, &id), provider.wait_for_request(1).bytes);
+
+    // A byte of the file that is changed is found.
+    let sessions = files_below(&environment.data().join("sessions"));
+    let file = sessions
+        .iter()
+        .find(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let file = file.expect("a session");
+    let text = fs::read_to_string(file).expect("a session");
+    assert!(text.contains("\"sha256\":\""), "{text}");
+    let bytes = provider.wait_for_request(1).bytes.len().to_string();
+    let damaged = text
+        .replacen("hello", "jello", 1)
+        .replacen("there?", "where?", 2);
+    assert!(text.contains(&bytes), "{bytes}");
+    fs::write(file, damaged).expect("a session");
+    let output = environment.run(["requests", "show", "2", "--sent"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(
+        output.stderr.contains("is damaged: its SHA-256 is"),
+        "{output}"
+    );
+}
+
+#[test]
+fn the_curl_command_sends_the_same_bytes_and_holds_no_key() {
+    let provider = Provider::play([Response::reply("It's me."), Response::reply("Again me.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("it's $HOME, `date` and \\ and \"that\"");
+    chat.leave();
+    let output = environment.run(["requests", "show", "1", "--curl"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(output.stdout.contains("Bearer $OPENAI_API_KEY"), "{output}");
+    assert!(!output.stdout.contains(API_KEY), "{output}");
+    let command = environment
+        .command(["requests", "show", "1", "--curl"])
+        .stdout_bytes();
+    let ran = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(String::from_utf8(command).expect("a command"))
+        .env("OPENAI_API_KEY", API_KEY)
+        .env("NO_PROXY", "127.0.0.1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell");
+    let answer = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(
+        ran.status.success() && answer.contains("Again me."),
+        "{ran:?}"
+    );
+    let (one, two) = (provider.wait_for_request(0), provider.wait_for_request(1));
+    assert_eq!(one.bytes, two.bytes);
+    for name in ["authorization", "content-type", "accept"] {
+        assert_eq!(one.header(name), two.header(name), "{name}");
+    }
+}
+
+#[test]
+fn a_replay_sends_the_same_bytes_and_runs_nothing() {
+    let call = || Response::call("edit_file", json!({"file_path": "a.txt", "edits": []}));
+    let provider = Provider::play([
+        Response::reply("The wind is from the west."),
+        Response::stream()
+            .text("The wind is from the east.")
+            .finish_reason("stop")
+            .usage(77, 7)
+            .done(),
+        call(),
+        Response::reply("From another agent."),
+    ]);
+    let environment = environment(&provider);
+    environment.configure_for(
+        &provider,
+        "[agents.other]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"scripted\"\n"
+            .replace("http://127.0.0.1:9/v1", &provider.base_url())
+            .as_str(),
+    );
+    let mut chat = Chat::open(&environment);
+    chat.turn("where is the wind from?");
+    chat.leave();
+    let output = environment.run(["requests", "replay", "1"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    for expected in [
+        "── then · scripted · ",
+        "The wind is from the west.",
+        "── now · scripted",
+        "The wind is from the east.",
+        "77 tokens in, 7 out",
+        "from the [-west.-]{+east.+}",
+    ] {
+        assert!(output.stdout.contains(expected), "{expected}: {output}");
+    }
+    let requests = provider.requests();
+    assert_eq!(requests[0].bytes, requests[1].bytes);
+    // A call is shown and does not run; nothing is stored either.
+    let output = environment.run(["requests", "replay", "1"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(
+        output
+            .stdout
+            .contains("  → edit_file {\"file_path\":\"a.txt\""),
+        "{output}"
+    );
+    assert!(!environment.project().join("a.txt").exists());
+    assert_eq!(listed(&environment).len(), 1);
+    // Another agent has no key, and gets the same conversation.
+    let output = environment.run(["requests", "replay", "1", "--agent", "other"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let requests = provider.requests();
+    assert_eq!(requests[3].messages(), requests[0].messages());
+    assert_eq!(requests[3].tools(), requests[0].tools());
+    assert_eq!(requests[3].header("authorization"), None);
+    let output = environment.run(["requests", "replay", "1", "--edited"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    assert_eq!(provider.requests().len(), 4);
+}
+
+#[test]
+fn a_replay_can_be_edited_first() {
+    let provider = Provider::play([Response::reply("One."), Response::reply("Two.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("count to one");
+    chat.leave();
+    let terminal = environment
+        .command(["requests", "replay", "1", "--edited"])
+        .variable("EDITOR", "sed -i s/one/two/")
+        .terminal();
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    assert!(
+        terminal.screen().contains("[-One.-]{+Two.+}"),
+        "{terminal:?}"
+    );
+    let requests = provider.requests();
+    let last = |index: usize| {
+        requests[index]
+            .messages()
+            .last()
+            .cloned()
+            .expect("a message")
+    };
+    assert_eq!(last(0)["content"], "count to one");
+    assert_eq!(last(1)["content"], "count to two");
+}
+
+#[test]
+fn a_fork_continues_from_what_a_request_sent() {
+    let provider = Provider::play([
+        read("a.txt"),
+        Response::reply("It says hello."),
+        Response::reply("Forgotten."),
+        Response::reply("From there."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "hello\n");
+    let mut chat = Chat::open(&environment);
+    chat.turn("read a.txt");
+    chat.turn("something else");
+    chat.leave();
+    let output = environment.run(["requests", "fork", "2"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let id = output.stdout.trim().to_owned();
+    let mut chat = Chat::of(environment.terminal(["--resume", &id]));
+    let screen = chat.terminal.screen();
+    assert!(screen.contains("1 read_file a.txt"), "{:?}", chat.terminal);
+    assert!(!screen.contains("something else"), "{:?}", chat.terminal);
+    chat.turn("and from here?");
+    chat.terminal.press(Key::CtrlD);
+    assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
+    let requests = provider.requests();
+    let before = requests[1].messages();
+    let after = requests[3].messages();
+    assert_eq!(&after[..before.len()], before);
+    assert_eq!(
+        after.last().expect("a message")["content"],
+        "and from here?"
+    );
+}
