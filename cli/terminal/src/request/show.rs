@@ -3,8 +3,9 @@
 use dunlin_chat::request::editor::{Difference, EditableRequest, Leaf, LeafKind, Row, RowValue};
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{escape, escape_multiline, one_line};
+use dunlin_host::edit::diff::Change;
+use dunlin_host::edit::words::between;
 use dunlin_host::json;
-use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
 
 use crate::approval::look::{MARGIN, Window};
@@ -16,9 +17,6 @@ const INDENT: usize = 4;
 
 /// How many unchanged words stand around a changed one.
 const CONTEXT_WORDS: usize = 8;
-
-/// Texts whose words are compared, in bytes. Of longer ones both are shown.
-const MAX_COMPARED_BYTES: usize = 200_000;
 
 /// A section with all its values. `heading` is its first row.
 pub fn section(
@@ -134,41 +132,17 @@ fn decoded(json: &str) -> String {
 
 /// Two texts compared word by word.
 fn words(old: &str, new: &str, window: Window) -> Vec<String> {
-    if old.len() + new.len() > MAX_COMPARED_BYTES {
-        let gone = marked(ChangeTag::Delete, old);
-        return text(
-            &format!("{gone}\n{}", marked(ChangeTag::Insert, new)),
-            window,
-        );
-    }
-    let diff = TextDiff::from_words(old, new);
-    let mut out = String::new();
-    for (index, run) in diff.ops().iter().enumerate() {
-        let (tag, before, after) = run.as_tag_tuple();
-        let old: String = diff.old_slices()[before].concat();
-        let new: String = diff.new_slices()[after].concat();
-        match tag {
-            similar::DiffTag::Equal => {
-                let is_last = index + 1 == diff.ops().len();
-                out.push_str(&around(&old, index == 0, is_last));
-            }
-            similar::DiffTag::Delete => out.push_str(&marked(ChangeTag::Delete, &old)),
-            similar::DiffTag::Insert => out.push_str(&marked(ChangeTag::Insert, &new)),
-            similar::DiffTag::Replace => {
-                out.push_str(&marked(ChangeTag::Delete, &old));
-                out.push_str(&marked(ChangeTag::Insert, &new));
-            }
+    let words = between(old, new);
+    let last = words.len().saturating_sub(1);
+    let shown = words.iter().enumerate().map(|(index, words)| {
+        let text = &words.text;
+        match words.change {
+            Change::Kept => around(text, index == 0, index == last),
+            Change::Removed => format!("[-{text}-]"),
+            Change::Added => format!("{{+{text}+}}"),
         }
-    }
-    text(&out, window)
-}
-
-fn marked(tag: ChangeTag, text: &str) -> String {
-    match tag {
-        _ if text.is_empty() => String::new(),
-        ChangeTag::Delete => format!("[-{text}-]"),
-        _ => format!("{{+{text}+}}"),
-    }
+    });
+    text(&shown.collect::<String>(), window)
 }
 
 /// Of unchanged text the words next to a change.
