@@ -303,6 +303,8 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         programs: simple.programs,
         mentioned: others.run.into_iter().chain(others.mentioned).collect(),
         is_incomplete: others.is_incomplete,
+        hides_program: others.hides_program,
+        unread: others.unread,
         commands: others.commands,
         covers: covers.unwrap_or_default(),
     })
@@ -326,6 +328,8 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         programs,
         mentioned: found.mentioned,
         is_incomplete: found.is_incomplete,
+        hides_program: found.hides_program,
+        unread: found.unread,
         commands: found.commands,
         covers: Vec::new(),
     }

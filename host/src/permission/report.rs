@@ -208,6 +208,8 @@ impl Permissions {
             mentioned: Vec::new(),
             commands: Vec::new(),
             is_incomplete: false,
+            hides_program: false,
+            unread: Vec::new(),
             covers: Vec::new(),
         }))
     }

@@ -61,6 +61,8 @@ mod tests {
                     mentioned: Vec::new(),
                     commands: Vec::new(),
                     is_incomplete: false,
+                    hides_program: false,
+                    unread: Vec::new(),
                     covers: Vec::new(),
                 }),
                 guarded: Vec::new(),
