@@ -13,7 +13,7 @@ use crate::repl::choice;
 use crate::repl::line::Recall;
 use crate::settings::Origin;
 use dunlin_chat::provider::Usage;
-use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
+use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 
 /// The longest piped text in bytes: more than any model reads, less than fills the memory.
 const MAX_INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -75,6 +75,10 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if args.json {
         print_document(app, &report)?;
     }
+    let failed = report
+        .calls
+        .iter()
+        .any(|call| call.state == CallState::Failed);
     let report = conclude_one(app, report)?;
     if !app.asks() {
         say_unasked(app, &report.denials);
@@ -83,6 +87,8 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         TurnEnd::Interrupted => Exit::Interrupted,
         _ if !report.denials.is_empty() => Exit::Denied,
         TurnEnd::RoundLimit => Exit::Failed,
+        // Every call fails then, which the model may answer with an apology.
+        _ if failed && app.permissions()?.list().is_err() => Exit::Failed,
         _ => Exit::Done,
     })
 }

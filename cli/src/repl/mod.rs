@@ -39,6 +39,8 @@ use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 use complete::Names;
+use dunlin_chat::message::Role;
+use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -51,6 +53,9 @@ use table::{Input, Slash};
 /// Where messages are typed.
 const PROMPT: &str = "› ";
 
+/// What is said where the model did not answer.
+const UNANSWERED: &str = "Your message stays in the conversation: /retry sends it again, and otherwise it goes with your next one.";
+
 /// Converses until the user leaves.
 pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
@@ -61,10 +66,25 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     editor.toggle_accepted_edits(&app.accepts_edits);
     hub::check(app, args)?;
     welcome(app)?;
+    warn_of_permissions(app);
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
     let done = converse(app, &mut editor, &mut hub, &mut dialogue);
     say_how_to_resume(app, dialogue.as_ref());
     done
+}
+
+/// Says that the permission file cannot be used: every call would fail.
+fn warn_of_permissions(app: &App) {
+    if app
+        .settings
+        .folders
+        .permissions_file()
+        .symlink_metadata()
+        .is_ok()
+        && let Err(error) = app.permissions().and_then(|store| Ok(store.list()?))
+    {
+        app.ui.warn(&error.in_one_line());
+    }
 }
 
 /// The prompt, which says what is not asked about.
@@ -144,6 +164,10 @@ fn converse(
             true => Input::Slash(Slash::Edit, line.clone()),
             false => table::parse(&line),
         };
+        if matches!(input, Input::Message(_)) && only_answers(&line) {
+            ui.say_answers_nothing(&line);
+            continue;
+        }
         if !line.trim().is_empty()
             && let Err(error) = editor.remember(line.trim_end())
         {
@@ -165,7 +189,14 @@ fn converse(
             Ok(Answer::Next) => {}
             Ok(Answer::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
-            Err(error) => ui.error(&error),
+            Err(error) => {
+                ui.error(&error);
+                let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
+                let is_unanswered = messages.last().is_some_and(|it| it.role == Role::User);
+                if error.exit() == Exit::Provider && is_unanswered {
+                    ui.status(&ui.status_styles().paint(Label::Quiet, UNANSWERED));
+                }
+            }
         }
     }
 }

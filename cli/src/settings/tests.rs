@@ -402,5 +402,8 @@ fn changeable_folders_are_left_out_of_the_search_path() {
     let path = std::env::join_paths(folders.map(|folder| root.join(folder))).unwrap();
     let path = path.to_str().unwrap();
     let settings = home.load(&Global::default(), &[("PATH", path)]).unwrap();
-    assert_eq!(settings.search_path(), root.join("own/bin").into_os_string());
+    assert_eq!(
+        settings.search_path(),
+        root.join("own/bin").into_os_string()
+    );
 }

@@ -218,6 +218,13 @@ impl CommandLine {
                     "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
                      this line until the session ends."
                 ),
+                NotSimple::Expansion(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently; \
+                     the same command with everything written out can."
+                ),
+                NotSimple::OpenQuote => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
+                ),
                 NotSimple::Construct(_) => format!(
                     "{label}: s allows exactly this line until the session ends. It can't be allowed \
                      permanently; single commands can, so have the model run them one by one."

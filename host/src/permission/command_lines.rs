@@ -174,17 +174,21 @@ pub(super) fn refused_by_file(state: &State, command: &CommandTarget) -> Option<
 /// A no that the command may get round, since not all that it runs was made out.
 pub(super) fn may_hide_denied(state: &State, command: &CommandTarget) -> Option<Rule> {
     let hides_program = command.hides_program || command.is_incomplete;
-    if !hides_program && command.unread.is_empty() {
+    // Only a key for exactly this start allows a server.
+    if command.is_server() || !hides_program && command.unread.is_empty() {
         return None;
     }
     let stored = state.stored.iter().filter_map(|(key, entry)| {
         let is_denied = entry.bits.get(Operation::Execute) == Decided::Deny;
         is_denied.then_some(key)
     });
-    let session = state.session.iter().filter_map(|((key, operation), answers)| {
-        let is_denied = answers.last().is_some_and(|answer| !answer.allow);
-        (is_denied && *operation == Operation::Execute).then_some(key)
-    });
+    let session = state
+        .session
+        .iter()
+        .filter_map(|((key, operation), answers)| {
+            let is_denied = answers.last().is_some_and(|answer| !answer.allow);
+            (is_denied && *operation == Operation::Execute).then_some(key)
+        });
     let mut denied = stored.chain(session).filter_map(|key| match key {
         Key::Command(key) => Some(key),
         Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,

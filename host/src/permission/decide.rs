@@ -111,18 +111,19 @@ impl Permissions {
         }
         let hidden = command.and_then(|command| command_lines::may_hide_denied(&state, command));
         let changed = match command {
-            Some(command) => match lasting(&state, caller, command, now.as_ref(), hidden.as_ref())
-            {
-                Found::Allow(Rule::Stored { key, plugins })
-                    if command.is_server() && !plugins.is_empty() =>
-                {
-                    // Earlier builds stored answers to starts.
-                    Some(Rule::CommandChanged(key, Change::Server))
+            Some(command) => {
+                match lasting(&state, caller, command, now.as_ref(), hidden.as_ref()) {
+                    Found::Allow(Rule::Stored { key, plugins })
+                        if command.is_server() && !plugins.is_empty() =>
+                    {
+                        // Earlier builds stored answers to starts.
+                        Some(Rule::CommandChanged(key, Change::Server))
+                    }
+                    Found::Allow(rule) => return Ok(Decision::allow(rule)),
+                    Found::Deny(rule) => return Ok(Decision::deny(rule)),
+                    Found::Open(stale) => stale,
                 }
-                Found::Allow(rule) => return Ok(Decision::allow(rule)),
-                Found::Deny(rule) => return Ok(Decision::deny(rule)),
-                Found::Open(stale) => stale,
-            },
+            }
             None => {
                 let keys = Key::candidates(&need.target);
                 if let Some(decision) = answered_for_session(&state, caller, need, &keys) {

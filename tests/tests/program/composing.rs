@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Terminal, program};
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Screen, Terminal, program};
 use serde_json::json;
 
 use crate::stage::{Chat, environment};
@@ -65,6 +65,22 @@ fn what_is_left_empty_is_not_sent_and_a_failing_editor_loses_nothing() {
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
     chat.leave();
+}
+
+/// `:q!` in vi: whoever throws the text away does not want it sent.
+#[test]
+fn what_was_not_saved_in_the_editor_is_not_sent_but_put_back() {
+    let provider = Provider::play([Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let mut chat = chat_with_editor(&environment, "grep -q draft \"$1\"");
+    chat.say("/edit my draft");
+    let screen = chat.prompt_with("my draft");
+    let note = "You left the editor without saving, so nothing is sent.";
+    assert!(screen.contains(note), "{screen:?}");
+    chat.terminal.press(Key::Enter);
+    assert!(chat.prompt().contains("Yes."));
+    chat.leave();
+    assert_eq!(said(&provider), ["my draft"]);
 }
 
 /// It is a key of the editor, also before anything else listened to it.
@@ -253,6 +269,42 @@ fn a_shell_gets_its_keys_back_when_the_program_stops() {
     terminal.press(Key::CtrlD);
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(!is_asked(&terminal), "{terminal:?}");
+}
+
+/// Each time the program goes on, the question is there again and the keys are its own.
+#[test]
+fn a_question_is_drawn_again_when_the_program_goes_on() {
+    let call = Response::call("read_file", json!({ "file_path": "../outside/notes.txt" }));
+    let provider = Provider::play([call]);
+    let environment = Environment::with_provider("/bin/sh", &provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let script = "set -m; \"$0\"; while echo the shell is back; read line; do fg; done";
+    let mut terminal = environment.terminal(["-c", script, program!()]);
+    terminal.wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    terminal.type_line("read it");
+    let count = |screen: &Screen, text: &str| screen.text.matches(text).count();
+    for round in 1..=8 {
+        terminal.wait_until("the question", |screen| {
+            count(screen, "? 1 read_file asks") == round
+                && screen.cursor_line.trim_end() == "  allow?"
+        });
+        terminal.type_text("\x1a");
+        terminal.wait_until("the shell", |screen| {
+            count(screen, "the shell is back") == round
+        });
+        terminal.press(Key::Enter);
+    }
+    terminal.wait_until("the question", |screen| {
+        screen.cursor_line.trim_end() == "  allow?"
+    });
+    terminal.press(Key::CtrlC);
+    let screen = terminal.wait_for("(interrupted)");
+    assert!(!screen.contains("✓ 1"), "{terminal:?}");
+    terminal.wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    terminal.press(Key::CtrlD);
+    terminal.wait_until("the shell", |screen| {
+        count(screen, "the shell is back") == 9
+    });
 }
 
 #[test]

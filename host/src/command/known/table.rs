@@ -377,7 +377,13 @@ pub(super) const GLOBAL_OPTIONS: &[GlobalOptions] = &[GlobalOptions {
         "-P",
         "-p",
     ],
-    valued: &["--attr-source", "--git-dir", "--namespace", "--work-tree", "-C"],
+    valued: &[
+        "--attr-source",
+        "--git-dir",
+        "--namespace",
+        "--work-tree",
+        "-C",
+    ],
     redefining: &["--config-env", "-c"],
 }];
 
