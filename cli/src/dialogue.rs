@@ -60,6 +60,8 @@ pub struct Dialogue {
     context_budget: Mutex<ContextBudget>,
     /// What the endpoint listed when it was asked.
     models: Vec<String>,
+    /// Whether the model may be used without looking at that list.
+    pub is_model_checked: bool,
     tags: Tags,
     spent: Spent,
     /// How full the window was when that was last spoken of, in percent.
@@ -91,6 +93,7 @@ impl Dialogue {
             agent,
             context_budget: Mutex::default(),
             models: Vec::new(),
+            is_model_checked: false,
             tags: Tags::default(),
             spent: Spent::default(),
             marked: 0,

@@ -11,7 +11,6 @@ use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::repl::choice;
 use crate::repl::line::Recall;
-use crate::settings::Origin;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 
@@ -64,11 +63,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     } else {
         dialogue
     };
-    // A name that was typed may be mistyped.
-    if let Some(model) = &app.settings.model
-        && matches!(model.origin, Origin::Flag(_))
-        && !choice::may_use(app, &mut dialogue, &model.value)?
-    {
+    if !choice::may_use_its_own(app, &mut dialogue)? {
         return Ok(Exit::Failed);
     }
     let report = dialogue.turn(app, prompt, Recall::default())?;

@@ -240,19 +240,14 @@ fn respond(
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
-        none => {
-            let mut begun = Dialogue::begin(app)?.saved(app);
-            // A name that was typed may be mistyped; one in a file was used before.
-            if let Some(model) = &app.settings.model
-                && matches!(model.origin, Origin::Flag(_))
-                && !choice::may_use(app, &mut begun, &model.value)?
-            {
-                app.ui.keep_for_later(&text);
-                return Ok(Answer::Next);
-            }
-            none.insert(begun)
-        }
+        none => none.insert(Dialogue::begin(app)?.saved(app)),
     };
+    if !choice::may_use_its_own(app, dialogue)? {
+        app.ui
+            .status("Nothing is sent. /model lists the models and chooses one.");
+        app.ui.keep_for_later(&text);
+        return Ok(Answer::Next);
+    }
     let text = match is_new && dialogue.agent().files {
         true => tags::attach(app, dialogue, &text, editor.recall())?,
         false => Some(text),

@@ -274,6 +274,22 @@ fn permissions() {
     let nowhere = &["permissions", "set", "docs.rs", "r--"];
     let said = "There is no such file yet: [PROJECT]/docs.rs\nA web address begins with https://, as in https://docs.rs";
     check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
+    for (target, said) in [
+        (
+            "*.docs.rs",
+            "A target is one file, folder/ or host: there is no * in it.",
+        ),
+        (
+            "localhost:8080",
+            "A web address begins with https://, as in https://localhost:8080",
+        ),
+    ] {
+        let output = environment.run(["permissions", "allow", "read", target]);
+        assert!(output.stderr.contains(said), "{output}");
+    }
+    let builtin = environment.run(["permissions", "allow", "run", "false"]);
+    let said = "The shell carries out false itself, so a line that begins with this word is still asked about.";
+    assert!(builtin.stderr.contains(said), "{builtin}");
     let missing = environment.run(["permissions", "allow", "read", "nosuchfile"]);
     assert!(
         missing.stderr.contains("There is no such file yet"),
@@ -476,7 +492,8 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
     let trusted = environment.run(["config", "trust", "--yes"]);
     assert_eq!(trusted.status, Some(0), "{trusted}");
     let output = environment.run(["ask", "hello"]);
-    assert!(!output.stderr.contains("warning: "), "{output}");
+    let warning = "warning: the server does not list the model \"theirs\"\n";
+    assert_eq!(output.stderr, warning, "{output}");
     assert_eq!(provider.requests()[0].body["model"], "theirs");
     let shown = environment.run(["config", "show"]);
     let line = shown

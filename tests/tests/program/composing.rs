@@ -213,7 +213,11 @@ fn another_agent_goes_on_with_the_conversation() {
     chat.terminal.wait_for("› /agent reviewer");
     chat.terminal.press(Key::Enter);
     assert!(chat.prompt().contains("  reviewer · strict at 127.0.0.1:"));
-    assert!(chat.turn("two").contains("Second."));
+    // The server of this agent lists another one.
+    chat.say("two");
+    chat.terminal.wait_for("Use it anyway? [y/n] ");
+    chat.answer("y");
+    assert!(chat.prompt().contains("Second."));
     chat.leave();
     let request = second.wait_for_request(0);
     assert_eq!(request.body["model"], "strict");
@@ -305,6 +309,53 @@ fn a_question_is_drawn_again_when_the_program_goes_on() {
     terminal.wait_until("the shell", |screen| {
         count(screen, "the shell is back") == 9
     });
+}
+
+/// Of the configuration, too. Once it was used, it is not asked about again.
+#[test]
+fn a_configured_model_that_the_server_does_not_list_is_asked_about_once() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let config = fs::read_to_string(environment.config_file()).expect("the configuration");
+    environment.configure(&config.replace("\"scripted\"", "\"scriptd\""));
+    let warning =
+        "warning: the server does not list the model \"scriptd\"; the nearest is \"scripted\"\n";
+    // Where nobody can be asked, each run says it.
+    for _ in 0..2 {
+        let output = environment.run(["ask", "hello"]);
+        assert!(output.stderr.contains(warning), "{output}");
+        assert!(output.stdout.contains("Yes."), "{output}");
+    }
+    let sent = provider.requests().len();
+    let mut chat = Chat::open(&environment);
+    for (answer, requests) in [("n", sent), ("y", sent + 1)] {
+        match answer {
+            "n" => chat.say("hello"),
+            _ => chat.terminal.press(Key::Enter),
+        }
+        chat.terminal.wait_until("the question", |screen| {
+            screen.cursor_line.starts_with("Use it anyway?")
+        });
+        assert!(
+            chat.terminal.screen().contains(warning),
+            "{:?}",
+            chat.terminal
+        );
+        chat.answer(answer);
+        match answer {
+            "n" => chat.prompt_with("hello"),
+            _ => chat.prompt(),
+        };
+        assert_eq!(provider.requests().len(), requests);
+    }
+    assert_eq!(said(&provider), ["hello"]);
+    chat.turn("more");
+    chat.leave();
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("again");
+    assert!(!screen.contains("Use it anyway?"), "{screen:?}");
+    chat.leave();
+    assert_eq!(environment.run(["ask", "hello"]).stderr, "");
 }
 
 #[test]
