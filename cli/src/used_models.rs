@@ -30,8 +30,9 @@ pub fn add(file: &Path, agent: &Agent, model: &str) {
         return;
     }
     used.push(entry);
-    let start = used.len().saturating_sub(MAX_KEPT);
-    let _ = write(file, &used[start..]);
+    let surplus = used.len().saturating_sub(MAX_KEPT);
+    used.drain(..surplus);
+    let _ = write(file, &used);
 }
 
 type Entry = (String, String);

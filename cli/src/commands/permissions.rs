@@ -364,11 +364,11 @@ fn explain(ui: &Ui, line: &Explained) {
     ui.data_rows(&text, RULE_COLUMN);
     if let Some(way_out) = &line.way_out {
         let other = if line.verdict == Verdict::Allow {
-            "denies"
+            "deny"
         } else {
-            "allows"
+            "allow"
         };
-        say_way(ui, &format!("{other} it:"), &storing::command(way_out));
+        say_way(ui, &format!("to {other} it:"), &storing::command(way_out));
     }
     if line.verdict == Verdict::Deny
         && let Some(undo) = line
@@ -377,7 +377,7 @@ fn explain(ui: &Ui, line: &Explained) {
             .as_ref()
             .and_then(storing::revert)
     {
-        say_way(ui, "takes the rule back:", &undo);
+        say_way(ui, "to take the rule back:", &undo);
     }
 }
 

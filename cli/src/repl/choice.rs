@@ -19,6 +19,9 @@ use dunlin_terminal::ui::style::Label;
 /// How long an endpoint may take to list its models. It may be on another continent.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long it may take where the user waits for something else: for the answer to a message.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// How many models are listed. Some services offer several hundred.
 const MAX_LISTED: usize = 100;
 
@@ -35,7 +38,7 @@ pub fn model(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
         }
         return Ok(());
     }
-    if !may_use(app, dialogue, name)? {
+    if !may_use(app, dialogue, name, LIST_TIMEOUT)? {
         say_who(ui, dialogue.agent());
         return Ok(());
     }
@@ -51,7 +54,7 @@ pub fn may_use_its_own(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliEr
     let file = app.settings.folders.used_models_file();
     let model = dialogue.model().to_owned();
     if !dialogue.is_model_checked && !used_models::contains(&file, dialogue.agent(), &model) {
-        dialogue.is_model_checked = may_use(app, dialogue, &model)?;
+        dialogue.is_model_checked = may_use(app, dialogue, &model, CHECK_TIMEOUT)?;
         return Ok(dialogue.is_model_checked);
     }
     Ok(true)
@@ -59,7 +62,12 @@ pub fn may_use_its_own(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliEr
 
 /// Whether a model may be used: its server lists it, or lists nothing, or the user wants it all the same. Where nobody can
 /// be asked the user is warned. Remembers that it may be.
-fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliError> {
+fn may_use(
+    app: &App,
+    dialogue: &mut Dialogue,
+    name: &str,
+    timeout: Duration,
+) -> Result<bool, CliError> {
     let ui = &app.ui;
     let agent = dialogue.agent();
     let api = agent.api;
@@ -68,7 +76,7 @@ fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliEr
     }
     let file = app.settings.folders.used_models_file();
     if dialogue.models().is_empty() {
-        match fetch(app, agent)? {
+        match fetch(app, agent, timeout)? {
             Fetched::Listed(models) => dialogue.know_models(models),
             Fetched::NoList => {}
             // A server that cannot be asked says so when it is sent a message.
@@ -161,7 +169,7 @@ fn kept(app: &App, dialogue: Dialogue) -> Dialogue {
 fn list(app: &App, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
     let ui = &app.ui;
     say_who(ui, agent);
-    let models = match fetch(app, agent)? {
+    let models = match fetch(app, agent, LIST_TIMEOUT)? {
         Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
             return Ok(None);
@@ -205,7 +213,7 @@ enum Fetched {
     Interrupted,
 }
 
-fn fetch(app: &App, agent: &Agent) -> Result<Fetched, CliError> {
+fn fetch(app: &App, agent: &Agent, timeout: Duration) -> Result<Fetched, CliError> {
     if agent.api == Api::Local {
         return Ok(match here(app) {
             Ok(models) => Fetched::Listed(models),
@@ -218,7 +226,7 @@ fn fetch(app: &App, agent: &Agent) -> Result<Fetched, CliError> {
         tokio::select! {
             biased;
             () = interrupt => None,
-            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), LIST_TIMEOUT) => Some(listed),
+            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), timeout) => Some(listed),
         }
     });
     Ok(match listed {

@@ -106,7 +106,7 @@ fn command_lines_are_explained() {
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
     assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
     assert!(
-        simple.contains("allows it: dunlin permissions allow run /usr/bin/ls"),
+        simple.contains("to allow it: dunlin permissions allow run /usr/bin/ls"),
         "{simple}"
     );
     let exact = explain("git push --force");
@@ -138,7 +138,7 @@ fn command_lines_are_explained() {
         "{several}"
     );
     let denied = explain("git push && ls");
-    let undo = "takes the rule back: dunlin permissions ask run '$ ";
+    let undo = "to take the rule back: dunlin permissions ask run '$ ";
     assert!(denied.contains(undo), "{denied}");
     let useless = environment.run(["permissions", "allow", "run", "git push origin"]);
     assert!(
@@ -150,7 +150,7 @@ fn command_lines_are_explained() {
         stays.contains("  execute  deny   stored under $ "),
         "{stays}"
     );
-    assert!(!stays.contains("allows it:"), "{stays}");
+    assert!(!stays.contains("allow it:"), "{stays}");
     let compound = explain("ls -l | cat .env");
     assert!(
         compound.starts_with("Compound command (a pipe): "),
@@ -257,7 +257,7 @@ fn permissions() {
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
-    let way_out = "allows it: dunlin permissions allow write [ROOT]/outside/b.txt";
+    let way_out = "to allow it: dunlin permissions allow write [ROOT]/outside/b.txt";
     assert!(explained.stdout.contains(way_out), "{explained}");
     check(
         &["permissions", "unset", &file],

@@ -14,6 +14,7 @@ use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
 use crate::ui::wrap::{self as words, visible};
 use crate::ui::{command, diff, prompt_of_server};
+use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::CallState;
 use dunlin_host::display::one_line;
 
@@ -85,16 +86,19 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         // Even without the difference it does not fit: the heading and as much of the wording as there is room for.
         shown.complete = false;
         shown.targets = needs == 0;
-        page.rows.truncate(rest.saturating_sub(1).max(2));
-        page.more();
+        let kept = rest.saturating_sub(1).max(2);
+        let left_out = page.rows.len().saturating_sub(kept) + page.difference(entry).len();
+        page.rows.truncate(kept);
+        page.more(left_out);
     } else {
         let changes = page.difference(entry);
         let room = rest - page.rows.len();
         let room = room.max(MIN_DIFF_ROWS.min(changes.len()));
         if changes.len() > room {
             shown.complete = false;
+            let left_out = changes.len() - (room - 1);
             page.rows.extend(changes.into_iter().take(room - 1));
-            page.more();
+            page.more(left_out);
         } else {
             page.rows.extend(changes);
         }
@@ -602,12 +606,10 @@ impl Page {
         lines.map(|line| (line, None)).collect()
     }
 
-    fn more(&mut self) {
-        let text = self
-            .window
-            .styles
-            .paint(Label::Quiet, "… more: v shows all of it");
-        self.own(&text);
+    fn more(&mut self, rows: usize) {
+        let rows = counted(rows, "more row", "more rows");
+        let text = format!("… {rows}: v shows all of it");
+        self.own(&self.window.styles.paint(Label::Quiet, &text));
     }
 }
 

@@ -204,7 +204,7 @@ fn an_edit_is_shown_as_far_as_it_fits() {
             shown
                 .rows
                 .iter()
-                .any(|row| row.contains("more: v shows all")),
+                .any(|row| row.contains("rows: v shows all")),
             "{shown:?}"
         );
         if most > 8 {
@@ -305,7 +305,7 @@ fn foreign_text_begins_no_row() {
                         "    aaaa",
                         "\"",
                         "aaaa",
-                        "… more: v",
+                        "… ",
                     ];
                     let is_own = own.iter().any(|start| begins.starts_with(start))
                         || begins.trim_start().starts_with('│');

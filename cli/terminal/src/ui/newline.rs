@@ -5,7 +5,7 @@
 //! both as an unknown key, and names the sequence only in its log; of xterm's form it takes `13~` for text. So its log is
 //! listened to, and the rest is swallowed.
 //!
-//! A shell that has the terminal after Ctrl-Z must not get xterm's form: [`super::stop`] gives it up meanwhile.
+//! A shell that has the terminal after Ctrl-Z must not get xterm's form: `stop` gives it up meanwhile.
 //!
 //! Kitty's protocol itself is not asked for: it changes what Ctrl and Esc send, which the line editor would not
 //! understand any more.
