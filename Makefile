@@ -47,7 +47,7 @@ test-quick: setup
 check: setup
 	$(call step,format,$(CARGO) fmt --all --check)
 	$(call step,clippy,$(CARGO) clippy $(PROFILE) --workspace --all-targets -- --deny warnings)
-	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps --exclude 'guest-*')
+	$(call step,docs,RUSTDOCFLAGS="--deny warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps)
 
 # The pool of threads as the program has it.
 bench: setup

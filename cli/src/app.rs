@@ -22,6 +22,7 @@ use tokio::runtime::Runtime;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::plugin::installed::InstalledPlugins;
+use crate::repl::pausing::Pausing;
 use crate::repl::table::Slash;
 use crate::settings::Settings;
 use dunlin_chat::session::Store;
@@ -49,6 +50,8 @@ pub struct App {
     pub calls: Arc<CallLog>,
     /// Whether edits in the project need no answer until the session ends.
     pub accepts_edits: Arc<AtomicBool>,
+    /// Which requests are paused before they are sent.
+    pub pausing: Arc<Pausing>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// Runs slash commands while calls wait.
@@ -72,11 +75,17 @@ impl App {
         while_waiting: WhileWaiting,
     ) -> App {
         let asks = ui.can_ask();
+        let pausing = match ui.is_chat() {
+            true => Arc::new(Pausing::new(settings.pause_mode.value)),
+            // One question pauses only where that is asked for.
+            false => Arc::default(),
+        };
         App {
             ui,
             settings,
             calls: Arc::default(),
             accepts_edits: Arc::default(),
+            pausing,
             asks,
             while_waiting,
             plugins,

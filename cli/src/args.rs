@@ -14,6 +14,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use dunlin_host::target::{CommandKey, Operation};
 
+use crate::config::request_editor::PauseMode;
+
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
 
@@ -169,6 +171,9 @@ pub struct ChatArgs {
     /// Start a new session without offering earlier ones
     #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
+    /// Pause requests before they are sent, to read and edit them: next, turn or every
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
+    pub intercept: Option<PauseMode>,
 }
 
 /// Arguments of `ask`.
@@ -187,6 +192,9 @@ pub struct AskArgs {
     /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
     #[arg(long, value_name = "LINE")]
     pub allow_line: Vec<String>,
+    /// Pause requests before they are sent, to read and edit them: next, turn or every
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
+    pub intercept: Option<PauseMode>,
     /// The question; Dunlin appends what you pipe in
     #[arg(value_name = "PROMPT", trailing_var_arg = true)]
     pub prompt: Vec<String>,

@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
+use crate::repl::interceptor::TerminalInterceptor;
 use crate::repl::line::Recall;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -34,8 +35,9 @@ use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{
-    Approver, CallContext, CallState, CallView, Denial, Frontend, Journal, NoJournal, OnDenial,
-    TurnCall, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    Approver, CallContext, CallState, CallView, CancelReason, Denial, Frontend, Interceptor,
+    Journal, NoInterceptor, NoJournal, OnDenial, TurnCall, TurnContext, TurnEnd, TurnReport,
+    TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::shell_word::shell_word;
@@ -148,6 +150,10 @@ impl Dialogue {
         {
             host.use_servers(&loaded.servers);
         }
+        if let Some(text) = &loaded.unsent {
+            app.ui.status(CANCELLED_BEFORE_SENDING);
+            app.ui.keep_for_later(text);
+        }
         self.conversation.number_calls_after(loaded.last_call);
         app.calls.restore(loaded.records());
     }
@@ -205,6 +211,13 @@ impl Dialogue {
         self
     }
 
+    /// Keeps what the user says in a message that is not sent yet, so that nothing loses it; `None`: it will not be.
+    pub fn keep_unsent(&self, text: Option<&str>) {
+        if let Some(session) = &self.session {
+            session.unsent(text);
+        }
+    }
+
     /// What was said, in order.
     pub fn messages(&self) -> &[Message] {
         self.conversation.messages()
@@ -250,7 +263,12 @@ impl Dialogue {
         presenter.keep_calls(&app.calls);
         presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
-        let approver = approver(app, &known, recall);
+        let recall = Arc::new(recall);
+        let approver = approver(app, &known, Arc::clone(&recall));
+        let interceptor: Box<dyn Interceptor> = match app.asks() {
+            true => Box::new(TerminalInterceptor::new(app, &known, recall)),
+            false => Box::new(NoInterceptor),
+        };
         let journal: &dyn Journal = match &self.session {
             Some(session) => {
                 session.speaks(&self.agent.name, &self.agent.model);
@@ -272,6 +290,7 @@ impl Dialogue {
             context_budget: &self.context_budget,
             retries: RetryPolicy::with_retries(settings.max_retries.value),
             journal,
+            interceptor: interceptor.as_ref(),
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
@@ -289,7 +308,7 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        let prompt = match self.note.take() {
+        let prompt = match &self.note {
             Some(note) => format!("{prompt}\n\n{note}"),
             None => prompt,
         };
@@ -302,6 +321,16 @@ impl Dialogue {
                 never = app.ui.survive_stops() => match never {},
             }
         });
+        // A message that was taken back was not told of it.
+        if !matches!(
+            report.end,
+            TurnEnd::Withdrawn {
+                is_unsent: true,
+                ..
+            }
+        ) {
+            self.note = None;
+        }
         ask.complete(&mut report.denials);
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
@@ -318,6 +347,7 @@ impl Dialogue {
         }
         drop(context);
         drop(approver);
+        drop(interceptor);
         self.spent
             .add(report.usage, report.rounds + sampling_requests);
         self.speak_of_the_window(app);
@@ -326,9 +356,13 @@ impl Dialogue {
 }
 
 /// Who decides about calls before they run: the user, or nobody.
-pub fn approver<'a>(app: &'a App, tools: &'a [Tool], recall: Recall) -> Box<dyn Approver + 'a> {
+pub fn approver<'a>(
+    app: &'a App,
+    tools: &'a [Tool],
+    recall: Arc<Recall>,
+) -> Box<dyn Approver + 'a> {
     if app.asks() {
-        Box::new(TerminalApprover::new(app, tools, Arc::new(recall)))
+        Box::new(TerminalApprover::new(app, tools, recall))
     } else {
         // Without a host there is nothing to be noted.
         if let Ok(host) = app.host() {
@@ -570,6 +604,10 @@ fn conclude_with(
             ));
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
+        TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
+            CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
+            CancelReason::ContextChanged => "Context changed: request discarded",
+        }),
         TurnEnd::TooLong(why) => {
             let hint = match ui.is_chat() {
                 true => why.hint(),
@@ -584,6 +622,9 @@ fn conclude_with(
     }
     Ok(report)
 }
+
+/// Said of a paused request that was not sent.
+const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending";
 
 /// How a notice begins that is said in the midst of a turn.
 const NOTICE_MARK: &str = "· ";

@@ -26,6 +26,7 @@ use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenia
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
 use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
+use crate::config::request_editor::PauseMode;
 use crate::config::search::WebSearch;
 use crate::config::sites;
 use crate::models;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub placeholder: Sourced<String>,
     /// What a chat says in which nothing was said yet.
     pub empty_state: Sourced<String>,
+    /// Which requests are paused before they are sent.
+    pub pause_mode: Sourced<PauseMode>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,
     /// Tokens of the conversation that a request carries.
@@ -152,6 +155,7 @@ impl Settings {
             show_intermediate_steps: Sourced::default(true),
             placeholder: Sourced::default(PLACEHOLDER.to_owned()),
             empty_state: Sourced::default(EMPTY_STATE.to_owned()),
+            pause_mode: Sourced::default(PauseMode::Off),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),

@@ -183,6 +183,11 @@ impl Conversation {
         self.messages.push(Message::text(Role::User, text));
     }
 
+    /// Takes back what the user said last, if nothing came after it.
+    pub fn take_back_user(&mut self) -> Option<Message> {
+        self.messages.pop_if(|message| message.role == Role::User)
+    }
+
     /// Adds an assistant message. An empty one is dropped, since endpoints refuse it later; ids
     /// that were used before, are empty or oversized are replaced. Returns the calls as stored, in
     /// the same order.

@@ -11,7 +11,7 @@ use crate::profile::Profile;
 /// The outline of a chat completions request. `origins` belong to the messages after the system prompt.
 ///
 /// Options that the endpoint has refused are not offered again.
-pub fn chat_completions(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
+pub(crate) fn chat_completions(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
     let options = [
         ("model", OptionKind::Text),
         ("temperature", OptionKind::Number),
@@ -27,7 +27,7 @@ pub fn chat_completions(profile: &Profile, body: &Value, origins: &[Origin]) -> 
 }
 
 /// The outline of a request to Ollama's `/api/chat`. Its protocol has no choice of tools.
-pub fn ollama(body: &Value, origins: &[Origin]) -> Outline {
+pub(crate) fn ollama(body: &Value, origins: &[Origin]) -> Outline {
     let options = [
         ("temperature", OptionKind::Number),
         ("top_p", OptionKind::Number),
@@ -116,9 +116,14 @@ mod tests {
         compose(messages, &agent(), dialect, &[tool])
     }
 
-    type Outlined<'a> = &'a dyn Fn(&Value, &[Origin]) -> Outline;
+    fn editable(dialect: &dyn Dialect) -> EditableRequest {
+        outlined(dialect, |body, origins| dialect.outline(body, origins))
+    }
 
-    fn editable(dialect: &dyn Dialect, outline: Outlined<'_>) -> EditableRequest {
+    fn outlined(
+        dialect: &dyn Dialect,
+        outline: impl Fn(&Value, &[Origin]) -> Outline,
+    ) -> EditableRequest {
         let request = composed(dialect);
         let in_text = !dialect.offers_tools() && dialect.describes_tools();
         let origins = origins(session().messages(), &Cuts::default(), in_text);
@@ -163,8 +168,7 @@ mod tests {
             options_left_out: ["top_p"].into(),
             ..Profile::default()
         };
-        let outline: Outlined<'_> = &|body, origins| chat_completions(&profile, body, origins);
-        let request = editable(&profile, outline);
+        let request = editable(&profile);
         assert_eq!(ids(&request), ALL);
         let labels: Vec<&str> = request
             .sections()
@@ -211,8 +215,7 @@ mod tests {
             offers_tools: false,
             ..Profile::default()
         };
-        let outline: Outlined<'_> = &|body, origins| chat_completions(&profile, body, origins);
-        let request = editable(&profile, outline);
+        let request = editable(&profile);
         assert_eq!(
             ids(&request),
             ["system", "message:0", "message:1", "message:2", "options"]
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn requests_to_ollama_are_outlined() {
         let server = Ollama::new(&agent(), Timeouts::default());
-        let request = editable(server.dialect().as_ref(), &ollama);
+        let request = editable(server.dialect().as_ref());
         assert_eq!(ids(&request), ALL);
         let arguments = "messages[2].tool_calls[0].function.arguments.file_path";
         check(&request, arguments, "b.txt", "a.txt", "b.txt");
@@ -246,7 +249,7 @@ mod tests {
             describes_tools: false,
             ..Profile::default()
         };
-        let request = editable(&profile, &local);
+        let request = outlined(&profile, local);
         assert_eq!(ids(&request), ALL);
         check(
             &request,

@@ -9,8 +9,8 @@ use crate::app::App;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
-use crate::repl::choice;
 use crate::repl::line::Recall;
+use crate::repl::{choice, pausing};
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 
@@ -31,7 +31,7 @@ enum PromptError {
 /// The document of `--json`. A parser finds texts as they came; what acts on a terminal is written as `\uXXXX`.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `too_long` or `failed`.
+    /// `answered`, `cut_off`, `denied`, `round_limit`, `interrupted`, `cancelled`, `too_long` or `failed`.
     end: &'static str,
     reply: &'a str,
     calls: &'a [CallRecord],
@@ -56,6 +56,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         // The document is all there is on standard output; a question would be in its midst.
         app.never_ask();
     }
+    pausing::intercept(app, args.intercept)?;
     super::permissions::allow_for_run(app, &args)?;
     let dialogue = Dialogue::begin(app)?;
     let mut dialogue = if args.json {
@@ -79,7 +80,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         say_unasked(app, &report.denials);
     }
     Ok(match report.end {
-        TurnEnd::Interrupted => Exit::Interrupted,
+        TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => Exit::Interrupted,
         _ if !report.denials.is_empty() => Exit::Denied,
         TurnEnd::RoundLimit => Exit::Failed,
         // Every call fails then, which the model may answer with an apology.
@@ -96,6 +97,7 @@ fn print_document(app: &App, report: &TurnReport) -> Result<(), CliError> {
             TurnEnd::Denied => "denied",
             TurnEnd::RoundLimit => "round_limit",
             TurnEnd::Interrupted => "interrupted",
+            TurnEnd::Withdrawn { .. } => "cancelled",
             TurnEnd::TooLong(_) => "too_long",
             TurnEnd::Failed(_) => "failed",
         },

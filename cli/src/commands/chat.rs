@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::args::{ChatArgs, Global};
 use crate::commands::setup;
 use crate::error::{CliError, Exit};
-use crate::repl;
+use crate::repl::{self, pausing};
 
 /// Opens the chat.
 pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
@@ -13,6 +13,7 @@ pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliE
     }
     // A wrong name is said now, not after the first message was typed.
     app.settings.agent_entry()?;
+    pausing::intercept(app, args.intercept)?;
     if app.asks() {
         repl::run(app, args)
     } else {

@@ -141,6 +141,12 @@ fn show(ui: &Ui, settings: &Settings) {
     ] {
         row(name, quoted(&text.value), &text.origin);
     }
+    let mode = &settings.pause_mode;
+    row(
+        "request_editor.mode",
+        quoted(mode.value.as_str()),
+        &mode.origin,
+    );
     let rounds = &settings.max_tool_rounds;
     row(
         "limits.max_tool_rounds",

@@ -16,7 +16,6 @@ use crate::dialogue::{
     HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow_always,
 };
 use crate::error::{CliError, Exit};
-use crate::repl::line::Recall;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
 use dunlin_host::nearest::nearest;
@@ -179,7 +178,7 @@ pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<(String, bool)>, 
     let interrupt = interrupted(app)?;
     let host = app.host()?;
     let tool = call.tool.clone();
-    let approver = approver(app, &[], Recall::default());
+    let approver = approver(app, &[], Arc::default());
     let context = CallContext {
         tools: host,
         rules: TurnRules::default(),

@@ -13,6 +13,7 @@ use url::Url;
 
 use super::mcp::{self, Mcp};
 use super::meaning::CodebaseSearch;
+use super::request_editor::RequestEditor;
 use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
@@ -41,6 +42,9 @@ pub struct File {
     pub placeholder: Option<Spanned<String>>,
     /// What a chat says in which nothing was said yet; empty: nothing.
     pub empty_state: Option<Spanned<String>>,
+    /// Which requests are paused before they are sent.
+    #[serde(default)]
+    pub request_editor: RequestEditor,
     /// Limits of a turn.
     #[serde(default)]
     pub limits: Limits,

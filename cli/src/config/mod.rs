@@ -10,6 +10,7 @@ pub mod file;
 pub mod mcp;
 pub mod meaning;
 pub mod paths;
+pub mod request_editor;
 mod schema;
 pub mod search;
 pub mod sites;

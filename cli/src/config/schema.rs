@@ -38,6 +38,7 @@ const FILE: &[Key] = &[
     key("show_intermediate_steps", Shape::Value),
     key("placeholder", Shape::Value),
     key("empty_state", Shape::Value),
+    key("request_editor", Shape::Table(REQUEST_EDITOR)),
     key("limits", Shape::Table(LIMITS)),
     key("commands", Shape::Table(COMMANDS)),
     key("keys", Shape::Named(KEY)),
@@ -47,6 +48,8 @@ const FILE: &[Key] = &[
     key("codebase_search", Shape::Table(CODEBASE_SEARCH)),
     key("web_fetch", Shape::Table(WEB_FETCH)),
 ];
+
+const REQUEST_EDITOR: &[Key] = &[key("mode", Shape::Value)];
 
 const LIMITS: &[Key] = &[
     key("max_tool_rounds", Shape::Value),

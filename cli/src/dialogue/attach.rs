@@ -253,7 +253,7 @@ impl Dialogue {
                 repaired: false,
             });
         }
-        let approver = approver(app, &self.tools, recall);
+        let approver = approver(app, &self.tools, Arc::new(recall));
         let context = CallContext {
             tools: host,
             rules: TurnRules {

@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_local::{DEFAULT_WINDOW, End, LoadError, Model, Piece, Prompt, Renderer, ReplyError};
 use futures::stream;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::models;
@@ -33,8 +34,10 @@ use dunlin_chat::provider::error::{ModelError, Overflow, ProviderError};
 use dunlin_chat::provider::{
     Dialect, EventStream, Finish, ProposedCall, Provider, ReplyEnd, StreamEvent, Usage, Window,
 };
-use dunlin_chat::request::Request;
+use dunlin_chat::request::editor::{Origin, Outline};
+use dunlin_chat::request::{Draft, Request};
 use dunlin_provider::normalizer::normalized;
+use dunlin_provider::outline;
 use dunlin_provider::profile::Profile;
 use dunlin_provider::text_calls::TextCalls;
 use dunlin_provider::window::KnownWindow;
@@ -79,13 +82,13 @@ impl Local {
 #[async_trait]
 impl Provider for Local {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        Arc::new(Profile {
+        Arc::new(InProcess(Profile {
             include_usage: false,
             offers_tools: self.takes_tools() != Some(false),
             // So small a model would have room for little else.
             describes_tools: false,
             ..Profile::default()
-        })
+        }))
     }
 
     fn window(&self) -> Option<Window> {
@@ -116,6 +119,31 @@ impl Provider for Local {
             reply.0.recv().await.map(|event| (event, reply))
         });
         Ok(normalized(Box::pin(events), Arc::clone(request.tools())))
+    }
+}
+
+/// Chat completions, with the options that the model honours.
+struct InProcess(Profile);
+
+impl Dialect for InProcess {
+    fn offers_tools(&self) -> bool {
+        self.0.offers_tools()
+    }
+
+    fn describes_tools(&self) -> bool {
+        self.0.describes_tools()
+    }
+
+    fn body(&self, draft: &Draft<'_>) -> Value {
+        self.0.body(draft)
+    }
+
+    fn outline(&self, body: &Value, origins: &[Origin]) -> Outline {
+        outline::local(body, origins)
+    }
+
+    fn echoes_reasoning(&self) -> bool {
+        self.0.echoes_reasoning()
     }
 }
 

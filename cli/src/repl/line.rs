@@ -19,6 +19,7 @@ use rustyline::{
 use super::accepting;
 use super::complete::{self, Names};
 use super::files::FileIndex;
+use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::resize::Drawn;
 use super::steps::Toggle;
@@ -148,7 +149,19 @@ impl LineEditor {
         );
     }
 
-    /// Whether the line that was read last was left by Shift+Tab; says so once.
+    /// Has Alt+P have the next request paused, or not.
+    pub fn toggle_pausing(&mut self, pausing: &Arc<Pausing>) {
+        let toggle = pausing::Toggle {
+            pausing: Arc::clone(pausing),
+            toggled: Arc::clone(&self.toggled),
+        };
+        self.editor.bind_sequence(
+            KeyEvent::alt('p'),
+            EventHandler::Conditional(Box::new(toggle)),
+        );
+    }
+
+    /// Whether the line that was read last was left by Shift+Tab or Alt+P; says so once.
     pub fn takes_toggle(&self) -> bool {
         self.toggled.swap(false, Ordering::Relaxed)
     }

@@ -14,8 +14,10 @@ mod expand;
 mod files;
 mod help;
 pub mod hub;
+pub mod interceptor;
 pub mod line;
 mod messages;
+pub mod pausing;
 pub mod plain;
 mod put_back;
 mod resize;
@@ -34,12 +36,14 @@ use dunlin_host::permission::ToolMode;
 
 use crate::app::App;
 use crate::args::ChatArgs;
+use crate::config::request_editor::PauseMode;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 use complete::Names;
 use dunlin_chat::message::Role;
+use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
@@ -64,6 +68,7 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
     editor.toggle_accepted_edits(&app.accepts_edits);
+    editor.toggle_pausing(&app.pausing);
     hub::check(app, args)?;
     welcome(app)?;
     warn_of_permissions(app);
@@ -97,6 +102,10 @@ fn prompt(app: &App) -> String {
         .then(|| "edits accepted".to_owned())
         .into_iter()
         .collect();
+    match app.pausing.mode() {
+        PauseMode::Off => {}
+        mode => marks.insert(0, format!("pause: {}", mode.as_str())),
+    }
     marks.extend(always.map(|(tool, _)| format!("{}: always", escape(&tool))));
     match marks.as_slice() {
         [] => PROMPT.to_owned(),
@@ -129,14 +138,18 @@ fn converse(
         editor.know_names(names(app, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
         let prompt = &prompt(app);
-        let typed = match unsent.take() {
-            Some(line) => editor.read(ui, prompt, &line),
-            None => {
-                let early = ui.take_early_typing();
-                match early.is_sent {
-                    true => editor.read_put_back(ui, prompt, &early.text),
-                    // The user is still typing it.
-                    false => editor.read(ui, prompt, &early.text),
+        let typed = if let Some(line) = app.pausing.take_deferred() {
+            Typed::Line(line)
+        } else {
+            match unsent.take() {
+                Some(line) => editor.read(ui, prompt, &line),
+                None => {
+                    let early = ui.take_early_typing();
+                    match early.is_sent {
+                        true => editor.read_put_back(ui, prompt, &early.text),
+                        // The user is still typing it.
+                        false => editor.read(ui, prompt, &early.text),
+                    }
                 }
             }
         };
@@ -248,12 +261,23 @@ fn respond(
         app.ui.keep_for_later(&text);
         return Ok(Answer::Next);
     }
+    let typed = text.clone();
     let text = match is_new && dialogue.agent().files {
         true => tags::attach(app, dialogue, &text, editor.recall())?,
         false => Some(text),
     };
     if let Some(text) = text {
+        if app.pausing.pauses(1) {
+            dialogue.keep_unsent(Some(&typed));
+        }
         let report = dialogue.turn(app, text, editor.recall())?;
+        if let TurnEnd::Withdrawn {
+            is_unsent: true, ..
+        } = report.end
+        {
+            dialogue.keep_unsent(None);
+            app.ui.keep_for_later(&typed);
+        }
         conclude(app, report)?;
     }
     Ok(Answer::Next)

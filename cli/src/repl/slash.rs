@@ -8,7 +8,9 @@ use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
 use super::table::{COMMANDS, SERVERS, Slash};
-use super::{budget, choice, compose, expand, help, messages, servers, sessions, steps, tags};
+use super::{
+    budget, choice, compose, expand, help, messages, pausing, servers, sessions, steps, tags,
+};
 use crate::app::App;
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
@@ -178,6 +180,7 @@ fn look(
         Slash::Expand => print(expand::rows(&app.calls, rest, ui.window())),
         Slash::Diff => print(expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
+        Slash::Pause => pausing::run(ui, &app.pausing, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
         Slash::Exit

@@ -58,6 +58,8 @@ pub enum Slash {
     Sessions,
     /// Lists the MCP servers, or does something with one.
     Mcp,
+    /// Says which requests are paused, or sets it.
+    Pause,
     /// Lists the prompts of MCP servers, or sends one.
     Prompt,
     /// Gives the session a title.
@@ -143,6 +145,12 @@ pub const COMMANDS: &[Command] = &[
         "[forget [KEY]]",
         "list everything in force, tool modes first; forget takes back answers of this session",
         Slash::Permissions,
+    ),
+    command(
+        "/pause",
+        "[MODE]",
+        "pause requests before they are sent, to read and edit them: off, next, turn or every; Alt+P pauses the next one",
+        Slash::Pause,
     ),
     command(
         "/history",

@@ -69,6 +69,10 @@ impl Settings {
         set(&mut self.placeholder, loaded.sourced(&file.placeholder));
         set(&mut self.empty_state, loaded.sourced(&file.empty_state));
         set(
+            &mut self.pause_mode,
+            loaded.sourced(&file.request_editor.mode),
+        );
+        set(
             &mut self.max_tool_rounds,
             loaded.sourced(&file.limits.max_tool_rounds),
         );

@@ -151,6 +151,12 @@ impl Layer<'_> {
         {
             self.settings.empty_state = self.loaded.source(text);
         }
+        if file.request_editor.mode.is_some() {
+            self.refuse(
+                "request_editor",
+                "what is paused and edited is for you to decide, not for a project",
+            );
+        }
         if let Some(rounds) = &file.limits.max_tool_rounds {
             let narrows = *rounds.get_ref() <= self.settings.max_tool_rounds.value;
             let value = rounds.get_ref().to_string();

@@ -28,6 +28,7 @@ mod mcp_servers;
 mod mentions;
 mod numbers;
 mod ollama;
+mod pausing;
 mod piped;
 mod plugins;
 mod prompt;

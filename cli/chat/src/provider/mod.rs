@@ -13,6 +13,7 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
 use error::ProviderError;
 
@@ -64,6 +65,12 @@ pub trait Dialect: Send + Sync {
 
     /// The body that says what the draft says.
     fn body(&self, draft: &Draft<'_>) -> Value;
+
+    /// Which part of a body that this dialect wrote is what, for the request editor; `origins` belong to its messages after
+    /// the system prompt. Without an outline a body is one raw section.
+    fn outline(&self, _body: &Value, _origins: &[Origin]) -> Outline {
+        Outline::raw()
+    }
 
     /// Whether the reasoning of earlier replies is in the body, where they have calls.
     fn echoes_reasoning(&self) -> bool {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Dialect;
 use crate::message::{Message, Role};
 use crate::request::Draft;
+use crate::request::editor::{Origin, Outline};
 
 pub(crate) struct Plain;
 
@@ -23,6 +24,10 @@ impl Dialect for Plain {
         }
         body
     }
+
+    fn outline(&self, body: &Value, origins: &[Origin]) -> Outline {
+        Outline::of_chat(body, origins, Vec::new())
+    }
 }
 
 fn wire(message: &Message) -> Value {
@@ -33,6 +38,9 @@ fn wire(message: &Message) -> Value {
         Role::Tool => "tool",
     };
     let mut wire = json!({"role": role, "content": message.content});
+    if let Some(id) = &message.tool_call_id {
+        wire["tool_call_id"] = id.as_str().into();
+    }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter();
         wire["tool_calls"] = calls

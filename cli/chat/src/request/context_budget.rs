@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use dunlin_host::Tool;
 
 use super::compact::{self, Compacting};
@@ -179,6 +180,8 @@ pub struct ContextBudget {
     refused: Option<Refused>,
     /// The turn for which a summary was asked for in vain.
     not_compacted: Option<usize>,
+    /// What the server has read last.
+    last_sent: Option<Bytes>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -262,6 +265,22 @@ impl ContextBudget {
     pub fn moved(&mut self) {
         self.measure = Measure::default();
         self.refused = None;
+        self.last_sent = None;
+    }
+
+    /// Takes note that the server has accepted a request with these bytes.
+    pub fn sent(&mut self, bytes: &Bytes) {
+        self.last_sent = Some(bytes.clone());
+    }
+
+    /// The bytes of the request that the server has accepted last.
+    pub fn last_sent(&self) -> Option<&Bytes> {
+        self.last_sent.as_ref()
+    }
+
+    /// Takes note that the request that was made last is sent otherwise, with so many tokens in our own counts.
+    pub fn edited(&mut self, tokens: u64) {
+        self.measure.sends(tokens);
     }
 
     /// What is not sent.

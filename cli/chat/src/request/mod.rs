@@ -3,8 +3,7 @@
 //! The [`ContextBudget`] chooses what of a conversation fits. [`compose`] is a pure function of these
 //! messages, agent, dialect and tools. It says what is said, the [`Draft`], and has the provider's
 //! [`Dialect`] write it down. What it returns is serialised once, by the first [`Request::bytes`], and those bytes are what leaves the socket.
-//! Whoever wants to change what one request says changes the [`Request`] (see [`Request::edit`]),
-//! never the conversation.
+//! Whoever wants to change what one request says edits the request (see [`editor`]), never the conversation.
 //!
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
@@ -29,6 +28,7 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::message::Message;
 use crate::provider::Dialect;
+use editor::{EditableRequest, SectionId};
 
 pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
 pub use draft::Draft;
@@ -56,10 +56,30 @@ impl Request {
         &self.body
     }
 
-    /// The body, to be changed before it is sent. What was serialised before is forgotten.
-    pub fn edit(&mut self) -> &mut Value {
-        self.bytes.take();
-        &mut self.body
+    /// The request that says what the user made of this one. Its bytes are those that were shown; a tool that was left
+    /// out of it is not offered with it.
+    ///
+    /// # Errors
+    /// The bytes are not JSON.
+    pub fn edited(self, edited: &EditableRequest) -> Result<Request, serde_json::Error> {
+        let is_left_out = |tool: &Tool| {
+            let number = edited.number(&SectionId::Tool(tool.name.clone()));
+            number.is_some_and(|number| edited.is_deleted(number))
+        };
+        let tools = match self.tools.iter().any(is_left_out) {
+            true => self
+                .tools
+                .iter()
+                .filter(|tool| !is_left_out(tool))
+                .cloned()
+                .collect(),
+            false => self.tools,
+        };
+        Ok(Request {
+            body: serde_json::from_slice(edited.bytes())?,
+            tools,
+            bytes: OnceLock::from(edited.bytes().clone()),
+        })
     }
 
     /// The body as sent. Serialised by the first call only; a clone shares the memory.

@@ -74,6 +74,8 @@ pub struct Loaded {
     pub calls: Vec<CallEntry>,
     /// The highest number that a call has had, of calls that were taken back, too.
     pub last_call: usize,
+    /// What the user said in a message that was never sent: its request was paused when Dunlin ended.
+    pub unsent: Option<String>,
     /// What all turns have cost.
     pub usage: Usage,
     /// The number of the next record.
@@ -391,7 +393,9 @@ impl Assembler {
                 self.end();
                 self.truncate(keep);
             }
+            Record::Unsent(text) => self.loaded.unsent = Some(text).filter(|text| !text.is_empty()),
             Record::Cleared => {
+                self.loaded.unsent = None;
                 self.end();
                 self.truncate(0);
                 self.loaded.calls.clear();
@@ -425,6 +429,7 @@ impl Assembler {
                 self.push(message, time);
             }
             Role::User | Role::System => {
+                self.loaded.unsent = None;
                 self.end();
                 if self.loaded.title.is_empty() {
                     self.loaded.title = super::title_of(&message.content);

@@ -181,6 +181,8 @@ pub enum Record {
     Compacted(Compacted),
     /// The MCP servers that it uses from here on, by name.
     Servers(Vec<String>),
+    /// What the user said in a message whose request is paused; empty where it was cancelled.
+    Unsent(String),
     /// The conversation is empty.
     Cleared,
     /// A process goes on with it.
@@ -315,6 +317,10 @@ impl Record {
                 line.servers = Some(Cow::Borrowed(servers));
                 "servers"
             }
+            Record::Unsent(text) => {
+                line.text = Some(Cow::Borrowed(text));
+                "unsent"
+            }
             Record::Cleared => "cleared",
             Record::Opened(pid) => {
                 line.pid = Some(*pid);
@@ -372,6 +378,7 @@ impl Record {
                 condensed.map(|it| Record::Compacted(it.into_owned()))
             }
             "servers" => line.servers.map(|it| Record::Servers(it.into_owned())),
+            "unsent" => line.text.map(|it| Record::Unsent(it.into_owned())),
             "cleared" => Some(Record::Cleared),
             "opened" => line.pid.map(Record::Opened),
             "closed" => Some(Record::Closed),
@@ -487,6 +494,7 @@ mod tests {
             Record::Renamed("Sandpipers".to_owned()),
             Record::Speaker(speaker),
             Record::Cut(2),
+            Record::Unsent("not yet".to_owned()),
             Record::Cleared,
             Record::Opened(8),
             Record::Closed,

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -58,6 +58,8 @@ struct Inner {
     torn: bool,
     /// Whether this process has written to the file.
     begun: bool,
+    /// Whether there is nothing in the file but a message that is not sent.
+    is_only_unsent: bool,
     /// Whether the folder knows the file for good.
     settled: bool,
     trouble: Trouble,
@@ -125,6 +127,7 @@ impl Session {
             servers: Vec::new(),
             torn: false,
             begun: false,
+            is_only_unsent: false,
             settled: false,
             trouble: Trouble::default(),
         }))
@@ -301,6 +304,30 @@ impl Session {
         }
     }
 
+    /// Keeps what the user says in a message that is not sent yet; `None`: it will not be, or it is in the conversation.
+    /// A file that was made for it goes with it.
+    pub fn unsent(&self, text: Option<&str>) {
+        let mut inner = self.0.borrow_mut();
+        match text {
+            Some(text) if !inner.exists => {
+                let mut out = Vec::new();
+                let mut n = inner.next;
+                let head = Head {
+                    title: title_of(text),
+                    ..inner.head.clone()
+                };
+                add(&Record::Head(head), &mut n, &mut out);
+                add(&Record::Unsent(text.to_owned()), &mut n, &mut out);
+                match inner.append(&out, n) {
+                    Ok(()) => inner.is_only_unsent = true,
+                    Err(error) => inner.failed(&error),
+                }
+            }
+            None if inner.is_only_unsent => inner.take_file_away(),
+            text => inner.note(&Record::Unsent(text.unwrap_or_default().to_owned())),
+        }
+    }
+
     /// The conversation was forgotten.
     pub fn clear(&self) {
         let mut inner = self.0.borrow_mut();
@@ -412,6 +439,7 @@ impl Inner {
         }
         match self.append(&out, n) {
             Ok(()) => {
+                self.is_only_unsent = false;
                 self.written = messages.len();
                 self.covered = covered;
                 if std::mem::take(&mut self.trouble.failing) {
@@ -432,6 +460,16 @@ impl Inner {
         let mut n = self.next;
         add(record, &mut n, &mut out);
         if let Err(error) = self.append(&out, n) {
+            self.failed(&error);
+        }
+    }
+
+    /// Makes it a session that begins with the next message.
+    fn take_file_away(&mut self) {
+        let removed = fs::remove_file(&self.entry.path);
+        (self.file, self.next) = (None, 0);
+        (self.exists, self.begun, self.is_only_unsent) = (false, false, false);
+        if let Err(error) = removed {
             self.failed(&error);
         }
     }

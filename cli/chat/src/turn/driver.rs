@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::display::grouped;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress, Tool};
@@ -22,6 +23,9 @@ use super::call::{CallRecord, CallState, CallView, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::journal::{Journal, Teller};
 use super::machine::Turn;
+use super::pause::Interceptor;
+use super::review::Review;
+use super::sending::Unsent;
 use super::{fit, sending};
 use crate::agent::Agent;
 use crate::message::Conversation;
@@ -173,6 +177,8 @@ pub struct TurnContext<'a> {
     pub retries: RetryPolicy,
     /// Keeps what happens.
     pub journal: &'a dyn Journal,
+    /// Lets the user look at requests before they are sent.
+    pub interceptor: &'a dyn Interceptor,
     /// For the calls.
     pub calls: CallContext<'a>,
 }
@@ -203,7 +209,10 @@ pub async fn run_turn(
     context: &TurnContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {
-    let (turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
+    let (mut turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
+    if context.interceptor.pauses(1) {
+        turn = turn.unsent();
+    }
     drive(turn, effects, Some(context), &context.calls, interrupt).await
 }
 
@@ -232,10 +241,13 @@ async fn drive(
     let mut interrupt = pin!(interrupt);
     let mut effects = VecDeque::from(effects);
     let mut request = None;
+    let mut review = Review::default();
     let mut usage = Usage::default();
     let mut end = TurnEnd::Interrupted;
     let mut teller = Teller::new(speaker.map(|speaker| speaker.journal));
-    teller.tell(&turn);
+    if !turn.is_unsent() {
+        teller.tell(&turn);
+    }
     while let Some(effect) = effects.pop_front() {
         let event = match effect {
             Effect::Compose if !fit::made(speaker, &turn, &mut usage, interrupt.as_mut()).await => {
@@ -243,15 +255,41 @@ async fn drive(
             }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
                 Ok(composed) => {
+                    let paused = speaker.is_some_and(|it| review.is_due(it, turn.rounds()));
                     request = composed;
-                    Some(Event::Composed)
+                    Some(if paused {
+                        Event::Paused
+                    } else {
+                        Event::Composed
+                    })
                 }
                 Err(too_long) => Some(Event::TooLong(too_long)),
+            },
+            Effect::Pause => match (speaker, request.take()) {
+                (Some(speaker), Some(composed)) => {
+                    let reviewed = speaker.review(&turn, composed, &mut review);
+                    let verdict = unless(interrupt.as_mut(), reviewed).await;
+                    Some(match verdict {
+                        Some(Ok(reviewed)) => {
+                            request = Some(reviewed);
+                            Event::Released
+                        }
+                        Some(Err(reason)) => Event::Withdrawn(reason),
+                        None => Event::Interrupted,
+                    })
+                }
+                _ => Some(Event::Interrupted),
             },
             Effect::Send => match (speaker, request.take()) {
                 (Some(speaker), Some(request)) => Some(
                     speaker
-                        .stream(&mut turn, request, &mut usage, interrupt.as_mut())
+                        .stream(
+                            &mut turn,
+                            request,
+                            &mut review,
+                            &mut usage,
+                            interrupt.as_mut(),
+                        )
                         .await,
                 ),
                 _ => Some(Event::Interrupted),
@@ -275,7 +313,8 @@ async fn drive(
             }
             Effect::Prepare(number) => match turn.call(number) {
                 Some(call) => {
-                    let withheld = speaker.and_then(|speaker| speaker.withheld(&call.call.tool));
+                    let tool = &call.call.tool;
+                    let withheld = speaker.and_then(|speaker| speaker.withheld(tool, &review));
                     let prepare = async {
                         match withheld {
                             Some(failure) => Err(failure),
@@ -323,7 +362,9 @@ async fn drive(
         };
         if let Some(event) = event {
             effects.extend(turn.handle(event));
-            teller.tell(&turn);
+            if !turn.is_unsent() {
+                teller.tell(&turn);
+            }
         }
     }
     TurnReport {
@@ -343,22 +384,31 @@ impl TurnContext<'_> {
         &self,
         turn: &mut Turn<'_>,
         request: Request,
+        review: &mut Review,
         usage: &mut Usage,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
         let sent = request.bytes().clone();
-        let (event, begun) = self.attempt(turn, request, usage, interrupt.as_mut()).await;
-        match event {
+        let is_reviewed = review.is_reviewed();
+        let (event, begun) = self
+            .attempt(turn, request, is_reviewed, usage, interrupt.as_mut())
+            .await;
+        let event = match event {
             Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
-                Some(Ok(request)) => self.attempt(turn, request, usage, interrupt).await.0,
+                Some(Ok(_)) if is_reviewed => Event::Outdated,
+                Some(Ok(request)) => self.attempt(turn, request, false, usage, interrupt).await.0,
                 // Where the endpoint can be asked for more room, that is the better way out.
                 Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
                 Some(Err(too_long)) => Event::TooLong(too_long),
                 None => Event::StreamFailed(error),
             },
             event => event,
+        };
+        if matches!(event, Event::Outdated) {
+            review.outdated();
         }
+        event
     }
 
     /// Sends the request and passes on what comes, until the reply is over; and whether any of it came.
@@ -366,18 +416,20 @@ impl TurnContext<'_> {
         &self,
         turn: &mut Turn<'_>,
         request: Request,
+        is_reviewed: bool,
         usage: &mut Usage,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> (Event, bool) {
         let mut begun = false;
         let mut round_usage = Usage::default();
         let mut warnings = Vec::new();
-        let sent = unless(interrupt.as_mut(), self.send(turn, request)).await;
+        let sent = unless(interrupt.as_mut(), self.send(turn, request, is_reviewed)).await;
         let stream = sent
             .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
         let event = match stream {
             None => Event::Interrupted,
-            Some(Err(error)) => Event::StreamFailed(error),
+            Some(Err(Unsent::Failed(error))) => Event::StreamFailed(error),
+            Some(Err(Unsent::Outdated)) => return (Event::Outdated, false),
             Some(Ok(mut stream)) => loop {
                 match unless(interrupt.as_mut(), stream.next()).await {
                     None => break Event::Interrupted,
@@ -423,6 +475,12 @@ impl TurnContext<'_> {
         self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
         self.calls.frontend.reply_ended(has_calls);
+        if is_reviewed && round_usage.cached_tokens > 0 {
+            let cached = grouped(round_usage.cached_tokens);
+            let all = grouped(round_usage.input_tokens);
+            let notice = format!("· the server had {cached} of {all} tokens in its cache");
+            self.calls.frontend.notice(&notice);
+        }
         // Not in the middle of a sentence.
         for warning in warnings {
             self.calls.frontend.warning(&warning);

@@ -1,5 +1,6 @@
 use std::error::Error;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dunlin_host::ask::{Origin, Question, Scope};
@@ -14,8 +15,11 @@ use crate::message::{Message, Role};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::plain::Plain;
 use crate::provider::{Dialect, EventStream, ProposedCall};
+use crate::request::Draft;
+use crate::request::editor::{Origin as SectionOrigin, Outline};
 use crate::turn::approve::{Choice, Decision};
 use crate::turn::event::OnDenial;
+use crate::turn::pause::NoInterceptor;
 
 /// What happened, in the order in which it did, from all sides.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -32,9 +36,28 @@ pub(in crate::turn) enum Piece {
     Hang,
 }
 
+/// How requests are written after the endpoint has said what it wants otherwise.
+struct Learned;
+
+impl Dialect for Learned {
+    fn body(&self, draft: &Draft<'_>) -> Value {
+        let mut body = Plain.body(draft);
+        body["stream"] = true.into();
+        body
+    }
+
+    fn outline(&self, body: &Value, origins: &[SectionOrigin]) -> Outline {
+        Plain.outline(body, origins)
+    }
+}
+
 /// Plays one script for each request.
 struct Scripted {
     scripts: Mutex<VecDeque<Vec<Piece>>>,
+    /// The body of each request.
+    sent: Mutex<Vec<Value>>,
+    /// Whether requests are written otherwise after the first.
+    learns: AtomicBool,
     log: Log,
     /// Told when the script hangs.
     hanging: Arc<Notify>,
@@ -43,12 +66,18 @@ struct Scripted {
 #[async_trait]
 impl Provider for Scripted {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        Arc::new(Plain)
+        let has_learned =
+            self.learns.load(Ordering::Relaxed) && !self.sent.lock().unwrap().is_empty();
+        match has_learned {
+            true => Arc::new(Learned),
+            false => Arc::new(Plain),
+        }
     }
 
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
         let messages = request.body()["messages"].as_array().map_or(0, Vec::len);
         note(&self.log, format!("request with {messages} messages"));
+        self.sent.lock().unwrap().push(request.body().clone());
         let mut script = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
         if let Some(Piece::Refuse(_)) = script.first()
             && let Piece::Refuse(error) = script.remove(0)
@@ -302,6 +331,8 @@ impl World {
             agent: Agent::sample(),
             provider: Scripted {
                 scripts: Mutex::new(scripts.into()),
+                sent: Mutex::default(),
+                learns: AtomicBool::new(false),
                 log: log.clone(),
                 hanging: hanging.clone(),
             },
@@ -330,6 +361,7 @@ impl World {
             context_budget: &self.context_budget,
             retries: RetryPolicy::default(),
             journal: &crate::turn::NoJournal,
+            interceptor: &NoInterceptor,
             calls: CallContext {
                 tools: &self.tools,
                 rules: TurnRules {
@@ -341,6 +373,16 @@ impl World {
                 frontend: Arc::new(FakeFrontend(self.log.clone())),
             },
         }
+    }
+
+    /// The endpoint teaches with its first answer how it wants requests.
+    pub(in crate::turn) fn says_it_otherwise_after_a_refusal(&self) {
+        self.provider.learns.store(true, Ordering::Relaxed);
+    }
+
+    /// The bodies of the requests.
+    pub(in crate::turn) fn sent(&self) -> Vec<Value> {
+        self.provider.sent.lock().unwrap().clone()
     }
 
     pub(in crate::turn) fn log(&self) -> Vec<String> {

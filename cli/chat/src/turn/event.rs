@@ -4,6 +4,7 @@ use dunlin_host::ask::Answer;
 use dunlin_host::call::{Failure, Outcome, Plan};
 
 use super::approve::Resolution;
+use super::pause::CancelReason;
 use crate::provider::ReplyEnd;
 use crate::provider::error::ProviderError;
 use crate::request::TooLong;
@@ -43,6 +44,14 @@ impl Default for TurnRules {
 pub enum Event {
     /// The request is made.
     Composed,
+    /// The request is made, and is to be paused.
+    Paused,
+    /// The user sends the paused request.
+    Released,
+    /// The user does not send it.
+    Withdrawn(CancelReason),
+    /// The endpoint takes the request only in another form, and the user has to see that form first.
+    Outdated,
     /// No request can be made that fits.
     TooLong(TooLong),
     /// A piece of the answer.
@@ -70,9 +79,11 @@ pub enum Event {
 /// What is to be done. Each is answered by the event that it names.
 #[derive(Debug)]
 pub enum Effect {
-    /// Make the request: [`Event::Composed`] or [`Event::TooLong`].
+    /// Make the request: [`Event::Composed`], [`Event::Paused`] or [`Event::TooLong`].
     Compose,
-    /// Send it and pass on what comes: [`Event::ReplyEnded`], [`Event::StreamFailed`], or
+    /// Wait for the user to send or cancel the request: [`Event::Released`] or [`Event::Withdrawn`].
+    Pause,
+    /// Send it and pass on what comes: [`Event::ReplyEnded`], [`Event::StreamFailed`], [`Event::Outdated`], or
     /// [`Event::TooLong`] where the model cannot take it.
     Send,
     /// A call has changed: show it. No answer.
@@ -104,6 +115,13 @@ pub enum TurnEnd {
     RoundLimit,
     /// The user interrupted.
     Interrupted,
+    /// A paused request was cancelled before it was sent.
+    Withdrawn {
+        /// Why.
+        reason: CancelReason,
+        /// Whether it was the first of the turn: the user's message was taken out of the conversation again.
+        is_unsent: bool,
+    },
     /// What must be sent does not fit. The conversation is as it was, with what the user said.
     TooLong(TooLong),
     /// The provider failed; what came before is kept and marked.

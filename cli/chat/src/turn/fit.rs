@@ -13,6 +13,7 @@ use dunlin_host::display::shorten;
 use super::compact::summarise;
 use super::driver::{TurnContext, unless};
 use super::machine::Turn;
+use super::review::Review;
 use crate::provider::error::ProviderError;
 use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Compacted;
@@ -108,14 +109,15 @@ impl TurnContext<'_> {
     }
 
     /// Why a call of this tool by the model comes to nothing before anybody looks at it: the agent has no such tool,
-    /// whatever others there are.
-    pub(super) fn withheld(&self, tool: &str) -> Option<Failure> {
-        if self.agent.may_use(tool) {
+    /// whatever others there are, or the user left it out of the request.
+    pub(super) fn withheld(&self, tool: &str, review: &Review) -> Option<Failure> {
+        let may_use = |name: &str| self.agent.may_use(name) && !review.leaves_out(name);
+        if may_use(tool) {
             return None;
         }
         let tools = self.tools();
         let its_own = tools.iter().map(|tool| tool.name.as_str());
-        let near = nearest(tool, its_own.filter(|name| self.agent.may_use(name)));
+        let near = nearest(tool, its_own.filter(|name| may_use(name)));
         Some(Failure::UnknownTool {
             name: shorten(tool, MAX_NAME_CHARS).into_owned(),
             near: near.map(str::to_owned).into_iter().collect(),
@@ -123,7 +125,7 @@ impl TurnContext<'_> {
     }
 
     /// All tools by now.
-    fn tools(&self) -> Cow<'_, [Tool]> {
+    pub(super) fn tools(&self) -> Cow<'_, [Tool]> {
         let mut tools = with_joined(self.tool_list, self.calls.tools.joined());
         let is_off = |tool: &Tool| self.calls.tools.is_off(&tool.name);
         if tools.iter().any(is_off) {
@@ -132,7 +134,11 @@ impl TurnContext<'_> {
         tools
     }
 
-    fn occasion<'b>(&'b self, dialect: &'b dyn Dialect, tools: &'b [Tool]) -> Occasion<'b> {
+    pub(super) fn occasion<'b>(
+        &'b self,
+        dialect: &'b dyn Dialect,
+        tools: &'b [Tool],
+    ) -> Occasion<'b> {
         Occasion {
             agent: self.agent,
             tools,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::call::{CallRecord, CallState, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
+use super::pause::CancelReason;
 use crate::message::{CANCELLED, Conversation, Message, Reasoning, Role, ToolCall, wire_name};
 use crate::provider::{Finish, ProposedCall, ReplyEnd};
 
@@ -17,6 +18,8 @@ use crate::provider::{Finish, ProposedCall, ReplyEnd};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Composing,
+    /// The user looks at the request.
+    Paused,
     Streaming,
     Preparing(usize),
     Keeping(usize),
@@ -52,6 +55,8 @@ pub struct Turn<'a> {
     cut_replies: u32,
     /// Whether the calls are all there is: nothing goes back to a model.
     by_hand: bool,
+    /// Whether what the user said may still be taken back: nothing of the turn was sent.
+    is_unsent: bool,
     reply: String,
 }
 
@@ -64,6 +69,13 @@ impl<'a> Turn<'a> {
     ) -> (Turn<'a>, Vec<Effect>) {
         conversation.push_user(prompt);
         (Turn::new(conversation, rules, false), vec![Effect::Compose])
+    }
+
+    /// Keeps what the user said open to being taken back until a request is sent.
+    #[must_use]
+    pub fn unsent(mut self) -> Turn<'a> {
+        self.is_unsent = true;
+        self
     }
 
     /// Begins with calls that nobody but the user proposed, and ends with them.
@@ -95,6 +107,7 @@ impl<'a> Turn<'a> {
             halted: false,
             cut_replies: 0,
             by_hand,
+            is_unsent: false,
             reply: String::new(),
         }
     }
@@ -105,12 +118,24 @@ impl<'a> Turn<'a> {
         match (self.state, event) {
             (State::Ended, _) => {}
             (_, Event::Interrupted) => self.interrupt(&mut effects),
-            (State::Composing, Event::Composed) => {
+            (State::Composing, Event::Composed) | (State::Paused, Event::Released) => {
                 self.state = State::Streaming;
+                self.is_unsent = false;
                 self.rounds += 1;
                 effects.push(Effect::Send);
             }
+            (State::Composing, Event::Paused) => {
+                self.state = State::Paused;
+                effects.push(Effect::Pause);
+            }
+            (State::Paused, Event::Withdrawn(reason)) => self.withdraw(reason, &mut effects),
+            (State::Streaming, Event::Outdated) if !self.has_begun() => {
+                self.state = State::Composing;
+                self.rounds -= 1;
+                effects.push(Effect::Compose);
+            }
             (State::Composing | State::Streaming, Event::TooLong(why)) => {
+                self.is_unsent = false;
                 self.end(TurnEnd::TooLong(why), &mut effects);
             }
             (State::Streaming, Event::Text(text)) => self.text.push_str(&text),
@@ -197,7 +222,28 @@ impl<'a> Turn<'a> {
         self.denials.values().cloned().collect()
     }
 
+    /// Whether what the user said is in the conversation only as long as the request is looked at.
+    pub fn is_unsent(&self) -> bool {
+        self.is_unsent
+    }
+
+    /// Whether a reply to the last request has begun.
+    fn has_begun(&self) -> bool {
+        !self.text.is_empty() || self.reasoning.is_some()
+    }
+
+    fn withdraw(&mut self, reason: CancelReason, effects: &mut Vec<Effect>) {
+        let is_unsent = std::mem::take(&mut self.is_unsent);
+        if is_unsent {
+            self.conversation.take_back_user();
+        }
+        self.end(TurnEnd::Withdrawn { reason, is_unsent }, effects);
+    }
+
     fn interrupt(&mut self, effects: &mut Vec<Effect>) {
+        if self.is_unsent || self.state == State::Paused {
+            return self.withdraw(CancelReason::User, effects);
+        }
         if self.state == State::Streaming {
             self.store(Vec::new(), true);
         }

@@ -15,6 +15,7 @@ use super::*;
 use crate::provider::BadArguments;
 use crate::turn::approve::{Choice, Decision, Resolution};
 use crate::turn::event::OnDenial;
+use crate::turn::pause::CancelReason;
 
 /// What the world does next: the sensible answer to the last effect in one of its forms, or
 /// anything at all.
@@ -60,7 +61,11 @@ fn some_reply(form: u8) -> Event {
 }
 
 fn some_event(kind: u8, number: usize) -> Event {
-    match kind % 16 {
+    match kind % 20 {
+        16 => Event::Paused,
+        17 => Event::Released,
+        18 => Event::Withdrawn(CancelReason::User),
+        19 => Event::Outdated,
         0 => Event::Composed,
         1 => Event::Text("text".to_owned()),
         2 => Event::Reasoning("reasoning", "hm".to_owned()),
@@ -167,7 +172,11 @@ fn resolution(turn: &Turn<'_>, form: u8) -> Event {
 
 fn answer_to(turn: &Turn<'_>, effect: Option<&Effect>, form: u8) -> Option<Event> {
     Some(match effect? {
+        Effect::Compose if form.is_multiple_of(3) => Event::Paused,
         Effect::Compose => Event::Composed,
+        Effect::Pause if form.is_multiple_of(5) => Event::Withdrawn(CancelReason::User),
+        Effect::Pause => Event::Released,
+        Effect::Send if form.is_multiple_of(23) => Event::Outdated,
         Effect::Send if form < 40 => Event::Text("text".to_owned()),
         Effect::Send => some_reply(form),
         Effect::Prepare(number) if form.is_multiple_of(17) => {
@@ -194,19 +203,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     /// Whatever happens: no call runs but in the very form that was allowed without a question or that
-    /// somebody said yes to; nobody is asked after a denial that ends it; nothing follows the end; every call
+    /// somebody said yes to; nobody is asked after a denial that ends it; a paused request is sent only when it is
+    /// released, and what was never sent leaves nothing behind where that may be; nothing follows the end; every call
     /// has one result; and what is left can be sent.
     #[test]
-    fn nothing_breaks_the_rules(steps in steps(), stop in any::<bool>(), max_tool_rounds in 0..6u32) {
+    fn nothing_breaks_the_rules(steps in steps(), (stop, is_unsent) in any::<(bool, bool)>(), max_tool_rounds in 0..6u32) {
         let on_denial = if stop { OnDenial::Stop } else { OnDenial::Continue };
         let mut conversation = Conversation::new();
         let (mut turn, mut effects) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules { on_denial, max_tool_rounds });
+        if is_unsent {
+            turn = turn.unsent();
+        }
         let mut allowed = HashSet::new();
         let mut last_shown = HashMap::new();
         let mut pending = HashSet::new();
         let mut waiting: Option<Effect> = effects.pop();
         let mut ended = false;
-        let mut requests = 0;
+        let (mut requests, mut was_sent) = (0, false);
         for step in steps {
             let event = match step {
                 Step::Answer(form) => answer_to(&turn, waiting.as_ref(), form),
@@ -238,6 +251,8 @@ proptest! {
                 }
                 _ => {}
             }
+            let (is_released, is_outdated) = (matches!(event, Event::Released), matches!(event, Event::Outdated));
+            let is_paused = matches!(waiting, Some(Effect::Pause));
             let effects = turn.handle(event);
             if let Some(number) = by_plan
                 && let Some(now) = content(&turn, number)
@@ -262,8 +277,16 @@ proptest! {
                         }
                         prop_assert!(!turn.closing, "asked after a denial");
                     }
-                    Effect::Send => requests += 1,
-                    Effect::Compose => prop_assert!(turn.stopped_by.is_none(), "went on after a denial"),
+                    Effect::Send => {
+                        prop_assert_eq!(is_paused, is_released, "only what is paused is released");
+                        (requests, was_sent) = (requests + 1, true);
+                    }
+                    Effect::Compose => {
+                        prop_assert!(turn.stopped_by.is_none(), "went on after a denial");
+                        // The same request in another form.
+                        requests -= u32::from(is_outdated);
+                    }
+                    Effect::Pause => prop_assert!(!is_paused),
                     Effect::End(_) => ended = true,
                     Effect::Show(number) | Effect::Forget(number) => prop_assert!(turn.call(*number).is_some()),
                     Effect::Prepare(_) | Effect::Keep(..) => {}
@@ -279,6 +302,9 @@ proptest! {
             prop_assert!(turn.conversation().open_calls().is_empty());
         }
         drop(turn);
+        if is_unsent {
+            prop_assert_eq!(was_sent, !conversation.messages().is_empty());
+        }
         assert_legal(&conversation);
     }
 }

@@ -1,14 +1,18 @@
 //! The turn: from the user's message to the model's answer.
 //!
 //! ```text
-//! compose ──────────────▶ stream ──▶ prepare ◀──▶ wait ──▶ run ──┐
-//!    ▲                        │ no calls                             │
-//!    │                        ▼                                      │
-//!    └────────────────────── end ◀── denied, limit ─── all settled ──┘
+//! compose ──▶ (pause) ──▶ stream ──▶ prepare ◀──▶ wait ──▶ run ──┐
+//!    ▲           │            │ no calls                             │
+//!    │       cancelled        ▼                                      │
+//!    │           └─────────▶ end ◀── denied, limit                   │
+//!    └──────────────────────────────────────────────── all settled ──┘
 //! ```
 //!
 //! A request that fails before a reply has begun is sent again where that may help: composed anew, where the
 //! endpoint has said what it wants otherwise, or after a wait. That is a part of streaming.
+//!
+//! The user may have requests paused, look at them and edit them before they are sent ([`pause`]). A request that the
+//! endpoint takes only in another form is paused again.
 //!
 //! [`machine`] is the turn itself, without time, network or terminal: an event goes in, effects
 //! come out. [`driver`] performs the effects. Waiting for the user is a state like any other, and
@@ -35,6 +39,8 @@
 //! | State | Left behind |
 //! | --- | --- |
 //! | compose | the user's message |
+//! | pause, first request of the turn | nothing: the user's message is taken back (so, too, while that request is composed) |
+//! | pause, a later one | the reply and the results before it |
 //! | stream, a wait included | the text so far, marked as partial; calls that were being written are forgotten |
 //! | prepare, wait | the reply; its calls "cancelled by user", except those denied or skipped before |
 //! | run | the reply and the results of the calls that had ended; the others "cancelled by user" |
@@ -49,6 +55,8 @@ mod fit;
 pub mod journal;
 pub mod log;
 pub mod machine;
+pub mod pause;
+mod review;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
@@ -57,3 +65,4 @@ pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_call
 pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use fit::with_joined;
 pub use journal::{Journal, NoJournal};
+pub use pause::{CancelReason, Interceptor, NoInterceptor, PausedRequest, Verdict};

@@ -26,23 +26,37 @@ const MAX_FALLBACKS: u32 = 8;
 /// How often a wait is told of.
 const TICK: Duration = Duration::from_secs(1);
 
+/// Why there is no reply.
+pub(super) enum Unsent {
+    /// The last attempt failed.
+    Failed(ProviderError),
+    /// The endpoint wants the request otherwise than the user has seen it.
+    Outdated,
+}
+
 impl TurnContext<'_> {
     /// Sends the request until it is accepted or there is no more hope. Dropping the future ends it at once.
     ///
+    /// `is_reviewed`: the user has looked at the request, so that no other one may be sent in its place.
+    ///
     /// # Errors
-    /// The failure of the last attempt.
+    /// The failure of the last attempt, or the request has to be composed anew and looked at again.
     pub(super) async fn send(
         &self,
         turn: &Turn<'_>,
         request: Request,
-    ) -> Result<EventStream, ProviderError> {
+        is_reviewed: bool,
+    ) -> Result<EventStream, Unsent> {
         let seed = RandomState::new().hash_one(turn.rounds());
         let mut request = request;
         let mut attempt = 1;
         let mut fallbacks = 0;
         loop {
             let error = match self.provider.send(&request).await {
-                Ok(events) => return Ok(events),
+                Ok(events) => {
+                    self.context_budget().sent(request.bytes());
+                    return Ok(events);
+                }
                 Err(error) => error,
             };
             if let Some(change) = error.profile_change()
@@ -54,13 +68,16 @@ impl TurnContext<'_> {
                     if let Some(notice) = &change.notice {
                         self.calls.frontend.notice(notice);
                     }
+                    if is_reviewed {
+                        return Err(Unsent::Outdated);
+                    }
                     request = again;
                     fallbacks += 1;
                     continue;
                 }
             }
             let Some(wait) = self.retries.wait(attempt, &error, seed) else {
-                return Err(error);
+                return Err(Unsent::Failed(error));
             };
             attempt += 1;
             let retrying = Retrying {

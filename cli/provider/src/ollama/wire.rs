@@ -3,10 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::openai::declaration;
+use crate::outline;
 use crate::profile::Profile;
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
+use dunlin_chat::request::editor::{Origin, Outline};
 
 /// How Ollama wants requests written.
 #[derive(Debug, Clone)]
@@ -29,6 +31,10 @@ impl Dialect for Wire {
 
     fn echoes_reasoning(&self) -> bool {
         true
+    }
+
+    fn outline(&self, body: &Value, origins: &[Origin]) -> Outline {
+        outline::ollama(body, origins)
     }
 
     fn body(&self, draft: &Draft<'_>) -> Value {

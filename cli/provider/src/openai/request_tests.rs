@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall};
+use dunlin_chat::provider::Dialect;
+use dunlin_chat::request::cuts::Cuts;
+use dunlin_chat::request::editor::{EditableRequest, origins};
 use dunlin_chat::request::{Request, compose};
 use dunlin_host::Tool;
 use serde_json::Value;
@@ -142,19 +145,20 @@ fn the_profile_decides_what_endpoints_differ_in() {
 #[test]
 fn an_edit_changes_the_bytes_of_this_request_only() {
     let conversation = asked_and_called();
-    let mut request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
+    let request = composed(&conversation, &Agent::sample(), &Profile::default(), &[]);
     let original = request.bytes().clone();
     assert_eq!(
         request.bytes().as_ptr(),
         original.as_ptr(),
         "serialised once"
     );
-    request.edit()["messages"][0]["content"] = "Read that".into();
-    assert!(
-        std::str::from_utf8(request.bytes())
-            .unwrap()
-            .contains("Read that")
-    );
+    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let outline = Profile::default().outline(request.body(), &origins);
+    let mut editable = EditableRequest::new(original.clone(), outline);
+    editable.set("messages[0].content", "Read that").unwrap();
+    let edited = request.edited(&editable).unwrap();
+    assert_eq!(edited.bytes(), editable.bytes());
+    assert_eq!(edited.body()["messages"][0]["content"], "Read that");
     assert_eq!(
         composed(&conversation, &Agent::sample(), &Profile::default(), &[]).bytes(),
         &original

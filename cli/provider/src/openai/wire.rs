@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::outline;
 use crate::profile::Profile;
 use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
+use dunlin_chat::request::editor::{Origin, Outline};
 
 impl Dialect for Profile {
     fn offers_tools(&self) -> bool {
@@ -46,6 +48,10 @@ impl Dialect for Profile {
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
         body.into()
+    }
+
+    fn outline(&self, body: &Value, origins: &[Origin]) -> Outline {
+        outline::chat_completions(self, body, origins)
     }
 
     fn echoes_reasoning(&self) -> bool {

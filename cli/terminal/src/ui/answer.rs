@@ -88,7 +88,7 @@ impl Ui {
     /// No history keeps the answer.
     pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
         let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
-        self.ask(above, prompt, hidden, || answer_editor(echo))
+        self.ask(above, (prompt, ""), hidden, || answer_editor(echo))
     }
 
     /// Shows the question above and reads its answer with the caller's line editor. The editor must be a new one: an editor
@@ -99,13 +99,18 @@ impl Ui {
         prompt: &str,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
-        self.ask(above, prompt, false, editor)
+        self.ask(above, (prompt, ""), false, editor)
+    }
+
+    /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.
+    pub fn edit_line(&self, above: &str, prompt: &str, text: &str) -> Typed {
+        self.ask(above, (prompt, text), false, || answer_editor(Echo::Shown))
     }
 
     fn ask<H: Helper, I: History>(
         &self,
         above: &str,
-        prompt: &str,
+        line: (&str, &str),
         hidden: bool,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
@@ -128,7 +133,7 @@ impl Ui {
             stop::bind(&mut editor, above, false);
             Ok(editor)
         };
-        let typed = self.read_answer(prompt, hidden, mode.is_some(), editor);
+        let typed = self.read_answer(line, hidden, mode.is_some(), editor);
         let mut screen = self.screen();
         if let Some(live) = live {
             self.write(&mut screen, self.status_sink(), &live);
@@ -140,7 +145,7 @@ impl Ui {
     /// Waits until nobody types, then reads the answer.
     fn read_answer<H: Helper, I: History>(
         &self,
-        prompt: &str,
+        (prompt, start): (&str, &str),
         hidden: bool,
         outside_turn: bool,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
@@ -161,7 +166,9 @@ impl Ui {
             (true, false) => TurnMode::lines(),
             (true, true) => TurnMode::unseen(),
         };
-        let typed = editor().map_or(Typed::End, |mut editor| self.read(&mut editor, prompt, ""));
+        let typed = editor().map_or(Typed::End, |mut editor| {
+            self.read(&mut editor, prompt, start)
+        });
         drop(lines);
         typed
     }

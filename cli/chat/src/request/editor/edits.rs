@@ -465,7 +465,7 @@ impl EditableRequest {
         })
     }
 
-    fn sent(&self, index: usize) -> Result<(), EditError> {
+    pub(super) fn sent(&self, index: usize) -> Result<(), EditError> {
         match self.overlay.deleted.contains(&index) {
             true => Err(EditError::Deleted { number: index + 1 }),
             false => Ok(()),

@@ -168,6 +168,29 @@ impl EditableRequest {
         Err(self.unknown(&path.to_string()))
     }
 
+    /// The leaf at a target; `None`: an option that the request does not have yet.
+    ///
+    /// # Errors
+    /// There is no leaf, or its section is deleted.
+    pub fn leaf(&self, target: &Target) -> Result<Option<Leaf>, EditError> {
+        let index = self.index_of(&target.section)?;
+        self.sent(index)?;
+        let mut rows = self.rows(index + 1).into_iter();
+        match rows.find(|row| row.target == *target).map(|row| row.value) {
+            Some(RowValue::Leaf(leaf)) => Ok(Some(leaf)),
+            Some(_) => Err(self.not_a_leaf(index, &target.path)),
+            None => Ok(None),
+        }
+    }
+
+    /// The path of a leaf in the payload as it would be sent now.
+    pub fn path_of(&self, target: &Target) -> String {
+        match self.index_of(&target.section) {
+            Ok(index) => self.shown(index, &target.path),
+            Err(_) => target.path.to_string(),
+        }
+    }
+
     /// The section that a path of the payload leads into, and the rest of the path.
     fn split(&self, path: &Path) -> Option<(usize, Path)> {
         if let [Step::Key(key), Step::Index(at), rest @ ..] = path.steps()
@@ -182,7 +205,10 @@ impl EditableRequest {
     }
 
     /// The only text of a section: that of a message, or a tool's description.
-    pub(super) fn only_text(&self, number: usize) -> Result<Target, EditError> {
+    ///
+    /// # Errors
+    /// The section has none, or several.
+    pub fn only_text(&self, number: usize) -> Result<Target, EditError> {
         let section = self
             .section(number)
             .ok_or_else(|| EditError::UnknownSection {

@@ -1,0 +1,130 @@
+//! Gets a request ready to be looked at, and takes over what the user made of it.
+
+use super::driver::TurnContext;
+use super::machine::Turn;
+use super::pause::{CancelReason, PausedRequest, Verdict};
+use crate::request::Request;
+use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
+use crate::tokens::counted;
+
+/// What is known in a turn of the request that the user has looked at last.
+#[derive(Debug, Default)]
+pub(super) struct Review {
+    /// Whether the request that is being sent, or was sent last, was looked at.
+    is_reviewed: bool,
+    /// Whether it has to be looked at again, in another form.
+    is_outdated: bool,
+    /// What the user changed in it.
+    edits: Vec<Edit>,
+    /// The tools that the user left out of it.
+    left_out: Vec<String>,
+}
+
+impl Review {
+    /// Whether the request that comes after so many others of the turn is paused.
+    pub(super) fn is_due(&mut self, speaker: &TurnContext<'_>, rounds: u32) -> bool {
+        if self.is_outdated {
+            return true;
+        }
+        *self = Review::default();
+        speaker.interceptor.pauses(rounds + 1)
+    }
+
+    pub(super) fn is_reviewed(&self) -> bool {
+        self.is_reviewed
+    }
+
+    /// The endpoint does not take the request as it was looked at.
+    pub(super) fn outdated(&mut self) {
+        self.is_outdated = true;
+    }
+
+    /// Whether the user left this tool out of the request.
+    pub(super) fn leaves_out(&self, tool: &str) -> bool {
+        self.left_out.iter().any(|name| name == tool)
+    }
+
+    /// Does again what was done to the request in its other form. What there is to say about it.
+    fn carry_over(&mut self, request: &mut EditableRequest) -> Option<String> {
+        if !std::mem::take(&mut self.is_outdated) {
+            return None;
+        }
+        let edits = std::mem::take(&mut self.edits);
+        let lost = edits
+            .into_iter()
+            .filter_map(|edit| request.apply(edit).err());
+        let lost = lost.count();
+        let again = "The server takes this request only in another form, so it is paused again.";
+        Some(match lost {
+            0 => again.to_owned(),
+            lost => {
+                let edits = counted(lost, "edit does", "edits do");
+                format!("{again} {edits} not fit it and must be made anew.")
+            }
+        })
+    }
+
+    fn sent(&mut self, request: &EditableRequest) {
+        self.is_reviewed = true;
+        self.edits = request.edits().to_vec();
+        let sections = request.sections().iter().enumerate();
+        let deleted = sections.filter(|(index, _)| request.is_deleted(index + 1));
+        let tools = deleted.filter_map(|(_, section)| match &section.id {
+            SectionId::Tool(name) => Some(name.clone()),
+            _ => None,
+        });
+        self.left_out = tools.collect();
+    }
+}
+
+impl TurnContext<'_> {
+    /// Has the user look at the request; what is to be sent in its place.
+    ///
+    /// # Errors
+    /// It is not sent.
+    pub(super) async fn review(
+        &self,
+        turn: &Turn<'_>,
+        composed: Request,
+        review: &mut Review,
+    ) -> Result<Request, CancelReason> {
+        let dialect = self.provider.dialect();
+        let dialect = dialect.as_ref();
+        let tools = self.tools();
+        let occasion = self.occasion(dialect, &tools);
+        let messages = turn.conversation().messages();
+        let paused = {
+            let budget = self.context_budget();
+            let in_text = !dialect.offers_tools() && dialect.describes_tools();
+            let origins = origins(messages, budget.cuts(), in_text);
+            let outline = dialect.outline(composed.body(), &origins);
+            let mut request = EditableRequest::new(composed.bytes().clone(), outline);
+            let notice = review.carry_over(&mut request);
+            let fixed = budget.fixed(occasion);
+            PausedRequest {
+                request,
+                round: turn.rounds() + 1,
+                model: &self.agent.model,
+                messages,
+                measure: budget.measure().clone(),
+                room: budget.room(occasion, fixed).0.tokens.saturating_add(fixed),
+                window: budget.window(&occasion.limits).map(|(tokens, _)| tokens),
+                last_sent: budget.last_sent().cloned(),
+                notice,
+            }
+        };
+        let edited = match self.interceptor.review(paused).await {
+            Verdict::Send(edited) => edited,
+            Verdict::Cancel(reason) => return Err(reason),
+        };
+        review.sent(&edited);
+        if !edited.is_dirty() {
+            return Ok(composed);
+        }
+        let mut budget = self.context_budget();
+        let tokens = Counts::of(&edited, budget.measure()).total();
+        budget.edited(tokens);
+        // Edits keep JSON what was JSON; a body that never was cannot be edited.
+        composed.edited(&edited).map_err(|_| CancelReason::User)
+    }
+}

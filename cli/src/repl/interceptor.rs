@@ -1,0 +1,223 @@
+//! Shows a paused request at the prompt, and does what is typed there.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dunlin_host::Tool;
+
+use super::line::Recall;
+use super::table::{self, COMMANDS, Input, Slash};
+use crate::app::App;
+use crate::config::request_editor::PauseMode;
+use dunlin_chat::message::Message;
+use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
+use dunlin_terminal::editor;
+use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
+use dunlin_terminal::ui::Typed;
+use dunlin_terminal::ui::pager::Pager;
+use dunlin_terminal::ui::wrap::visible;
+
+/// The file in which a value is edited.
+const VALUE: editor::Draft = editor::Draft {
+    prefix: "request-",
+    suffix: ".md",
+    what: "the value",
+};
+
+/// Pauses requests of one turn at the terminal.
+pub struct TerminalInterceptor<'a> {
+    app: &'a App,
+    tools: &'a [Tool],
+    recall: Arc<Recall>,
+}
+
+/// What follows a line: the pause is over, or these rows and another line.
+type Follow = ControlFlow<Result<(), CancelReason>, Vec<String>>;
+
+impl<'a> TerminalInterceptor<'a> {
+    /// An interceptor for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
+    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
+        TerminalInterceptor { app, tools, recall }
+    }
+
+    /// Shows rows, and reads a line below them.
+    async fn read(&self, rows: &[String]) -> Typed {
+        let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
+        let above = rows.join("\n");
+        let read = move || ui.ask_line_with(&above, PROMPT, || recall.editor());
+        let typed = tokio::task::spawn_blocking(read).await;
+        // A panic while reading ends the pause.
+        typed.unwrap_or(Typed::End)
+    }
+
+    async fn follow(&self, line: &str, paused: &mut Paused, messages: &[Message]) -> Follow {
+        let ui = &self.app.ui;
+        let window = ui.window();
+        match paused.answer(line, window) {
+            Reply::Say(rows) => Follow::Continue(rows),
+            Reply::Page(rows) => Follow::Continue(self.page(rows).await),
+            Reply::Send => Follow::Break(Ok(())),
+            Reply::Cancel => Follow::Break(Err(CancelReason::User)),
+            Reply::Edit(draft) => Follow::Continue(self.edit(draft, paused).await),
+            Reply::Copy(text) => {
+                let said = match ui.copy(&text) {
+                    true => "The request is on the clipboard.",
+                    false => {
+                        "The terminal takes nothing for the clipboard; payload prints the request."
+                    }
+                };
+                Follow::Continue(paused.say(said, window))
+            }
+            Reply::Slash => self.command(line, paused, messages),
+            Reply::Keep(rows) => {
+                if ui.is_chat() {
+                    ui.keep_for_later(line);
+                }
+                Follow::Continue(rows)
+            }
+        }
+    }
+
+    /// Shows rows in the user's pager where they do not fit on the screen; the rows that are still to be shown.
+    async fn page(&self, rows: Vec<String>) -> Vec<String> {
+        let window = self.app.ui.window();
+        let columns = window.columns.max(1);
+        let height: usize = rows
+            .iter()
+            .map(|row| visible(row).div_ceil(columns).max(1))
+            .sum();
+        if height <= window.rows {
+            return rows;
+        }
+        let settings = &self.app.settings;
+        let pager = Pager::of(&settings.environment, settings.search_path());
+        let (ui, shown) = (Arc::clone(&self.app.ui), rows.clone());
+        let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
+        match paged {
+            Ok(Ok(())) => Vec::new(),
+            _ => rows,
+        }
+    }
+
+    /// Has a value edited: a short one in the line, a long one in the user's editor.
+    async fn edit(&self, draft: Draft, paused: &mut Paused) -> Vec<String> {
+        let window = self.app.ui.window();
+        let text = match draft.is_long {
+            false => self.edit_line(&draft).await,
+            true => match self.edit_file(&draft).await {
+                Ok(text) => Some(text),
+                Err(problem) => return paused.say(&problem, window),
+            },
+        };
+        match text.filter(|text| *text != draft.text) {
+            Some(text) => paused.edited(&draft.target, &text, window),
+            None => paused.say("Nothing is changed.", window),
+        }
+    }
+
+    async fn edit_line(&self, draft: &Draft) -> Option<String> {
+        let ui = Arc::clone(&self.app.ui);
+        let (prompt, text) = (format!("  {}: ", draft.path), draft.text.clone());
+        let read = move || ui.edit_line("", &prompt, &text);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(Typed::Line(line)) => Some(line),
+            _ => None,
+        }
+    }
+
+    async fn edit_file(&self, draft: &Draft) -> Result<String, String> {
+        let ui = Arc::clone(&self.app.ui);
+        let settings = &self.app.settings;
+        let program = editor::choose(&settings.environment);
+        let folder = settings.folders.data.clone();
+        let path = settings.search_path();
+        let text = draft.text.clone();
+        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, VALUE, &text));
+        let edited = match tokio::task::spawn_blocking(work).await {
+            Ok(edited) => edited.map_err(|error| error.to_string())?.text,
+            Err(_) => return Err("The editor could not be started.".to_owned()),
+        };
+        // Editors end a file with a line end, which the value need not have.
+        let ends = draft.text.ends_with('\n');
+        let whole = edited.strip_suffix('\n').filter(|_| !ends);
+        Ok(whole.map_or_else(|| edited.clone(), str::to_owned))
+    }
+
+    fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
+        let app = self.app;
+        let window = app.ui.window();
+        let again = || Follow::Continue(paused.open(window));
+        match table::parse(line) {
+            // These begin another context, in which this request means nothing.
+            Input::Slash(
+                Slash::New
+                | Slash::Clear
+                | Slash::Sessions
+                | Slash::Fork
+                | Slash::Model
+                | Slash::Agent
+                | Slash::Exit,
+                _,
+            ) if app.ui.is_chat() => {
+                app.pausing.defer(line);
+                Follow::Break(Err(CancelReason::ContextChanged))
+            }
+            Input::Slash(command, rest) => {
+                let entry = COMMANDS.iter().find(|entry| entry.slash == command);
+                if let Some(entry) = entry.filter(|entry| !entry.waits.is_empty()) {
+                    let sentence = format!(
+                        "{} has to wait: send or cancel the request first.",
+                        entry.name
+                    );
+                    return Follow::Continue(paused.say(&sentence, window));
+                }
+                if let Err(error) = (app.while_waiting)(app, messages, self.tools, command, &rest) {
+                    app.ui.error(&error);
+                }
+                match (command, app.pausing.mode()) {
+                    (Slash::Pause, PauseMode::Off) if rest == PauseMode::Off.as_str() => {
+                        Follow::Break(Err(CancelReason::ModeOff))
+                    }
+                    _ => again(),
+                }
+            }
+            Input::UnknownSlash(word, near) => {
+                app.ui.status(&table::no_such_command(&word, near));
+                again()
+            }
+            // A path, or several lines: a message.
+            Input::Empty | Input::Message(_) => {
+                if app.ui.is_chat() {
+                    app.ui.keep_for_later(line);
+                }
+                let sentence = "That is not a word of the request editor; the text is back in the input line afterwards.";
+                Follow::Continue(paused.say(sentence, window))
+            }
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Interceptor for TerminalInterceptor<'_> {
+    fn pauses(&self, round: u32) -> bool {
+        self.app.pausing.pauses(round)
+    }
+
+    async fn review(&self, request: PausedRequest<'_>) -> Verdict {
+        self.app.pausing.begin();
+        let messages = request.messages;
+        let mut paused = Paused::new(request);
+        let mut rows = paused.open(self.app.ui.window());
+        loop {
+            let Typed::Line(line) = self.read(&rows).await else {
+                return Verdict::Cancel(CancelReason::User);
+            };
+            match self.follow(&line, &mut paused, messages).await {
+                Follow::Break(Ok(())) => return Verdict::Send(Box::new(paused.into_request())),
+                Follow::Break(Err(reason)) => return Verdict::Cancel(reason),
+                Follow::Continue(next) => rows = next,
+            }
+        }
+    }
+}

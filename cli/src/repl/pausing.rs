@@ -1,0 +1,201 @@
+//! Which requests of this chat are paused: `/pause`, and its key at the prompt.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dunlin_host::display::escape;
+use dunlin_host::nearest::nearest;
+use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
+
+use crate::app::App;
+use crate::config::request_editor::PauseMode;
+use crate::error::CliError;
+use dunlin_terminal::ui::Ui;
+
+/// What is paused, as it was set last.
+#[derive(Debug, Default)]
+pub struct Pausing {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// [`PauseMode::Next`] is never in here.
+    mode: PauseMode,
+    /// Whether the next request is paused whatever the mode is.
+    next: bool,
+    /// A command that ended a pause, to be run after its turn.
+    deferred: Option<String>,
+}
+
+impl Pausing {
+    /// Begins with this mode.
+    pub fn new(mode: PauseMode) -> Pausing {
+        let pausing = Pausing::default();
+        pausing.set(mode);
+        pausing
+    }
+
+    /// Sets the mode. `next` comes on top of the mode that is set, and `off` takes both back.
+    pub fn set(&self, mode: PauseMode) {
+        let mut state = self.state();
+        match mode {
+            PauseMode::Next => state.next = true,
+            mode => {
+                state.mode = mode;
+                state.next &= mode != PauseMode::Off;
+            }
+        }
+    }
+
+    /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.
+    pub fn mode(&self) -> PauseMode {
+        let state = self.state();
+        match (state.mode, state.next) {
+            (PauseMode::Off, true) => PauseMode::Next,
+            (mode, _) => mode,
+        }
+    }
+
+    /// Whether the `round`th request of a turn is paused, from 1.
+    pub fn pauses(&self, round: u32) -> bool {
+        let state = self.state();
+        state.next
+            || match state.mode {
+                PauseMode::Off | PauseMode::Next => false,
+                PauseMode::Turn => round == 1,
+                PauseMode::Every => true,
+            }
+    }
+
+    /// A request is paused: it was the next one.
+    pub fn begin(&self) {
+        self.state().next = false;
+    }
+
+    /// Runs a command after the turn.
+    pub fn defer(&self, line: &str) {
+        self.state().deferred = Some(line.to_owned());
+    }
+
+    /// The command that ended a pause; once.
+    pub fn take_deferred(&self) -> Option<String> {
+        self.state().deferred.take()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody has to be there to look at a request.
+#[derive(Debug, thiserror::Error)]
+#[error("--intercept needs a terminal: nobody could look at the request here")]
+struct NoTerminal;
+
+/// `--intercept MODE`
+///
+/// # Errors
+/// Nobody can be asked.
+pub fn intercept(app: &App, mode: Option<PauseMode>) -> Result<(), CliError> {
+    match mode {
+        Some(mode) if app.asks() => app.pausing.set(mode),
+        Some(_) => return Err(CliError::usage(NoTerminal)),
+        None => {}
+    }
+    Ok(())
+}
+
+/// `/pause [MODE]`
+pub fn run(ui: &Ui, pausing: &Pausing, rest: &str) {
+    let names = || PauseMode::ALL.iter().map(|mode| mode.as_str());
+    match PauseMode::named(rest) {
+        Some(mode) => {
+            pausing.set(mode);
+            ui.status(&format!("Pausing is {}: {}.", mode.as_str(), mode.about()));
+        }
+        None if rest.is_empty() => {
+            let now = pausing.mode();
+            ui.data(&format!("Pausing is {}: {}.", now.as_str(), now.about()));
+            for mode in PauseMode::ALL {
+                ui.data(&format!("  /pause {:5}  {}", mode.as_str(), mode.about()));
+            }
+        }
+        None => {
+            let near = nearest(rest, names());
+            let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            let modes: Vec<&str> = names().collect();
+            ui.status(&format!(
+                "There is no mode {}: use {}.{near}",
+                escape(rest),
+                modes.join(", ")
+            ));
+        }
+    }
+}
+
+/// Alt+P on a line: the next request is paused, or is not. The line is read again below a prompt that says so.
+pub struct Toggle {
+    /// What is paused.
+    pub pausing: Arc<Pausing>,
+    /// Whether the line was left for that.
+    pub toggled: Arc<AtomicBool>,
+}
+
+impl ConditionalEventHandler for Toggle {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        let next = match self.pausing.mode() {
+            PauseMode::Off => PauseMode::Next,
+            _ => PauseMode::Off,
+        };
+        self.pausing.set(next);
+        self.toggled.store(true, Ordering::Relaxed);
+        Some(Cmd::AcceptLine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PauseMode::{Every, Next, Off, Turn};
+
+    #[test]
+    fn modes_pause_what_they_say() {
+        let check = |modes: &[PauseMode], shown: PauseMode, pauses: [bool; 2]| {
+            let pausing = Pausing::new(Off);
+            modes.iter().for_each(|mode| pausing.set(*mode));
+            assert_eq!(pausing.mode(), shown, "{modes:?}");
+            assert_eq!(
+                [1, 2].map(|round| pausing.pauses(round)),
+                pauses,
+                "{modes:?}"
+            );
+        };
+        check(&[], Off, [false, false]);
+        check(&[Next], Next, [true, true]);
+        check(&[Turn], Turn, [true, false]);
+        check(&[Every], Every, [true, true]);
+        check(&[Turn, Next], Turn, [true, true]);
+        check(&[Turn, Next, Off], Off, [false, false]);
+        check(&[Next, Turn], Turn, [true, true]);
+    }
+
+    #[test]
+    fn next_is_one_request() {
+        let pausing = Pausing::new(Next);
+        pausing.begin();
+        assert_eq!((pausing.mode(), pausing.pauses(1)), (Off, false));
+        let pausing = Pausing::new(Turn);
+        pausing.set(Next);
+        pausing.begin();
+        assert_eq!((pausing.mode(), pausing.pauses(1)), (Turn, true));
+    }
+
+    #[test]
+    fn a_command_is_run_once() {
+        let pausing = Pausing::default();
+        pausing.defer("/new");
+        assert_eq!(pausing.take_deferred().as_deref(), Some("/new"));
+        assert_eq!(pausing.take_deferred(), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! The sections of a request as rows.
+
+use dunlin_chat::request::editor::{
+    Counts, EditableRequest, LeafKind, RowValue, SectionKind, Step,
+};
+use dunlin_host::display::{grouped, one_line};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::approval::look::{MARGIN, Window};
+use crate::ui::calls::fit;
+use crate::ui::style::Label;
+
+/// The longest label, in columns, and the longest in a narrow window.
+const LABEL_COLUMNS: usize = 26;
+const NARROW_LABEL_COLUMNS: usize = 14;
+
+/// How wide the longest bar is.
+const BAR_COLUMNS: usize = 10;
+
+/// Windows that are narrower show no bars.
+const MIN_COLUMNS_FOR_BARS: usize = 72;
+
+/// Columns of a number of tokens.
+const TOKEN_COLUMNS: usize = 9;
+
+/// How much of a text is looked at for a preview, in characters.
+const PREVIEW_CHARS: usize = 200;
+
+/// What one row stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Entry {
+    Section(usize),
+    /// From a section to another, both included.
+    Folded(usize, usize),
+}
+
+/// The sections in at most `most` rows, as far as that is possible: runs of sections that are old and as composed are one
+/// row each. `most`: `None` folds nothing.
+pub fn rows(
+    request: &EditableRequest,
+    counts: &Counts,
+    tokens: impl Fn(u64) -> u64,
+    most: Option<usize>,
+    window: Window,
+) -> Vec<String> {
+    let entries = match most {
+        Some(most) => folded(request, most),
+        None => (1..=request.sections().len()).map(Entry::Section).collect(),
+    };
+    let lister = Lister {
+        request,
+        counts,
+        tokens: &tokens,
+        total: counts.total().max(1),
+        window,
+    };
+    entries.iter().map(|entry| lister.row(entry)).collect()
+}
+
+/// Which sections have a row of their own: the system prompt, the options, what was changed, and of the others as many as
+/// there is room for, the newest messages first.
+fn folded(request: &EditableRequest, most: usize) -> Vec<Entry> {
+    let count = request.sections().len();
+    if count <= most {
+        return (1..=count).map(Entry::Section).collect();
+    }
+    let sections = request.sections().iter().enumerate();
+    let mut own: Vec<bool> = sections
+        .map(|(index, section)| {
+            let is_single = matches!(
+                section.kind,
+                SectionKind::System | SectionKind::Options | SectionKind::Raw
+            );
+            is_single || request.is_deleted(index + 1) || request.is_edited(index + 1)
+        })
+        .collect();
+    let messages: Vec<usize> = request
+        .sections()
+        .iter()
+        .enumerate()
+        .filter(|(index, section)| section.kind.is_message() && own.get(*index) == Some(&false))
+        .map(|(index, _)| index)
+        .collect();
+    // The last message is what the request is about, however little room there is.
+    for (done, index) in messages.iter().rev().enumerate() {
+        if let Some(slot) = own.get_mut(*index) {
+            *slot = true;
+        }
+        if entries(request, &own).len() > most && done > 0 {
+            if let Some(slot) = own.get_mut(*index) {
+                *slot = false;
+            }
+            break;
+        }
+    }
+    entries(request, &own)
+}
+
+/// Sections that have a row of their own, and runs of the others. A run does not mix messages and tools.
+fn entries(request: &EditableRequest, own: &[bool]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let is_message = |number: usize| {
+        let section = request.section(number);
+        section.is_some_and(|section| section.kind.is_message())
+    };
+    for (index, own) in own.iter().enumerate() {
+        let number = index + 1;
+        match entries.last_mut() {
+            _ if *own => entries.push(Entry::Section(number)),
+            Some(Entry::Folded(first, last)) if is_message(*first) == is_message(number) => {
+                *last = number;
+            }
+            _ => entries.push(Entry::Folded(number, number)),
+        }
+    }
+    for entry in &mut entries {
+        if let Entry::Folded(first, last) = entry
+            && first == last
+        {
+            *entry = Entry::Section(*first);
+        }
+    }
+    entries
+}
+
+struct Lister<'a> {
+    request: &'a EditableRequest,
+    counts: &'a Counts,
+    tokens: &'a dyn Fn(u64) -> u64,
+    total: u64,
+    window: Window,
+}
+
+impl Lister<'_> {
+    fn row(&self, entry: &Entry) -> String {
+        match *entry {
+            Entry::Section(number) => self.section(number),
+            Entry::Folded(first, last) => self.run(first, last),
+        }
+    }
+
+    fn section(&self, number: usize) -> String {
+        let request = self.request;
+        let label = request
+            .section(number)
+            .map_or_else(String::new, |section| one_line(&section.label));
+        let (mark, state, look) = match (request.is_deleted(number), request.is_edited(number)) {
+            (true, _) => ("-", "deleted", Label::Removed),
+            (false, true) => ("*", "edited", Label::Warning),
+            (false, false) => (" ", "", Label::Name),
+        };
+        let count = self.counts.section(number);
+        let share = match request.is_deleted(number) {
+            true => 0,
+            false => count,
+        };
+        let preview = preview(request, number);
+        self.columns(
+            mark,
+            &number.to_string(),
+            &label,
+            count,
+            share,
+            (&preview, state),
+            look,
+        )
+    }
+
+    fn run(&self, first: usize, last: usize) -> String {
+        let is_message = self
+            .request
+            .section(first)
+            .is_some_and(|section| section.kind.is_message());
+        let noun = match is_message {
+            true => "messages",
+            false => "tools",
+        };
+        let label = format!("{} {noun}", last - first + 1);
+        let count = (first..=last)
+            .map(|number| self.counts.section(number))
+            .sum();
+        let numbers = format!("{first}-{last}");
+        let preview = "folded: list all shows them";
+        self.columns(
+            " ",
+            &numbers,
+            &label,
+            count,
+            count,
+            (preview, ""),
+            Label::Quiet,
+        )
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
+    fn columns(
+        &self,
+        mark: &str,
+        numbers: &str,
+        label: &str,
+        count: u64,
+        share: u64,
+        (preview, state): (&str, &str),
+        look: Label,
+    ) -> String {
+        let styles = self.window.styles;
+        let has_bars = self.window.columns >= MIN_COLUMNS_FOR_BARS;
+        let label_columns = match has_bars {
+            true => LABEL_COLUMNS,
+            false => NARROW_LABEL_COLUMNS,
+        };
+        let digits = self.request.sections().len().to_string().len().max(3);
+        let label = fit(label, label_columns);
+        let padding = " ".repeat(label_columns.saturating_sub(label.width()));
+        let tokens = grouped((self.tokens)(count));
+        let head = format!("{MARGIN}{mark} {numbers:>digits$} ");
+        let bar = match has_bars {
+            true => format!("  {}", self.bar(share)),
+            false => String::new(),
+        };
+        let rest = format!("{padding}{tokens:>TOKEN_COLUMNS$}{bar}");
+        let state = match state.is_empty() {
+            true => String::new(),
+            false => format!("  {state}"),
+        };
+        let used = head.width() + label.width() + rest.width() + state.width() + 3;
+        let preview = beginning(preview, self.window.columns.saturating_sub(used));
+        let preview = match preview.is_empty() {
+            true => String::new(),
+            false => format!("  {}", styles.paint(Label::Quiet, &preview)),
+        };
+        let row = [
+            head,
+            styles.paint(look, &label),
+            rest,
+            preview,
+            styles.paint(look, &state),
+        ];
+        row.concat().trim_end().to_owned()
+    }
+
+    fn bar(&self, share: u64) -> String {
+        const FULL: &str = "▇";
+        const LITTLE: &str = "▏";
+        let width = u128::from(share) * BAR_COLUMNS as u128 / u128::from(self.total);
+        let width = usize::try_from(width)
+            .unwrap_or(BAR_COLUMNS)
+            .min(BAR_COLUMNS);
+        let bar = match (width, share) {
+            (0, 0) => String::new(),
+            (0, _) => LITTLE.to_owned(),
+            _ => FULL.repeat(width),
+        };
+        let padding = BAR_COLUMNS.saturating_sub(bar.width());
+        format!("{bar}{}", " ".repeat(padding))
+    }
+}
+
+/// As much of the beginning of a text as fits.
+fn beginning(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= columns
+    };
+    let mut shown: String = text.chars().take_while(fits).collect();
+    if columns > 0 {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The beginning of what a section says.
+fn preview(request: &EditableRequest, number: usize) -> String {
+    /// Where the text of a section is, the best place first.
+    const TEXTS: [&str; 5] = ["content", "text", "description", "arguments", "thinking"];
+    let rows = request.rows(number);
+    let is_options = request
+        .section(number)
+        .is_some_and(|section| section.kind == SectionKind::Options);
+    let leaf = |value: &RowValue| match value {
+        RowValue::Leaf(leaf) => Some(leaf.clone()),
+        _ => None,
+    };
+    if is_options {
+        let options = rows.iter().filter_map(|row| {
+            let leaf = leaf(&row.value)?;
+            let Some(Step::Key(key)) = row.target.path.steps().last() else {
+                return None;
+            };
+            Some(format!("{key} {}", leaf.text()))
+        });
+        return one_line(&options.collect::<Vec<String>>().join(" · "));
+    }
+    let place = |row: &dunlin_chat::request::editor::Row| {
+        let Some(Step::Key(key)) = row.target.path.steps().last() else {
+            return None;
+        };
+        TEXTS.iter().position(|text| text == key)
+    };
+    let texts = rows.iter().filter_map(|row| {
+        let leaf = leaf(&row.value)?;
+        let is_text = leaf.kind == LeafKind::String && leaf.json.len() > 2;
+        Some((place(row)?, leaf)).filter(|_| is_text)
+    });
+    let best = texts.min_by_key(|(place, _)| *place);
+    let text = best.map_or_else(String::new, |(_, leaf)| leaf.text());
+    let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
+    one_line(&beginning.replace(['\n', '\t'], " "))
+}

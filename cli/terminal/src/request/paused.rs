@@ -1,0 +1,349 @@
+//! One paused request: what a typed line comes to.
+
+use dunlin_chat::request::editor::{
+    Change, Counts, EditError, EditableRequest, Target, Unsendable,
+};
+use dunlin_chat::request::measure::Measure;
+use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::PausedRequest;
+use dunlin_host::display::{escape, grouped, needs_escape, one_line};
+
+use super::words::{self, Command, KEY, NotUnderstood, Place, WORDS};
+use super::{list, show};
+use crate::approval::look::{MARGIN, Window};
+use crate::ui::style::Label;
+use crate::ui::wrap;
+
+/// The prompt below a paused request.
+pub const PROMPT: &str = "  request? ";
+
+/// Rows beside the sections that have to fit on the screen with them: the heading, the help line and the prompt.
+const OTHER_ROWS: usize = 8;
+
+/// The fewest rows for sections, however small the screen is.
+const MIN_ROWS: usize = 6;
+
+/// What a line comes to.
+#[derive(Debug)]
+pub enum Reply {
+    /// These rows are shown, and another line is read.
+    Say(Vec<String>),
+    /// The same, in a pager where they do not fit on the screen.
+    Page(Vec<String>),
+    /// The request is sent.
+    Send,
+    /// It is not sent.
+    Cancel,
+    /// A value is edited.
+    Edit(Draft),
+    /// This is copied to the clipboard.
+    Copy(String),
+    /// The line is a command of the chat.
+    Slash,
+    /// The line may be a message: it is kept, and these rows are shown.
+    Keep(Vec<String>),
+}
+
+/// A value to be edited.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The value.
+    pub target: Target,
+    /// Its path, escaped.
+    pub path: String,
+    /// Its text; of values other than strings the JSON.
+    pub text: String,
+    /// Whether it is for a text editor: it has several lines, or characters that a line editor cannot show.
+    pub is_long: bool,
+}
+
+/// A request that waits to be sent.
+#[derive(Debug)]
+pub struct Paused {
+    request: EditableRequest,
+    counts: Counts,
+    measure: Measure,
+    room: u64,
+    window_tokens: Option<u64>,
+    last_sent: Option<bytes::Bytes>,
+    round: u32,
+    notice: Option<String>,
+}
+
+impl Paused {
+    /// Takes over a request, and counts it.
+    pub fn new(paused: PausedRequest<'_>) -> Paused {
+        Paused {
+            counts: Counts::of(&paused.request, &paused.measure),
+            request: paused.request,
+            measure: paused.measure,
+            room: paused.room,
+            window_tokens: paused.window,
+            last_sent: paused.last_sent,
+            round: paused.round,
+            notice: paused.notice,
+        }
+    }
+
+    /// The request as it is now.
+    pub fn into_request(self) -> EditableRequest {
+        self.request
+    }
+
+    /// The rows that are shown first: the heading, the sections and the help line.
+    pub fn open(&self, window: Window) -> Vec<String> {
+        self.overview(false, window)
+    }
+
+    /// What a line comes to.
+    pub fn answer(&mut self, line: &str, window: Window) -> Reply {
+        let command = match words::parse(line) {
+            Ok(command) => command,
+            Err(NotUnderstood::Unknown {
+                near: None,
+                is_text: true,
+                ..
+            }) => {
+                let note = "That is not a word of the request editor; the text is back in the input line afterwards.";
+                return Reply::Keep(self.say(note, window));
+            }
+            Err(error) => return Reply::Say(self.say(&error.to_string(), window)),
+        };
+        match command {
+            Command::Send => match self.request.check(&self.counts, Some(self.room)) {
+                Ok(()) => Reply::Send,
+                Err(error) => Reply::Say(self.unsendable(error, window)),
+            },
+            Command::Cancel => Reply::Cancel,
+            Command::List(all) => self.page_of(self.overview(all, window), all),
+            Command::Show(number) => self.show(number, window),
+            Command::Edit(place, value) => self.edit(&place, value, window),
+            Command::Delete(number) => self.change("", |request| request.delete(number), window),
+            Command::Restore(number) => self.change("", |request| request.restore(number), window),
+            Command::Undo => self.change("undone: ", EditableRequest::undo, window),
+            Command::Redo => self.change("done again: ", EditableRequest::redo, window),
+            Command::Reset => self.change("", EditableRequest::reset, window),
+            Command::Diff => match show::differences(&self.request, window) {
+                rows if rows.is_empty() => Reply::Say(self.say("Nothing is edited.", window)),
+                rows => Reply::Page(rows),
+            },
+            Command::Payload => {
+                let (json, notice) = show::payload(&self.request);
+                let mut rows = vec![json];
+                rows.extend(notice.iter().flat_map(|notice| self.say(notice, window)));
+                Reply::Page(rows)
+            }
+            Command::Copy => {
+                let bytes = String::from_utf8_lossy(self.request.bytes());
+                Reply::Copy(bytes.into_owned())
+            }
+            Command::Help => Reply::Say(help(window)),
+            Command::Slash => Reply::Slash,
+        }
+    }
+
+    /// Takes over what a value was edited to.
+    pub fn edited(&mut self, target: &Target, text: &str, window: Window) -> Vec<String> {
+        self.changed("", |request| request.set_target(target, text), window)
+    }
+
+    /// One sentence, or several in a row.
+    pub fn say(&self, text: &str, window: Window) -> Vec<String> {
+        say(text, window)
+    }
+
+    fn page_of(&self, rows: Vec<String>, all: bool) -> Reply {
+        match all {
+            true => Reply::Page(rows),
+            false => Reply::Say(rows),
+        }
+    }
+
+    fn overview(&self, all: bool, window: Window) -> Vec<String> {
+        let styles = window.styles;
+        let heading = format!("⏸ {}", self.heading());
+        let heading = wrap::hanging(
+            MARGIN,
+            MARGIN.len() + 2,
+            &heading,
+            window.columns.saturating_sub(1),
+        );
+        let heading = heading
+            .into_iter()
+            .map(|row| styles.paint(Label::Warning, &row));
+        let notice = self
+            .notice
+            .iter()
+            .flat_map(|notice| self.say(notice, window));
+        let most = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
+        let most = (!all).then_some(most);
+        let tokens = |count| self.measure.real(count);
+        let sections = list::rows(&self.request, &self.counts, tokens, most, window);
+        let mut rows: Vec<String> = notice.chain(heading).chain(sections).collect();
+        rows.push(key(window));
+        rows
+    }
+
+    fn heading(&self) -> String {
+        let request = match self.round {
+            1 => "the request is paused".to_owned(),
+            round => format!("request {round} of this turn is paused"),
+        };
+        let sections = counted(self.request.sections().len(), "section", "sections");
+        let mut parts = vec![request, sections, self.total()];
+        if !self.request.edits().is_empty() {
+            parts.push(counted(self.request.edits().len(), "edit", "edits"));
+        }
+        parts.extend(self.kept());
+        parts.join(" · ")
+    }
+
+    fn total(&self) -> String {
+        let tokens = grouped(self.measure.real(self.counts.total()));
+        match self.window_tokens {
+            Some(window) => format!("{tokens} of {} tokens", grouped(window)),
+            None => format!("{tokens} tokens (context window not known)"),
+        }
+    }
+
+    /// How much of the last request is kept, where there was one.
+    fn kept(&self) -> Option<String> {
+        let last = self.last_sent.as_ref()?;
+        let kept = self.request.kept_prefix(last, &self.counts);
+        let tokens = grouped(self.measure.real(kept.tokens));
+        Some(format!("the server has read the first {tokens} before"))
+    }
+
+    fn show(&self, number: usize, window: Window) -> Reply {
+        let Some(section) = self.request.section(number) else {
+            let count = self.request.sections().len();
+            let name = number.to_string();
+            let error = EditError::UnknownSection { name, count };
+            return Reply::Say(self.say(&error.to_string(), window));
+        };
+        let label = one_line(&section.label);
+        let tokens = self.measure.real(self.counts.section(number));
+        let state = match (
+            self.request.is_deleted(number),
+            self.request.is_edited(number),
+        ) {
+            (true, _) => " · deleted",
+            (false, true) => " · edited",
+            (false, false) => "",
+        };
+        let heading = format!("{number} {label} · {} tokens{state}", grouped(tokens));
+        Reply::Page(show::section(&self.request, number, &heading, window))
+    }
+
+    fn edit(&mut self, place: &Place, value: Option<String>, window: Window) -> Reply {
+        let target = match place {
+            Place::Section(number) => self.request.only_text(*number),
+            Place::Path(path) => self.request.target(path),
+        };
+        let target = match target {
+            Ok(target) => target,
+            Err(error) => return Reply::Say(self.error(&error, window)),
+        };
+        if let Some(value) = value {
+            return Reply::Say(self.edited(&target, &value, window));
+        }
+        let text = match self.request.leaf(&target) {
+            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Err(error) => return Reply::Say(self.error(&error, window)),
+        };
+        let path = self.request.path_of(&target);
+        Reply::Edit(Draft {
+            is_long: text
+                .chars()
+                .any(|c| c == '\n' || c == '\t' || needs_escape(c))
+                || text.chars().count() > 4 * window.columns,
+            path: escape(&path).into_owned(),
+            target,
+            text,
+        })
+    }
+
+    fn change(
+        &mut self,
+        how: &str,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+        window: Window,
+    ) -> Reply {
+        Reply::Say(self.changed(how, edit, window))
+    }
+
+    /// Does a step and says what came of it; `how` stands before that.
+    fn changed(
+        &mut self,
+        how: &str,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+        window: Window,
+    ) -> Vec<String> {
+        let before = self.measure.real(self.counts.total());
+        match edit(&mut self.request) {
+            Ok(change) => {
+                self.counts.update(&self.request, &change, &self.measure);
+                let after = self.measure.real(self.counts.total());
+                let mut parts = vec![format!("{how}{}", escape(&change.to_string()))];
+                if change.edit.is_some() {
+                    if before != after {
+                        parts.push(format!("{} → {} tokens", grouped(before), grouped(after)));
+                    }
+                    parts.extend(self.kept());
+                }
+                self.say(&parts.join(" · "), window)
+            }
+            Err(error) => self.error(&error, window),
+        }
+    }
+
+    fn error(&self, error: &EditError, window: Window) -> Vec<String> {
+        self.say(&escape(&error.to_string()), window)
+    }
+
+    fn unsendable(&self, error: Unsendable, window: Window) -> Vec<String> {
+        let mut rows = self.say(&format!("Not sent: {}", escape(&error.to_string())), window);
+        if let Some(first) = rows.first_mut() {
+            *first = window.styles.paint(Label::Bad, first);
+        }
+        rows
+    }
+}
+
+fn say(text: &str, window: Window) -> Vec<String> {
+    let columns = window.columns.saturating_sub(1);
+    wrap::hanging(MARGIN, MARGIN.len(), text, columns)
+}
+
+/// The words in one row, as many as fit; `?` is always there.
+fn key(window: Window) -> String {
+    const SEPARATOR: &str = " · ";
+    let room = window.columns.saturating_sub(MARGIN.len() + 1);
+    let mut words: Vec<&str> = KEY.to_vec();
+    let columns = |words: &[&str]| words.join(SEPARATOR).chars().count();
+    while columns(&words) > room && words.len() > 2 {
+        words.remove(words.len() - 2);
+    }
+    let words = words
+        .iter()
+        .map(|word| window.styles.paint(Label::Key, word));
+    format!("{MARGIN}{}", words.collect::<Vec<String>>().join(SEPARATOR))
+}
+
+fn help(window: Window) -> Vec<String> {
+    let left = WORDS.iter().map(|(word, arguments, _)| match *arguments {
+        "" => (*word).to_owned(),
+        arguments => format!("{word} {arguments}"),
+    });
+    let left: Vec<String> = left.collect();
+    let widest = left.iter().map(|word| word.len()).max().unwrap_or(0);
+    let rows = left.iter().zip(WORDS).flat_map(|(word, (.., about))| {
+        let margin = MARGIN.len() + widest + 2;
+        let first = format!("{MARGIN}{word:widest$}  ");
+        wrap::hanging(&first, margin, about, window.columns.saturating_sub(1))
+    });
+    let mut rows: Vec<String> = rows.collect();
+    let modes = "/pause MODE chooses which requests are paused; /pause off cancels this one.";
+    rows.extend(say(modes, window));
+    rows
+}

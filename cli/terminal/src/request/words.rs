@@ -1,0 +1,300 @@
+//! The words that can be typed while a request is paused.
+
+use dunlin_chat::request::editor::{Path, PathSyntax};
+use dunlin_host::display::{escape, shorten};
+use dunlin_host::nearest::nearest;
+
+/// How much of a word that is none is quoted, in characters.
+const MAX_WORD_CHARS: usize = 40;
+
+/// What can be typed: the word, what comes after it, and what it does.
+pub const WORDS: &[(&str, &str, &str)] = &[
+    ("send", "", "send the request as it is now"),
+    (
+        "cancel",
+        "",
+        "do not send it; the message goes back to the input line",
+    ),
+    (
+        "list",
+        "[all]",
+        "list the sections; all lists those that are folded, too",
+    ),
+    (
+        "show",
+        "N",
+        "show a section in full, with the path of each value",
+    ),
+    (
+        "e",
+        "N [TEXT]",
+        "edit the text of a section, or replace it by TEXT",
+    ),
+    (
+        "e",
+        "PATH [VALUE]",
+        "edit any value, such as messages[1].content or temperature",
+    ),
+    (
+        "d",
+        "N",
+        "delete a section; a call and its results go together",
+    ),
+    ("restore", "N", "bring a deleted section back"),
+    ("undo", "", "undo the last edit"),
+    ("redo", "", "do it again"),
+    ("reset", "", "undo all edits; undo brings them back"),
+    ("diff", "", "show what you changed, word by word"),
+    ("payload", "", "print the exact JSON that would be sent"),
+    ("copy", "", "copy that JSON to the clipboard"),
+    ("?", "", "list these words"),
+];
+
+/// The help line of the prompt, the most important words first.
+pub const KEY: &[&str] = &[
+    "send",
+    "cancel",
+    "e N",
+    "d N",
+    "restore N",
+    "undo",
+    "redo",
+    "reset",
+    "diff",
+    "show N",
+    "?",
+];
+
+/// Other names of words.
+const ALIASES: [(&str, &str); 6] = [
+    ("edit", "e"),
+    ("delete", "d"),
+    ("help", "?"),
+    ("s", "send"),
+    ("u", "undo"),
+    ("l", "list"),
+];
+
+/// What is to be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The only text of a section.
+    Section(usize),
+    /// A value, by its path.
+    Path(String),
+}
+
+/// A line that was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Send the request.
+    Send,
+    /// Do not send it.
+    Cancel,
+    /// List the sections; `true`: all of them.
+    List(bool),
+    /// Show a section.
+    Show(usize),
+    /// Change a value; `None`: in an editor.
+    Edit(Place, Option<String>),
+    /// Delete a section.
+    Delete(usize),
+    /// Bring a section back.
+    Restore(usize),
+    /// Undo an edit.
+    Undo,
+    /// Redo it.
+    Redo,
+    /// Undo all edits.
+    Reset,
+    /// Show what was changed.
+    Diff,
+    /// Print the request.
+    Payload,
+    /// Copy it.
+    Copy,
+    /// List the words.
+    Help,
+    /// A command of the chat.
+    Slash,
+}
+
+/// A line that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotUnderstood {
+    /// It begins with no word of the editor.
+    #[error("{word:?} is not a word of the request editor{}; ? lists them", did_you_mean(.near))]
+    Unknown {
+        /// The word.
+        word: String,
+        /// The nearest one.
+        near: Option<&'static str>,
+        /// Whether more stands there: it may be a message.
+        is_text: bool,
+    },
+    /// A number is missing or wrong.
+    #[error("{word} takes the number of a section, as in {word} 2")]
+    Number {
+        /// The word.
+        word: &'static str,
+    },
+    /// The word stands alone.
+    #[error("{word} takes nothing after it")]
+    Surplus {
+        /// The word.
+        word: &'static str,
+    },
+    /// Nothing is named that could be edited.
+    #[error(
+        "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2"
+    )]
+    NoPlace,
+    /// The path is none.
+    #[error(transparent)]
+    Path(#[from] PathSyntax),
+}
+
+fn did_you_mean(near: &Option<&'static str>) -> String {
+    near.map_or_else(String::new, |near| format!(", did you mean {near}?"))
+}
+
+/// Understands a line. The value of an edit is everything after one space behind the number or path, as it is.
+///
+/// # Errors
+/// The line is none of the words, or something in it is missing or too much.
+pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
+    let line = line.trim_start();
+    if line.starts_with('/') {
+        return Ok(Command::Slash);
+    }
+    let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let lower = first.to_ascii_lowercase();
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
+    let name = alias.map_or(lower.as_str(), |(_, word)| word);
+    let known = WORDS.iter().find(|(word, ..)| *word == name);
+    let word = match known {
+        Some((word, ..)) => *word,
+        None if line.trim().is_empty() => return Ok(Command::List(false)),
+        None => {
+            let near = nearest(&lower, WORDS.iter().map(|(word, ..)| *word));
+            let near = WORDS.iter().find(|(word, ..)| Some(*word) == near);
+            return Err(NotUnderstood::Unknown {
+                word: escape(&shorten(first, MAX_WORD_CHARS)).into_owned(),
+                near: near.map(|(word, ..)| *word),
+                is_text: !rest.trim().is_empty(),
+            });
+        }
+    };
+    let number = || {
+        let digits = rest.trim();
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.parse().ok().filter(|_| is_number);
+        number.ok_or(NotUnderstood::Number { word })
+    };
+    let alone = |command| match rest.trim().is_empty() {
+        true => Ok(command),
+        false => Err(NotUnderstood::Surplus { word }),
+    };
+    match word {
+        "send" => alone(Command::Send),
+        "cancel" => alone(Command::Cancel),
+        "list" if rest.trim() == "all" => Ok(Command::List(true)),
+        "list" => alone(Command::List(false)),
+        "show" => number().map(Command::Show),
+        "d" => number().map(Command::Delete),
+        "restore" => number().map(Command::Restore),
+        "undo" => alone(Command::Undo),
+        "redo" => alone(Command::Redo),
+        "reset" => alone(Command::Reset),
+        "diff" => alone(Command::Diff),
+        "payload" => alone(Command::Payload),
+        "copy" => alone(Command::Copy),
+        "?" => alone(Command::Help),
+        _ => edit(rest.trim_start()),
+    }
+}
+
+fn edit(rest: &str) -> Result<Command, NotUnderstood> {
+    let value = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if first.is_empty() {
+        return Err(NotUnderstood::NoPlace);
+    }
+    if first.bytes().all(|byte| byte.is_ascii_digit()) {
+        let number = first.parse().map_err(|_| NotUnderstood::NoPlace)?;
+        return Ok(Command::Edit(Place::Section(number), value(after)));
+    }
+    let (path, after) = Path::parse_first(rest)?;
+    Ok(Command::Edit(Place::Path(path.to_string()), value(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Place {
+        Place::Path(text.to_owned())
+    }
+
+    #[test]
+    fn lines_are_understood() {
+        let check =
+            |line: &str, expected: Command| assert_eq!(parse(line), Ok(expected), "{line:?}");
+        check("send", Command::Send);
+        check(" Send ", Command::Send);
+        check("cancel", Command::Cancel);
+        check("", Command::List(false));
+        check("list all", Command::List(true));
+        check("show 12", Command::Show(12));
+        check("d 3", Command::Delete(3));
+        check("delete 3", Command::Delete(3));
+        check("restore 3", Command::Restore(3));
+        check("?", Command::Help);
+        check("/pause off", Command::Slash);
+        check("e 2", Command::Edit(Place::Section(2), None));
+        let text = Some(" \"two\"  words ".to_owned());
+        check(
+            "e 2  \"two\"  words ",
+            Command::Edit(Place::Section(2), text),
+        );
+        let value = Some("0.2".to_owned());
+        check(
+            "e temperature 0.2",
+            Command::Edit(path("temperature"), value),
+        );
+        check(
+            "edit messages[1].content",
+            Command::Edit(path("messages[1].content"), None),
+        );
+        let value = Some("x y".to_owned());
+        check(
+            "e messages[0][\"a b\"] x y",
+            Command::Edit(path("messages[0][\"a b\"]"), value),
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        let check = |line: &str, expected: &str| {
+            assert_eq!(parse(line).unwrap_err().to_string(), expected, "{line:?}");
+        };
+        check(
+            "snd",
+            "\"snd\" is not a word of the request editor, did you mean send?; ? lists them",
+        );
+        check("show", "show takes the number of a section, as in show 2");
+        check("d x", "d takes the number of a section, as in d 2");
+        check("d -1", "d takes the number of a section, as in d 2");
+        check("send it", "send takes nothing after it");
+        check(
+            "e",
+            "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2",
+        );
+        assert!(matches!(
+            parse("what is in it?"),
+            Err(NotUnderstood::Unknown { is_text: true, .. })
+        ));
+        assert!(parse("e messages[").is_err());
+        assert!(parse("e 99999999999999999999999").is_err());
+    }
+}

@@ -1,0 +1,306 @@
+//! Requests that are paused before they are sent: what is shown is what is sent, and nothing is sent unasked.
+
+use dunlin_tests::{Environment, Key, Provider, Received, Response};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment, read};
+
+/// The line in which a paused request is edited.
+const REQUEST: &str = "  request?";
+
+/// A chat with the line of paused requests.
+struct Pausing {
+    chat: Chat,
+    lines: usize,
+}
+
+impl Pausing {
+    fn open(environment: &Environment, mode: &str) -> Pausing {
+        let command = environment.command(["--intercept", mode]);
+        // Long texts are printed.
+        let terminal = command.variable("PAGER", "cat").terminal();
+        let chat = Chat::waiting(terminal);
+        chat.terminal.wait_for("› ");
+        Pausing { chat, lines: 0 }
+    }
+
+    /// Waits for the next line of a paused request; the text on the screen.
+    fn request(&mut self) -> String {
+        let before = self.lines;
+        let count = |text: &str| {
+            text.lines()
+                .filter(|line| line.starts_with(REQUEST))
+                .count()
+        };
+        let screen = self.chat.terminal.wait_until("a paused request", |screen| {
+            count(&screen.text) > before && screen.cursor_line.trim_end() == REQUEST
+        });
+        self.lines = count(&screen.text);
+        screen.text
+    }
+
+    fn say(&mut self, message: &str) -> String {
+        self.chat.say(message);
+        self.request()
+    }
+
+    /// Types a word of the editor, and waits for the next line.
+    fn does(&mut self, line: &str) -> String {
+        self.chat.say(line);
+        self.request()
+    }
+
+    /// Waits for the prompt with this line.
+    fn prompt(&self, line: &str) {
+        self.chat
+            .terminal
+            .wait_until(line, |screen| screen.cursor_line.trim_end() == line);
+    }
+
+    /// The payload, byte for byte.
+    fn payload(&mut self) -> String {
+        let shown = self.chat.terminal.bytes().len();
+        self.does("payload");
+        let bytes = self.chat.terminal.bytes();
+        let text = String::from_utf8_lossy(&bytes[shown..]).into_owned();
+        let start = text.find("{\"model\"").expect("a body");
+        let rest = &text[start..];
+        let end = rest.find('\r').or_else(|| rest.find('\n'));
+        rest[..end.expect("the end of the body")].to_owned()
+    }
+}
+
+fn body(request: &Received) -> String {
+    String::from_utf8(request.bytes.clone()).expect("text")
+}
+
+fn said(request: &Received) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let messages = request.messages().iter();
+    messages
+        .map(|message| (text(&message["role"]), text(&message["content"])))
+        .collect()
+}
+
+#[test]
+fn what_is_shown_is_what_is_sent() {
+    let provider = Provider::play([read("notes.txt"), Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "gulls");
+    let mut chat = Pausing::open(&environment, "every");
+    let screen = chat.say("read the notes");
+    assert!(screen.contains("⏸ the request is paused · "), "{screen}");
+    assert!(screen.contains(" read the notes"), "{screen}");
+    chat.does("e 1 count   the \"birds\"");
+    let screen = chat.does("e temperature 0.25");
+    assert!(screen.contains(": temperature set"), "{screen}");
+    let shown = chat.payload();
+    assert!(
+        provider.requests().is_empty(),
+        "nothing is sent before it is"
+    );
+    chat.chat.say("send");
+    // The second request of the turn.
+    let screen = chat.request();
+    assert!(
+        screen.contains("⏸ request 2 of this turn is paused"),
+        "{screen}"
+    );
+    assert!(screen.contains("the server has read"), "{screen}");
+    let number = screen
+        .lines()
+        .rev()
+        .find(|line| line.contains("result of read_file"));
+    let number = number
+        .and_then(|line| line.split_whitespace().next())
+        .expect("a number");
+    let screen = chat.does(&format!("d {number}"));
+    assert!(
+        screen.contains("deleted (a call and its results go together)"),
+        "{screen}"
+    );
+    let second = chat.payload();
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    chat.prompt("› (pause: every) Type a message, @ to attach a file");
+    chat.chat.terminal.press(Key::CtrlD);
+    let requests = provider.requests();
+    assert_eq!(
+        [&shown, &second],
+        [&body(&requests[0]), &body(&requests[1])]
+    );
+    assert_eq!(requests[0].body["temperature"], json!(0.25));
+    assert_eq!(said(&requests[0])[0].1, "count   the \"birds\"");
+    // Edits change no history.
+    assert_eq!(
+        said(&requests[1]),
+        [("user".to_owned(), "read the notes".to_owned())]
+    );
+}
+
+#[test]
+fn a_cancelled_request_gives_the_message_back() {
+    let provider = Provider::play([Response::reply("Fine.")]);
+    let environment = environment(&provider);
+    let leave: [fn(&mut Pausing); 4] = [
+        |chat| chat.chat.say("cancel"),
+        |chat| chat.chat.terminal.press(Key::CtrlC),
+        |chat| chat.chat.say("/pause off"),
+        |chat| chat.chat.terminal.press(Key::CtrlD),
+    ];
+    for leave in leave {
+        let mut chat = Pausing::open(&environment, "next");
+        chat.say("count the birds");
+        leave(&mut chat);
+        chat.prompt("› count the birds  (put back: Enter sends it)");
+        let screen = chat.chat.terminal.screen();
+        assert!(
+            screen.contains("Request cancelled before sending"),
+            "{screen:?}"
+        );
+        chat.chat.terminal.press(Key::CtrlC);
+        chat.chat.prompt_cleared();
+        chat.chat.terminal.press(Key::CtrlD);
+        assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+    }
+    assert!(provider.requests().is_empty());
+    let mut chat = Pausing::open(&environment, "next");
+    chat.say("count the birds");
+    chat.does("snd");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Fine.");
+    // Only the next one was paused.
+    chat.prompt("› Type a message, @ to attach a file");
+}
+
+#[test]
+fn another_context_discards_the_request() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    chat.chat.say("/new");
+    chat.chat
+        .terminal
+        .wait_for("Context changed: request discarded");
+    chat.prompt("› (pause: every) count the birds  (put back: Enter sends it)");
+    assert!(provider.requests().is_empty());
+}
+
+#[test]
+fn nothing_that_was_typed_before_the_pause_sends_it() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "turn");
+    chat.chat
+        .terminal
+        .type_text("count the birds\rsend\rsend\r");
+    chat.request();
+    assert!(provider.requests().is_empty());
+    chat.chat.say("cancel");
+    chat.chat
+        .terminal
+        .wait_for("Request cancelled before sending");
+}
+
+#[test]
+fn a_kill_loses_nothing() {
+    let provider = Provider::play([Response::reply("Three.")]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    kill_process(chat.chat.terminal.id(), Signal::KILL).expect("a process to kill");
+    drop(chat);
+    assert!(provider.requests().is_empty());
+    let mut chat = Chat::waiting(environment.terminal(["--resume"]));
+    let screen = chat.prompt_with("count the birds");
+    assert!(
+        screen.contains("Request cancelled before sending"),
+        "{screen:?}"
+    );
+    chat.terminal.press(Key::Enter);
+    assert!(chat.prompt().contains("Three."));
+    chat.leave();
+    assert_eq!(said(&provider.requests()[0]).len(), 1);
+}
+
+#[test]
+fn what_cannot_be_sent_is_said_with_the_way_out() {
+    let provider = Provider::play([Response::reply("Fine.")]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "turn");
+    chat.say("count the birds");
+    chat.does("d 1");
+    let screen = chat.does("send");
+    assert!(
+        screen.contains("Not sent: section 1 (user): no user message is left."),
+        "{screen}"
+    );
+    assert!(provider.requests().is_empty());
+    chat.does("restore 1");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Fine.");
+}
+
+#[test]
+fn a_question_can_be_paused_on_a_terminal_only() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let output = environment.run(["ask", "--intercept", "every", "which birds?"]);
+    assert_eq!(output.status, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("--intercept needs a terminal"),
+        "{output:?}"
+    );
+    let chat = Chat::waiting(environment.terminal(["ask", "--intercept", "every", "which birds?"]));
+    let mut chat = Pausing { chat, lines: 0 };
+    chat.request();
+    chat.does("e 1 which gulls?");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+    assert_eq!(said(&provider.requests()[0])[0].1, "which gulls?");
+}
+
+/// Random edits of a request with a call; how many sequences is set by `DUNLIN_EDIT_SEQUENCES`.
+#[test]
+fn random_edits_send_what_they_show() {
+    let count = std::env::var("DUNLIN_EDIT_SEQUENCES").ok();
+    let count: usize = count.and_then(|count| count.parse().ok()).unwrap_or(5);
+    let edit = prop_oneof![
+        "[a-zA-Z äß\"\\\\{}]{0,30}[a-z]".prop_map(|text| format!("e 1 {text}")),
+        (0..100u32).prop_map(|value| format!("e temperature 0.{value:02}")),
+        (1..9u8).prop_map(|number| format!("d {number}")),
+        (1..9u8).prop_map(|number| format!("restore {number}")),
+        prop::sample::select(vec!["undo", "redo", "reset"]).prop_map(String::from),
+    ];
+    let edits = prop::collection::vec(edit, 1..4);
+    let mut runner = TestRunner::deterministic();
+    let provider = Provider::always(Response::reply("Fine.")).lenient();
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "turn");
+    for sequence in 0..count {
+        chat.say(&format!("message {sequence}"));
+        let edits = edits.new_tree(&mut runner).expect("edits").current();
+        for edit in &edits {
+            chat.does(edit);
+        }
+        // The message has to stay.
+        chat.does("restore 1");
+        let shown = chat.payload();
+        chat.chat.say("send");
+        let sent = body(&provider.wait_for_request(sequence));
+        assert_eq!(shown, sent, "{edits:?}");
+        chat.prompt("› (pause: turn) Type a message, @ to attach a file");
+        chat.chat.say("/clear");
+        chat.chat.terminal.wait_until("the question", |screen| {
+            screen.cursor_line.contains("[y/n]")
+        });
+        chat.chat.say("y");
+        chat.prompt("› (pause: turn) Type a message, @ to attach a file");
+    }
+}
