@@ -62,11 +62,15 @@ pub struct Dialogue {
     context_budget: Mutex<ContextBudget>,
     /// What the endpoint listed when it was asked.
     models: Vec<String>,
+    /// Whether the model may be used without looking at that list.
+    pub is_model_checked: bool,
     tags: Tags,
     spent: Spent,
     /// How full the window was when that was last spoken of, in percent.
     marked: u64,
     shows_reply: bool,
+    /// What the model is told with the next message, besides what the user says.
+    note: Option<String>,
 }
 
 impl Dialogue {
@@ -91,10 +95,12 @@ impl Dialogue {
             agent,
             context_budget: Mutex::default(),
             models: Vec::new(),
+            is_model_checked: false,
             tags: Tags::default(),
             spent: Spent::default(),
             marked: 0,
             shows_reply: true,
+            note: None,
         })
     }
 
@@ -227,6 +233,17 @@ impl Dialogue {
         self.tags.forget_sent();
     }
 
+    /// Tells the model with the next message that the user has taken its edits of these files back.
+    pub fn tell_undone(&mut self, files: &[String]) {
+        if !files.is_empty() && !self.conversation.messages().is_empty() {
+            let files = files.join(", ");
+            self.note = Some(format!(
+                "(The user has undone your last edits. These files are as they were before; read them again before you \
+                 edit them: {files})"
+            ));
+        }
+    }
+
     /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.
     /// `recall` is what the line editor knows while calls are being approved.
     pub fn turn(
@@ -293,6 +310,10 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
+        let prompt = match &self.note {
+            Some(note) => format!("{prompt}\n\n{note}"),
+            None => prompt,
+        };
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let mut report = app.runtime()?.block_on(async {
             tokio::select! {
@@ -302,6 +323,16 @@ impl Dialogue {
                 never = app.ui.survive_stops() => match never {},
             }
         });
+        // A message that was taken back was not told of it.
+        if !matches!(
+            report.end,
+            TurnEnd::Withdrawn {
+                is_unsent: true,
+                ..
+            }
+        ) {
+            self.note = None;
+        }
         ask.complete(&mut report.denials);
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
@@ -389,7 +420,7 @@ fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {
             let flags: Option<Vec<String>> = needs.iter().map(storing::flag).collect();
             let one = format!("dunlin ask {} allows it for one run", flags?.join(" "));
             match lasting_ways(app, needs).filter(|_| longest == Scope::Always) {
-                Some(commands) => Some(format!("{one}, {commands} from now on")),
+                Some(commands) => Some(format!("{one}, {commands} from now on{}", exactly(needs))),
                 None => Some(one),
             }
         }
@@ -403,7 +434,18 @@ pub fn way_to_allow_always(app: &App, denial: &Denial) -> Option<String> {
     }
     let longest = denial.longest.filter(|longest| *longest == Scope::Always);
     let commands = longest.and_then(|_| lasting_ways(app, &denial.needs))?;
-    Some(format!("{commands} allows it beforehand"))
+    Some(format!(
+        "{commands} allows it beforehand{}",
+        exactly(&denial.needs)
+    ))
+}
+
+/// What such a command covers, where it names a command line.
+fn exactly(needs: &[Need]) -> &'static str {
+    match needs.iter().any(|need| need.target.command().is_some()) {
+        true => " (exactly this line)",
+        false => "",
+    }
 }
 
 fn lasting_ways(app: &App, needs: &[Need]) -> Option<String> {

@@ -334,22 +334,25 @@ impl Settings {
         typed.map(|path| self.folders.resolve(path, &self.project))
     }
 
-    /// Whether a path lies in the project or in what the configuration lets commands write.
+    /// Whether a path lies in the project or in what the configuration lets commands write: as it is written, or where its
+    /// links lead. One that cannot be resolved counts as such: a command may make what a link leads to.
     pub fn is_changeable(&self, path: &Path) -> bool {
-        let mut granted = self.writable_for_commands();
-        self.is_project && path.starts_with(&self.project)
-            || granted.any(|granted| path.starts_with(granted))
+        let Ok(real) = path.canonicalize() else {
+            return true;
+        };
+        let project = self.is_project.then(|| self.project.clone());
+        let mut changeable = self.writable_for_commands().chain(project);
+        changeable.any(|folder| {
+            let is_below = |folder: &Path| path.starts_with(folder) || real.starts_with(folder);
+            is_below(&folder) || folder.canonicalize().is_ok_and(|folder| is_below(&folder))
+        })
     }
 
     /// The `PATH` for programs that run with the user's rights: a command, or the author of the project, could put one of
     /// the same name into the folders that are left out.
     pub fn search_path(&self) -> OsString {
         let folders = self.environment.search_path().into_iter();
-        let kept = folders.filter(|folder| {
-            // It may be a link that a command makes anew.
-            let real = folder.canonicalize();
-            !self.is_changeable(folder) && real.is_ok_and(|real| !self.is_changeable(&real))
-        });
+        let kept = folders.filter(|folder| !self.is_changeable(folder));
         // None holds a separator: they were separated.
         std::env::join_paths(kept).unwrap_or_default()
     }

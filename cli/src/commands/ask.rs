@@ -11,9 +11,8 @@ use crate::dialogue::{Dialogue, conclude_one, say_unasked};
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
 use crate::repl::{choice, pausing};
-use crate::settings::Origin;
 use dunlin_chat::provider::Usage;
-use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
+use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 
 /// The longest piped text in bytes: more than any model reads, less than fills the memory.
 const MAX_INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -65,17 +64,17 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     } else {
         dialogue
     };
-    // A name that was typed may be mistyped.
-    if let Some(model) = &app.settings.model
-        && matches!(model.origin, Origin::Flag(_))
-        && !choice::may_use(app, &mut dialogue, &model.value)?
-    {
+    if !choice::may_use_its_own(app, &mut dialogue)? {
         return Ok(Exit::Failed);
     }
     let report = dialogue.turn(app, prompt, Recall::default())?;
     if args.json {
         print_document(app, &report)?;
     }
+    let failed = report
+        .calls
+        .iter()
+        .any(|call| call.state == CallState::Failed);
     let report = conclude_one(app, report)?;
     if !app.asks() {
         say_unasked(app, &report.denials);
@@ -84,6 +83,8 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => Exit::Interrupted,
         _ if !report.denials.is_empty() => Exit::Denied,
         TurnEnd::RoundLimit => Exit::Failed,
+        // Every call fails then, which the model may answer with an apology.
+        _ if failed && app.permissions()?.list().is_err() => Exit::Failed,
         _ => Exit::Done,
     })
 }

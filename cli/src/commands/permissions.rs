@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use dunlin_host::command::{NotSimple, simple_words};
 use dunlin_host::display::escape;
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
@@ -223,7 +224,9 @@ pub fn say_taken(app: &App, typed: &str, key: &str) {
     let short = escape(&short);
     if !Path::new(key).exists() {
         ui.status(&format!("There is no such file yet: {short}"));
-        if looks_like_host(typed) {
+        if typed.contains('*') {
+            ui.status("A target is one file, folder/ or host: there is no * in it.");
+        } else if looks_like_host(typed) {
             let typed = escape(typed);
             ui.status(&format!(
                 "A web address begins with https://, as in https://{typed}"
@@ -243,12 +246,16 @@ pub fn say_taken(app: &App, typed: &str, key: &str) {
 /// Whether a target that names no file may be meant as a web address.
 fn looks_like_host(typed: &str) -> bool {
     let (host, _) = typed.split_once('/').unwrap_or((typed, ""));
+    let (host, has_port) = match host.split_once(':') {
+        Some((host, port)) => (host, port.parse::<u16>().is_ok()),
+        None => (host, false),
+    };
     let labels: Vec<&str> = host.split('.').collect();
     let is_label = |label: &&str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         !label.is_empty() && label.chars().all(plain)
     };
-    labels.len() > 1 && labels.iter().all(is_label)
+    (labels.len() > 1 || has_port) && labels.iter().all(is_label)
 }
 
 /// Says that a yes has no effect, where a no to its program or to other words of it is the stronger one.
@@ -281,10 +288,19 @@ fn say_covered(ui: &Ui, key: &str, allows: bool) {
             escape(&key.describe())
         )),
         Ok(key) => ui.status(&format!("This covers {}.", escape(&key.describe()))),
-        Err(_) if key.starts_with('/') => ui.status(&format!(
-            "This covers every use of {}, whatever its arguments are and whatever they make it run.",
-            escape(key)
-        )),
+        Err(_) if key.starts_with('/') => {
+            ui.status(&format!(
+                "This covers every use of {}, whatever its arguments are and whatever they make it run.",
+                escape(key)
+            ));
+            let name = key.rsplit('/').next().unwrap_or(key);
+            if let Err(NotSimple::Builtin(name)) = simple_words(name) {
+                ui.status(&format!(
+                    "The shell carries out {} itself, so a line that begins with this word is still asked about.",
+                    escape(&name)
+                ));
+            }
+        }
         Err(_) => {}
     }
 }
@@ -348,11 +364,11 @@ fn explain(ui: &Ui, line: &Explained) {
     ui.data_rows(&text, RULE_COLUMN);
     if let Some(way_out) = &line.way_out {
         let other = if line.verdict == Verdict::Allow {
-            "denies"
+            "deny"
         } else {
-            "allows"
+            "allow"
         };
-        say_way(ui, &format!("{other} it:"), &storing::command(way_out));
+        say_way(ui, &format!("to {other} it:"), &storing::command(way_out));
     }
     if line.verdict == Verdict::Deny
         && let Some(undo) = line
@@ -361,7 +377,7 @@ fn explain(ui: &Ui, line: &Explained) {
             .as_ref()
             .and_then(storing::revert)
     {
-        say_way(ui, "takes the rule back:", &undo);
+        say_way(ui, "to take the rule back:", &undo);
     }
 }
 

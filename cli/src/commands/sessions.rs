@@ -62,6 +62,7 @@ impl From<StoreError> for CliError {
         let hint = error.hint();
         let error = match &error {
             StoreError::None
+            | StoreError::NoName
             | StoreError::Unknown { .. }
             | StoreError::Ambiguous { .. }
             | StoreError::SameTitle { .. } => CliError::usage(error),

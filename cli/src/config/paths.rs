@@ -114,6 +114,11 @@ impl Folders {
         self.data.join("trusted.json")
     }
 
+    /// Which models were used at which endpoint.
+    pub fn used_models_file(&self) -> PathBuf {
+        self.data.join("models-used.json")
+    }
+
     /// Every decision and every use.
     pub fn audit_file(&self) -> PathBuf {
         self.data.join("audit.jsonl")

@@ -26,6 +26,7 @@ impl Dialogue {
             self.models.clear();
         }
         self.agent = agent;
+        self.is_model_checked = false;
         Ok(())
     }
 

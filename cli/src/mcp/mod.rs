@@ -189,12 +189,7 @@ fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) 
         environment: match sandbox {
             true => environment,
             // An interpreter there may be one that a command has made.
-            false => without_folders(environment, |folder| {
-                // It may be a link that a command makes anew.
-                let real = folder.canonicalize();
-                settings.is_changeable(folder)
-                    || real.is_ok_and(|real| settings.is_changeable(&real))
-            }),
+            false => without_folders(environment, |folder| settings.is_changeable(folder)),
         },
         own_variables: own
             .map(|(name, value)| (name.clone(), value.clone()))

@@ -193,7 +193,7 @@ impl<'a> TerminalApprover<'a> {
         let path = settings.search_path();
         let work = move || ui.lend(|| editor::edit(&program, &path, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(text)) => text,
+            Ok(Ok(edited)) => edited.text,
             Ok(Err(error)) => return say(error.to_string()),
             Err(_) => return say("The editor could not be started.".to_owned()),
         };

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
+use crate::used_models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_host::nearest::nearest;
 use dunlin_provider::ollama;
@@ -17,6 +18,9 @@ use dunlin_terminal::ui::style::Label;
 
 /// How long an endpoint may take to list its models. It may be on another continent.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long it may take where the user waits for something else: for the answer to a message.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How many models are listed. Some services offer several hundred.
 const MAX_LISTED: usize = 100;
@@ -34,28 +38,49 @@ pub fn model(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
         }
         return Ok(());
     }
-    if !may_use(app, dialogue, name)? {
+    if !may_use(app, dialogue, name, LIST_TIMEOUT)? {
+        say_who(ui, dialogue.agent());
         return Ok(());
     }
     dialogue.set_model(app, name)?;
+    dialogue.is_model_checked = true;
     say_who(ui, dialogue.agent());
     Ok(())
 }
 
+/// Whether the model of a conversation may be used. Its server is asked for a list at most once, and not at all about a model
+/// that was used before.
+pub fn may_use_its_own(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliError> {
+    let file = app.settings.folders.used_models_file();
+    let model = dialogue.model().to_owned();
+    if !dialogue.is_model_checked && !used_models::contains(&file, dialogue.agent(), &model) {
+        dialogue.is_model_checked = may_use(app, dialogue, &model, CHECK_TIMEOUT)?;
+        return Ok(dialogue.is_model_checked);
+    }
+    Ok(true)
+}
+
 /// Whether a model may be used: its server lists it, or lists nothing, or the user wants it all the same. Where nobody can
-/// be asked the user is warned.
-pub fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, CliError> {
+/// be asked the user is warned. Remembers that it may be.
+fn may_use(
+    app: &App,
+    dialogue: &mut Dialogue,
+    name: &str,
+    timeout: Duration,
+) -> Result<bool, CliError> {
     let ui = &app.ui;
     let agent = dialogue.agent();
     let api = agent.api;
     if api == Api::Local {
         return Ok(true);
     }
+    let file = app.settings.folders.used_models_file();
     if dialogue.models().is_empty() {
-        match fetch(app, agent)? {
+        match fetch(app, agent, timeout)? {
             Fetched::Listed(models) => dialogue.know_models(models),
+            Fetched::NoList => {}
             // A server that cannot be asked says so when it is sent a message.
-            Fetched::NoList | Fetched::Failed(_) => {}
+            Fetched::Failed(_) => return Ok(true),
             Fetched::Interrupted => {
                 quiet(ui, "(interrupted)");
                 return Ok(false);
@@ -67,6 +92,7 @@ pub fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, C
         listed == name || (api == Api::Ollama && ollama::is_same_model(listed, name))
     };
     if known.is_empty() || known.iter().any(is_it) {
+        used_models::add(&file, dialogue.agent(), name);
         return Ok(true);
     }
     let near = nearest(name, known.iter().map(String::as_str));
@@ -77,7 +103,11 @@ pub fn may_use(app: &App, dialogue: &mut Dialogue, name: &str) -> Result<bool, C
         return Ok(true);
     }
     ui.warn(&problem);
-    Ok(ui.confirms("Use it anyway?"))
+    let may = ui.confirms("Use it anyway?");
+    if may {
+        used_models::add(&file, dialogue.agent(), name);
+    }
+    Ok(may)
 }
 
 /// `/agent [NAME]`: lists the agents, or goes on with one of them.
@@ -139,7 +169,7 @@ fn kept(app: &App, dialogue: Dialogue) -> Dialogue {
 fn list(app: &App, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
     let ui = &app.ui;
     say_who(ui, agent);
-    let models = match fetch(app, agent)? {
+    let models = match fetch(app, agent, LIST_TIMEOUT)? {
         Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
             return Ok(None);
@@ -183,7 +213,7 @@ enum Fetched {
     Interrupted,
 }
 
-fn fetch(app: &App, agent: &Agent) -> Result<Fetched, CliError> {
+fn fetch(app: &App, agent: &Agent, timeout: Duration) -> Result<Fetched, CliError> {
     if agent.api == Api::Local {
         return Ok(match here(app) {
             Ok(models) => Fetched::Listed(models),
@@ -196,7 +226,7 @@ fn fetch(app: &App, agent: &Agent) -> Result<Fetched, CliError> {
         tokio::select! {
             biased;
             () = interrupt => None,
-            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), LIST_TIMEOUT) => Some(listed),
+            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), timeout) => Some(listed),
         }
     });
     Ok(match listed {

@@ -19,8 +19,8 @@ const MESSAGE: Draft = Draft {
 #[error("an editor needs a terminal")]
 struct NoTerminal;
 
-/// Has a message written that begins with `start`. `None`: it was left empty, and nothing is to be sent. Where the
-/// editor fails, what there is of the message stands on the next line.
+/// Has a message written that begins with `start`. `None`: it was left empty or not saved, and nothing is to be sent, which
+/// is said. Where the editor fails, or nothing was saved, what there is of the message stands on the next line.
 pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
     if !app.asks() {
         return Err(CliError::usage(NoTerminal));
@@ -32,7 +32,20 @@ pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
     let program = editor::choose(&settings.environment);
     let path = settings.search_path();
     match ui.lend(|| editor::edit(&program, &path, &settings.folders.data, MESSAGE, start)) {
-        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Ok(edited) if edited.is_saved => {
+            let text = edited.text.trim();
+            if text.is_empty() {
+                ui.status("Nothing was written, so nothing is sent.");
+            }
+            Ok((!text.is_empty()).then(|| text.to_owned()))
+        }
+        Ok(_) => {
+            ui.status("You left the editor without saving, so nothing is sent.");
+            if !start.is_empty() {
+                ui.keep_for_later(start);
+            }
+            Ok(None)
+        }
         Err(error) => {
             if !start.is_empty() {
                 ui.keep_for_later(start);

@@ -12,12 +12,13 @@ use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::calls::{denied_by, elapsed, fit, look};
 use dunlin_terminal::ui::diff;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap::visible;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
 const MAX_ROWS: usize = 40;
 
-/// How much of why a call failed stands beside it, in columns.
-const MAX_WHY_COLUMNS: usize = 40;
+/// How much of why a call failed stands beside it on the narrowest screen, in columns.
+const MIN_WHY_COLUMNS: usize = 20;
 
 /// What `/expand` prints for what was typed behind it.
 pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
@@ -114,14 +115,18 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let took = record.duration().map(elapsed);
     let error = record.error.as_deref().unwrap_or_default();
     // What does not fit beside the call stands below, as its result.
-    let why = fit(&escape(error), MAX_WHY_COLUMNS);
-    let parts = [word.to_owned(), took.unwrap_or_default(), why];
+    let tool = fit(&escape(&record.tool), 64);
+    let took = took.unwrap_or_default();
+    let head = format!("  {mark} {number} {tool} · {word} · {took} · ");
+    let room = window.columns.saturating_sub(visible(&head) + 1);
+    let why = fit(&escape(error), room.max(MIN_WHY_COLUMNS));
+    let parts = [word.to_owned(), took, why];
     let parts = parts.iter().filter(|part| !part.is_empty());
     let end: String = parts.map(|part| format!(" · {part}")).collect();
     let mut rows = vec![format!(
         "  {} {}{end}",
         styles.paint(label, &format!("{mark} {number}")),
-        styles.paint(Label::Name, &fit(&escape(&record.tool), 64)),
+        styles.paint(Label::Name, &tool),
     )];
     if let Some(by) = &record.denied_by {
         let undo = by.revert.as_ref().and_then(storing::revert);

@@ -14,7 +14,11 @@ const LEAST_BESIDE: usize = 30;
 const BELOW: usize = 6;
 
 /// What keys do that are no commands.
-const KEYS: [(&str, &str); 5] = [
+const KEYS: [(&str, &str); 6] = [
+    (
+        "@FILE",
+        "attach a file to the message; Tab completes its name",
+    ),
     (
         "Alt-Enter",
         "start a new line, as Shift-Enter does in most terminals, or Enter after a \\ or in an open ```",

@@ -88,8 +88,8 @@ impl Hub {
             return Ok((Hub::Closed, None));
         };
         let summary = last.summary();
-        if summary.problem.is_some() {
-            // What cannot be resumed is no offer; the list shows it.
+        if summary.problem.is_some() || summary.said == Some(0) {
+            // What cannot be resumed is no offer, nor is an empty one; the list shows it.
             return Ok((Hub::Closed, None));
         }
         let ui = &app.ui;

@@ -138,7 +138,7 @@ impl<'a> TerminalInterceptor<'a> {
         let text = draft.text.clone();
         let work = move || ui.lend(|| editor::edit(&program, &path, &folder, VALUE, &text));
         let edited = match tokio::task::spawn_blocking(work).await {
-            Ok(edited) => edited.map_err(|error| error.to_string())?,
+            Ok(edited) => edited.map_err(|error| error.to_string())?.text,
             Err(_) => return Err("The editor could not be started.".to_owned()),
         };
         // Editors end a file with a line end, which the value need not have.

@@ -397,7 +397,6 @@ impl Hinter for LineHelper {
     type Hint = Rest;
 
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
-        newline::ask_again();
         let hint = self.rest(line, pos);
         self.follow_window(
             line.split_at_checked(pos).unwrap_or((line, "")),

@@ -16,6 +16,7 @@ use dunlin_terminal::ui::calls::{self, fit};
 use dunlin_terminal::ui::markdown;
 use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap as words;
 
 /// How many rows `/history` prints unless it is asked for all.
 const MAX_HISTORY_ROWS: usize = 50;
@@ -85,7 +86,11 @@ impl Item<'_> {
     fn about(&self) -> String {
         match self {
             Item::Said(_, message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
-            Item::Said(_, message) => one_line(&message.content),
+            // Not escaped: a line end is a space here.
+            Item::Said(_, message) => {
+                let words: Vec<&str> = message.content.split_whitespace().collect();
+                one_line(&words.join(" "))
+            }
             Item::Called(call, _) => one_line(&Value::Object(call.arguments.clone()).to_string()),
         }
     }
@@ -172,12 +177,12 @@ pub fn show(
                     "  {}",
                     window.styles.paint(Label::Quiet, "reasoning")
                 ));
-                rows.extend(foreign(reasoning.text.trim(), window));
+                rows.extend(prose(reasoning.text.trim(), window));
             }
             let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
             rows.extend(markdown::rows(&text, window.styles, window.columns));
         }
-        Item::Said(_, message) => rows.extend(foreign(&message.content, window)),
+        Item::Said(_, message) => rows.extend(prose(&message.content, window)),
         Item::Called(call, result) => {
             let arguments = Value::Object(call.arguments.clone());
             let arguments = serde_json::to_string_pretty(&arguments).unwrap_or_default();
@@ -196,6 +201,15 @@ pub fn show(
 
 /// Text of several lines, without escape sequences, each row behind the bar.
 pub(super) fn foreign(text: &str, window: Window) -> Vec<String> {
+    barred(text, window, wrap)
+}
+
+/// The same for sentences: their rows are broken between words.
+fn prose(text: &str, window: Window) -> Vec<String> {
+    barred(text, window, words::rows)
+}
+
+fn barred(text: &str, window: Window, wrap: impl Fn(&str, usize) -> Vec<String>) -> Vec<String> {
     let text = Filter::default().piece(text);
     let text = display::shorten(&text, MAX_SHOWN_CHARS);
     let bar = window.styles.paint(Label::Quiet, BAR.trim_end());
@@ -234,6 +248,32 @@ mod tests {
     use super::*;
     use dunlin_chat::turn::CallState;
     use dunlin_terminal::ui::style::Styles;
+
+    #[test]
+    fn what_was_said_is_read_as_sentences() {
+        let window = Window {
+            columns: 30,
+            rows: 24,
+            styles: Styles::plain(),
+        };
+        let messages = [Message::text(
+            Role::User,
+            "Look at the\n  sandpipers of the northern shore.\n",
+        )];
+        let log = CallLog::default();
+        assert_eq!(
+            history(&messages, &log, true, true, window),
+            ["  m1 you Look at t…n shore."]
+        );
+        assert_eq!(
+            show(&messages, &log, "m1", window).unwrap()[1..],
+            [
+                "  │ Look at the",
+                "  │   sandpipers of the",
+                "  │ northern shore."
+            ]
+        );
+    }
 
     #[test]
     fn calls_are_listed_and_shown_with_their_outcome() {

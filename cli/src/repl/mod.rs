@@ -44,7 +44,9 @@ use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 use complete::Names;
+use dunlin_chat::message::Role;
 use dunlin_chat::turn::TurnEnd;
+use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -57,6 +59,9 @@ use table::{Input, Slash};
 /// Where messages are typed.
 const PROMPT: &str = "› ";
 
+/// What is said where the model did not answer.
+const UNANSWERED: &str = "Your message stays in the conversation: /retry sends it again, and otherwise it goes with your next one.";
+
 /// Converses until the user leaves.
 pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
@@ -68,10 +73,25 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     editor.toggle_pausing(&app.pausing);
     hub::check(app, args)?;
     welcome(app)?;
+    warn_of_permissions(app);
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
     let done = converse(app, &mut editor, &mut hub, &mut dialogue);
     say_how_to_resume(app, dialogue.as_ref());
     done
+}
+
+/// Says that the permission file cannot be used: every call would fail.
+fn warn_of_permissions(app: &App) {
+    if app
+        .settings
+        .folders
+        .permissions_file()
+        .symlink_metadata()
+        .is_ok()
+        && let Err(error) = app.permissions().and_then(|store| Ok(store.list()?))
+    {
+        app.ui.warn(&error.in_one_line());
+    }
 }
 
 /// The prompt, which says what is not asked about.
@@ -159,6 +179,10 @@ fn converse(
             true => Input::Slash(Slash::Edit, line.clone()),
             false => table::parse(&line),
         };
+        if matches!(input, Input::Message(_)) && only_answers(&line) {
+            ui.say_answers_nothing(&line);
+            continue;
+        }
         if !line.trim().is_empty()
             && let Err(error) = editor.remember(line.trim_end())
         {
@@ -180,7 +204,14 @@ fn converse(
             Ok(Answer::Next) => {}
             Ok(Answer::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
-            Err(error) => ui.error(&error),
+            Err(error) => {
+                ui.error(&error);
+                let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
+                let is_unanswered = messages.last().is_some_and(|it| it.role == Role::User);
+                if error.exit() == Exit::Provider && is_unanswered {
+                    ui.status(&ui.status_styles().paint(Label::Quiet, UNANSWERED));
+                }
+            }
         }
     }
 }
@@ -224,19 +255,14 @@ fn respond(
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
-        none => {
-            let mut begun = Dialogue::begin(app)?.saved(app);
-            // A name that was typed may be mistyped; one in a file was used before.
-            if let Some(model) = &app.settings.model
-                && matches!(model.origin, Origin::Flag(_))
-                && !choice::may_use(app, &mut begun, &model.value)?
-            {
-                app.ui.keep_for_later(&text);
-                return Ok(Answer::Next);
-            }
-            none.insert(begun)
-        }
+        none => none.insert(Dialogue::begin(app)?.saved(app)),
     };
+    if !choice::may_use_its_own(app, dialogue)? {
+        app.ui
+            .status("Nothing is sent. /model lists the models and chooses one.");
+        app.ui.keep_for_later(&text);
+        return Ok(Answer::Next);
+    }
     let typed = text.clone();
     let text = match is_new && dialogue.agent().files {
         true => tags::attach(app, dialogue, &text, editor.recall())?,

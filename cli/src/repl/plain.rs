@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use super::choice;
 use super::hub;
 use super::line::Recall;
 use super::slash::{self, Next};
@@ -54,6 +55,8 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
             Some(dialogue) => dialogue,
             none => none.insert(Dialogue::begin(app)?),
         };
+        // Nobody can be asked, so this only warns.
+        choice::may_use_its_own(app, dialogue)?;
         let report = dialogue.turn(app, text, Recall::default())?;
         say_unasked(app, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {

@@ -64,11 +64,17 @@ pub fn run(
     }
     match slash {
         Slash::Exit => return Ok(Next::Leave),
-        Slash::Undo => undo(app)?,
-        Slash::Edit => match compose::write(app, rest)? {
-            Some(text) => return Ok(Next::Say(text)),
-            None => ui.status("Nothing was written, so nothing is sent."),
-        },
+        Slash::Undo => {
+            let undone = undo(app)?;
+            if let Some(dialogue) = dialogue {
+                dialogue.tell_undone(&undone);
+            }
+        }
+        Slash::Edit => {
+            if let Some(text) = compose::write(app, rest)? {
+                return Ok(Next::Say(text));
+            }
+        }
         Slash::Retry => match dialogue.as_mut().and_then(Dialogue::take_back_turn) {
             Some(text) => return Ok(Next::AsItIs(text)),
             None => ui.status("There is no message to send again."),
@@ -289,18 +295,20 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
 }
 
 /// Takes back edits and says which files it was.
-fn undo(app: &App) -> Result<(), CliError> {
+/// Takes the edits of the last turn back; the files that changed by that, as the model names them.
+fn undo(app: &App) -> Result<Vec<String>, CliError> {
     let ui = &app.ui;
+    let mut changed = Vec::new();
     let Some(undone) = app.host()?.undo_last().map_err(CliError::failed)? else {
         ui.status("There is no edit to take back in this project.");
-        return Ok(());
+        return Ok(changed);
     };
     let project = &app.settings.project;
     for (path, fate) in &undone.files {
         let (label, word) = match fate {
             Fate::Restored => (Label::Good, "restored"),
             Fate::Removed => (Label::Good, "removed"),
-            Fate::WasSo => (Label::Quiet, "was so already"),
+            Fate::WasSo => (Label::Quiet, "unchanged (held the old text already)"),
         };
         let path = path.strip_prefix(project).unwrap_or(path);
         ui.status(&format!(
@@ -308,8 +316,11 @@ fn undo(app: &App) -> Result<(), CliError> {
             ui.status_styles().paint(label, word),
             escape(&path.to_string_lossy())
         ));
+        if *fate != Fate::WasSo {
+            changed.push(path.to_string_lossy().into_owned());
+        }
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// What is forgotten is not erased, and whoever wants that should know how.

@@ -378,3 +378,32 @@ fn a_server_of_a_project_needs_trust() {
     let refused = &settings.project_file.unwrap().refused;
     assert_eq!(refused[0].name, "mcp.servers.far.api_key");
 }
+
+/// The `PATH` of what runs with the user's rights has no folder that a command could put a program into.
+#[test]
+fn changeable_folders_are_left_out_of_the_search_path() {
+    let home = Home::new("[commands]\nwrite = [\"~/link\"]\n", "");
+    let root = home.folder.path().canonicalize().unwrap();
+    for folder in ["big/bin", "own/bin", "repo/bin"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(root.join("big"), root.join("link")).unwrap();
+    std::os::unix::fs::symlink(root.join("repo/bin"), root.join("to-project")).unwrap();
+    std::os::unix::fs::symlink(root.join("repo/later"), root.join("dangling")).unwrap();
+    let folders = [
+        "big/bin",
+        "link/bin",
+        "repo/bin",
+        "to-project",
+        "dangling",
+        "missing",
+        "own/bin",
+    ];
+    let path = std::env::join_paths(folders.map(|folder| root.join(folder))).unwrap();
+    let path = path.to_str().unwrap();
+    let settings = home.load(&Global::default(), &[("PATH", path)]).unwrap();
+    assert_eq!(
+        settings.search_path(),
+        root.join("own/bin").into_os_string()
+    );
+}

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -65,6 +65,15 @@ pub enum EditorError {
     NoText,
 }
 
+/// What somebody left in the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// The text in the file.
+    pub text: String,
+    /// Whether the editor has written the file, also with the same text.
+    pub is_saved: bool,
+}
+
 /// The editor that the user wants, as a shell command.
 pub fn choose(environment: &dyn Variables) -> OsString {
     let set = environment
@@ -85,12 +94,13 @@ pub fn edit(
     folder: &Path,
     draft: Draft,
     text: &str,
-) -> Result<String, EditorError> {
+) -> Result<Edited, EditorError> {
     let no_file = |source| EditorError::File {
         what: draft.what,
         source,
     };
     let file = put_down(folder, draft, text).map_err(no_file)?;
+    let before = stamp(file.path()).map_err(no_file)?;
     let name = editor.to_string_lossy().into_owned();
     // Ctrl-C is a key of the editor: the shell around it, which gets the signal too, has to outlive it.
     let mut script = OsString::from("trap : INT\n");
@@ -117,7 +127,15 @@ pub fn edit(
     if bytes.len() as u64 > MAX_BYTES {
         return Err(EditorError::NoText);
     }
-    String::from_utf8(bytes).map_err(|_| EditorError::NoText)
+    let is_saved = stamp(file.path()).map_err(no_file)? != before;
+    let text = String::from_utf8(bytes).map_err(|_| EditorError::NoText)?;
+    Ok(Edited { text, is_saved })
+}
+
+/// What tells whether a file was written since: its number, and when it was changed.
+fn stamp(path: &Path) -> io::Result<(u64, i64, i64)> {
+    let meta = path.symlink_metadata()?;
+    Ok((meta.ino(), meta.mtime(), meta.mtime_nsec()))
 }
 
 fn put_down(folder: &Path, draft: Draft, text: &str) -> io::Result<NamedTempFile> {
@@ -167,8 +185,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let private = folder.path().join("data");
         let script = "f() { stat -c %a \"$1\" > \"$1.new\"; cat \"$1\" >> \"$1.new\"; mv \"$1.new\" \"$1\"; }; f";
-        let text = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
-        assert_eq!(text, "600\ntext\n");
+        let edited = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
+        assert_eq!(edited.text, "600\ntext\n");
+        assert!(edited.is_saved);
+        let unsaved = edit(&"true".into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
+        assert_eq!((unsaved.text.as_str(), unsaved.is_saved), ("text\n", false));
         assert_eq!(fs::read_dir(&private).unwrap().count(), 0);
         let mode = private.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);

@@ -13,7 +13,6 @@ use crate::limits::{
     MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
 use crate::mcp::line::ServerLine;
-use crate::mcp::secret::names_secret;
 
 /// Whom a call talks to: the user, and in a bridge its server.
 #[derive(Debug, Default)]
@@ -87,7 +86,7 @@ impl chat::Host for View<'_, Chat> {
             call: self.call.clone(),
             tool: self.tool.clone(),
             server: line.map(|line| line.terms.name.clone()),
-            secret: line.is_some_and(|line| line.asks_secret || names_secret(&question)),
+            secret: line.is_some_and(|line| line.secrets.are_asked_by(&question)),
             question,
             options,
         };

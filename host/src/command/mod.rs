@@ -218,6 +218,13 @@ impl CommandLine {
                     "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
                      this line until the session ends."
                 ),
+                NotSimple::Expansion(_) => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently; \
+                     the same command with everything written out can."
+                ),
+                NotSimple::OpenQuote => format!(
+                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
+                ),
                 NotSimple::Construct(_) => format!(
                     "{label}: s allows exactly this line until the session ends. It can't be allowed \
                      permanently; single commands can, so have the model run them one by one."
@@ -303,6 +310,8 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         programs: simple.programs,
         mentioned: others.run.into_iter().chain(others.mentioned).collect(),
         is_incomplete: others.is_incomplete,
+        hides_program: others.hides_program,
+        unread: others.unread,
         commands: others.commands,
         covers: covers.unwrap_or_default(),
     })
@@ -326,6 +335,8 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         programs,
         mentioned: found.mentioned,
         is_incomplete: found.is_incomplete,
+        hides_program: found.hides_program,
+        unread: found.unread,
         commands: found.commands,
         covers: Vec::new(),
     }

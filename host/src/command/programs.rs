@@ -5,6 +5,7 @@
 //! the user asked for, and a name that is missed leaves a line that is asked about anyway.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use super::find::{self, Word};
 use super::known::{self, Known};
@@ -58,8 +59,13 @@ pub(super) struct Programs<'a> {
     pub(super) run: Vec<ProgramFile>,
     /// Those that stand among the words of a program that may run them.
     pub(super) mentioned: Vec<ProgramFile>,
-    /// The commands that begin with one of them, as far as their words are known.
+    /// The commands that begin with one of them, as far as their words are known; also without the options that stand before
+    /// a subcommand.
     pub(super) commands: Vec<Vec<String>>,
+    /// Those whose subcommand was not made out.
+    pub(super) unread: Vec<PathBuf>,
+    /// Whether the name of a program is known only when the line runs: `$x`.
+    pub(super) hides_program: bool,
     /// Whether there was more than could be looked at.
     pub(super) is_incomplete: bool,
     seen: HashMap<String, Option<ProgramFile>>,
@@ -72,6 +78,8 @@ impl<'a> Programs<'a> {
             run: Vec::new(),
             mentioned: Vec::new(),
             commands: Vec::new(),
+            unread: Vec::new(),
+            hides_program: false,
             is_incomplete: false,
             seen: HashMap::new(),
         }
@@ -79,10 +87,11 @@ impl<'a> Programs<'a> {
 
     /// Collects from a text that is a command line itself.
     pub(super) fn line(&mut self, text: &str) {
-        self.nested_line(text, 0);
+        self.nested_line(text, true, 0);
     }
 
-    fn nested_line(&mut self, text: &str, depth: usize) {
+    /// `is_shell`: a shell reads the text as a command line; otherwise a program perhaps does.
+    fn nested_line(&mut self, text: &str, is_shell: bool, depth: usize) {
         if depth > MAX_DEPTH {
             self.is_incomplete = true;
             return;
@@ -90,24 +99,33 @@ impl<'a> Programs<'a> {
         let found = find::commands(text);
         self.is_incomplete |= found.is_incomplete;
         for command in found.commands {
-            self.command(&command, depth);
+            self.command(&command, is_shell, depth);
         }
     }
 
     /// Collects from the words behind the program of a simple command.
     pub(super) fn arguments_of(&mut self, program: &ProgramFile, arguments: &[String]) {
         let name = program.called.file_name().unwrap_or_default();
-        if known::known(&name.to_string_lossy(), arguments) == Known::Nothing {
+        let name = name.to_string_lossy();
+        if known::known(&name, arguments) == Known::Nothing {
             let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
-            self.arguments(&words, 0);
+            let subcommand = known::subcommand(&name, &words);
+            if subcommand.at > 0 || subcommand.is_unread {
+                self.add_command(program, &words);
+            }
+            self.arguments(&name, &words, 0);
         }
     }
 
-    fn command(&mut self, words: &[Word], depth: usize) {
+    fn command(&mut self, words: &[Word], is_shell: bool, depth: usize) {
         // `exec -a`, `command -p`: their own name is gone already.
         let is_option = |word: &&Word| word.as_deref().is_some_and(|word| word.starts_with('-'));
         let skipped = words.iter().take_while(is_option).count();
-        let Some((Some(name), arguments)) = words[skipped..].split_first() else {
+        let Some((name, arguments)) = words[skipped..].split_first() else {
+            return;
+        };
+        let Some(name) = name else {
+            self.hides_program |= is_shell;
             return;
         };
         if let Some(program) = self.look_up(name) {
@@ -115,21 +133,23 @@ impl<'a> Programs<'a> {
             self.is_incomplete |= !add(&mut self.run, program);
         }
         let short = name.rsplit('/').next().unwrap_or(name);
-        let known_words: Option<Vec<String>> = arguments.iter().cloned().collect();
-        let known = known_words.map(|words| known::known(short, &words));
-        if known.is_none_or(|known| known == Known::Nothing) {
-            self.arguments(arguments, depth);
+        if is_nothing_known(short, arguments) {
+            let runs_its_words = short == "eval" || known::is_wrapper(short);
+            self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
+            self.arguments(short, arguments, depth);
         }
     }
 
     /// Any word of a program of which nothing is known may be one that it runs, or a line for a shell.
-    fn arguments(&mut self, words: &[Word], depth: usize) {
+    fn arguments(&mut self, program: &str, words: &[Word], depth: usize) {
+        let mut is_shell = self.is_shell(program);
         for (at, word) in words.iter().enumerate() {
             let Some(word) = word else { continue };
             if word.contains(char::is_whitespace) {
-                self.nested_line(word, depth + 1);
+                self.nested_line(word, is_shell, depth + 1);
                 continue;
             }
+            is_shell |= self.is_shell(word.rsplit('/').next().unwrap_or(word));
             // `--to-command=x`
             let value = word.split_once('=').map(|(_, value)| value);
             for name in [Some(word.as_str()), value].into_iter().flatten() {
@@ -148,12 +168,32 @@ impl<'a> Programs<'a> {
             return;
         }
         self.is_incomplete |= arguments.len() > MAX_WORDS;
-        for path in [&program.called, &program.real] {
-            let path = path.to_string_lossy().into_owned();
-            let known = arguments.iter().take(MAX_WORDS).map_while(Clone::clone);
-            let command = std::iter::once(path).chain(known).collect();
-            self.is_incomplete |= !add(&mut self.commands, command);
+        let name = program.called.file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        let subcommand = known::subcommand(&name, arguments);
+        // No promise is made of a command of so many words.
+        let is_unread = subcommand.is_unread
+            && (arguments.len() > MAX_WORDS || is_nothing_known(&name, arguments));
+        let mut starts = vec![0];
+        if subcommand.at > 0 {
+            starts.push(subcommand.at);
         }
+        for path in [&program.called, &program.real] {
+            if is_unread {
+                self.is_incomplete |= !add(&mut self.unread, path.clone());
+            }
+            let path = path.to_string_lossy().into_owned();
+            for start in &starts {
+                let words = arguments.iter().skip(*start);
+                let known = words.take(MAX_WORDS).map_while(Clone::clone);
+                let command = std::iter::once(path.clone()).chain(known).collect();
+                self.is_incomplete |= !add(&mut self.commands, command);
+            }
+        }
+    }
+
+    fn is_shell(&self, name: &str) -> bool {
+        name == "eval" || known::SHELLS.contains(&name) || self.names.shell().ends_with(name)
     }
 
     fn look_up(&mut self, name: &str) -> Option<ProgramFile> {
@@ -171,6 +211,12 @@ impl<'a> Programs<'a> {
         self.seen.insert(name.to_owned(), found.clone());
         found
     }
+}
+
+/// Whether no promise is known about a program with these arguments.
+fn is_nothing_known(name: &str, arguments: &[Word]) -> bool {
+    let words: Option<Vec<String>> = arguments.iter().cloned().collect();
+    words.is_none_or(|words| known::known(name, &words) == Known::Nothing)
 }
 
 /// Adds what is not there yet; `false`: there is no room.

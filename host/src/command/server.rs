@@ -40,6 +40,8 @@ impl CommandTarget {
         Ok(CommandTarget {
             is_storable: key.is_storable() && covers.is_some(),
             is_incomplete: !is_sandboxed,
+            hides_program: false,
+            unread: Vec::new(),
             key,
             subject,
             programs: vec![program],

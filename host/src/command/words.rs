@@ -27,8 +27,12 @@ const GAP: &str = "                ";
 /// What keeps a line from being one simple command. `Display` says it in few words: `a pipe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotSimple {
-    /// The shell has to make something of it, or a person would not see all of it.
+    /// It is several commands, or a person would not see all of it.
     Construct(&'static str),
+    /// The shell puts something in the place of a part of it.
+    Expansion(&'static str),
+    /// It is not finished: a quote is still open.
+    OpenQuote,
     /// The shell carries out this command itself.
     Builtin(String),
 }
@@ -38,6 +42,10 @@ impl NotSimple {
     pub fn label(&self) -> String {
         match self {
             NotSimple::Construct(_) => format!("Compound command ({self})"),
+            NotSimple::Expansion(_) => {
+                format!("The shell changes this line before it runs it ({self})")
+            }
+            NotSimple::OpenQuote => "A quote is not closed in this line".to_owned(),
             NotSimple::Builtin(word) => format!("Command of the shell itself ({word})"),
         }
     }
@@ -46,7 +54,10 @@ impl NotSimple {
 impl fmt::Display for NotSimple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotSimple::Construct(construct) => f.write_str(construct),
+            NotSimple::Construct(construct) | NotSimple::Expansion(construct) => {
+                f.write_str(construct)
+            }
+            NotSimple::OpenQuote => f.write_str("a quote without end"),
             NotSimple::Builtin(word) => write!(f, "{word} is a part of the shell"),
         }
     }
@@ -208,7 +219,7 @@ impl Reader<'_> {
     fn single_quoted(&mut self, word: &mut String) -> Result<(), NotSimple> {
         let inside = &self.rest[1..];
         let Some(end) = inside.find('\'') else {
-            return Err("a quote without end".into());
+            return Err(NotSimple::OpenQuote);
         };
         word.push_str(&inside[..end]);
         self.rest = &inside[end + 1..];
@@ -229,7 +240,7 @@ impl Reader<'_> {
                 '$' if inside[at + 1..].starts_with('(') => {
                     return Err("a command substitution".into());
                 }
-                '$' => return Err("a variable".into()),
+                '$' => return Err(NotSimple::Expansion("a variable")),
                 '`' => return Err("a command substitution".into()),
                 '\\' => match chars.next() {
                     Some((_, c @ ('"' | '\\' | '$' | '`'))) => word.push(c),
@@ -240,7 +251,7 @@ impl Reader<'_> {
                 c => word.push(c),
             }
         }
-        Err("a quote without end".into())
+        Err(NotSimple::OpenQuote)
     }
 
     /// What a character that is not plain does here.
@@ -254,13 +265,13 @@ impl Reader<'_> {
             ('&', _) => "a command in the background",
             (';', _) => "several commands",
             ('$', Some('(')) | ('`', _) => "a command substitution",
-            ('$', Some('\'' | '"')) => "a special quote",
-            ('$', _) => "a variable",
+            ('$', Some('\'' | '"')) => return NotSimple::Expansion("a special quote"),
+            ('$', _) => return NotSimple::Expansion("a variable"),
             ('(' | ')', _) => "parentheses",
             ('{' | '}', _) => "braces",
-            ('*' | '?' | '[' | ']', _) => "a pattern",
-            ('~', _) => "a tilde",
-            ('\\', _) => "a backslash",
+            ('*' | '?' | '[' | ']', _) => return NotSimple::Expansion("a pattern"),
+            ('~', _) => return NotSimple::Expansion("a tilde"),
+            ('\\', _) => return NotSimple::Expansion("a backslash"),
             ('#', _) => "a comment",
             ('!', _) => "an exclamation mark",
             (c, _) if !c.is_ascii() => "an unusual character",

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::secret::form;
+use super::secret::{Secrets, form};
 use super::transport::Connection;
 use crate::Progress;
 use crate::ask::Ask;
@@ -64,8 +64,8 @@ pub(crate) struct ServerLine {
     closed: Option<String>,
     /// What holds for the server.
     pub(crate) terms: Terms,
-    /// Whether the form that the server sent last seems to ask for a secret.
-    pub(crate) asks_secret: bool,
+    /// What the form that the server sent last seems to ask for.
+    pub(crate) secrets: Secrets,
     /// That the bridge is to come back.
     pub(crate) end: CancellationToken,
 }
@@ -79,7 +79,7 @@ impl ServerLine {
             is_taken: false,
             closed: None,
             terms,
-            asks_secret: false,
+            secrets: Secrets::default(),
             end: CancellationToken::new(),
         }
     }
@@ -115,7 +115,9 @@ impl ServerLine {
         if let Some(message) = self.backlog.pop_front() {
             self.backlog_bytes -= message.len();
             // The bridge reads the form next, and asks the user what is in it.
-            self.asks_secret = form(&message).unwrap_or(self.asks_secret);
+            if let Some(secrets) = form(&message) {
+                self.secrets = secrets;
+            }
             return Some(Incoming::Message(message));
         }
         self.closed.clone().map(Incoming::Closed)

@@ -27,8 +27,28 @@ const SECRETS: [&str; 13] = [
 /// Words that name one only if they stand alone.
 const WORDS: [&str; 4] = ["pin", "pwd", "cvc", "2fa"];
 
-/// Whether a message of a server is a form. `Some(true)`: one that seems to ask for a secret.
-pub(crate) fn form(message: &str) -> Option<bool> {
+/// What a form of a server seems to ask for that nobody should see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Secrets {
+    /// How the fields are called: a question about one of them holds its name.
+    fields: Vec<String>,
+    /// Whether the form says so of itself and none of its fields does: then any may be meant.
+    all: bool,
+}
+
+impl Secrets {
+    /// Whether a question about a field of the form seems to ask for a secret.
+    pub(crate) fn are_asked_by(&self, question: &str) -> bool {
+        match self.fields.as_slice() {
+            [] => self.all || names_secret(question),
+            // The first question of a form begins with the form's own words.
+            fields => fields.iter().any(|field| question.contains(field.as_str())),
+        }
+    }
+}
+
+/// Reads a message of a server; `None`: it is no form.
+pub(crate) fn form(message: &str) -> Option<Secrets> {
     // Most messages are something else, and some are large. Letters can be written as escapes.
     if !message.contains("elicitation") && !message.contains("\\u") {
         return None;
@@ -47,12 +67,24 @@ pub(crate) fn form(message: &str) -> Option<bool> {
             || says("title")
             || says("description")
     };
-    let asked = params["message"].as_str().is_some_and(names_secret);
-    Some(asked || fields.into_iter().flatten().any(is_secret))
+    let secret = fields
+        .into_iter()
+        .flatten()
+        .filter(|field| is_secret(*field));
+    // As the bridge names them.
+    let called = |(name, field): (&String, &Value)| {
+        let title = field["title"].as_str();
+        title.unwrap_or(name).to_owned()
+    };
+    let fields: Vec<String> = secret.map(called).collect();
+    Some(Secrets {
+        all: fields.is_empty() && params["message"].as_str().is_some_and(names_secret),
+        fields,
+    })
 }
 
 /// Whether a text seems to name a secret.
-pub(crate) fn names_secret(text: &str) -> bool {
+fn names_secret(text: &str) -> bool {
     let lower = text.to_lowercase();
     let joined: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
@@ -64,10 +96,29 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asks(message: &str, properties: Value) -> Option<bool> {
+    fn read(message: &str, properties: Value) -> Option<Secrets> {
         let schema = json!({"type": "object", "properties": properties});
         let params = json!({"message": message, "requestedSchema": schema});
         form(&json!({"jsonrpc": "2.0", "id": 1, "method": METHOD, "params": params}).to_string())
+    }
+
+    fn asks(message: &str, properties: Value) -> Option<bool> {
+        read(message, properties).map(|secrets| secrets != Secrets::default())
+    }
+
+    #[test]
+    fn only_the_secret_field_of_a_form_is_typed_unseen() {
+        let text = json!({"type": "string"});
+        let value = json!({"type": "string", "title": "Your word", "format": "password"});
+        let login = read(
+            "Log in with your password",
+            json!({"name": text, "word": value}),
+        );
+        let login = login.unwrap();
+        assert!(login.are_asked_by("String: Your word"));
+        assert!(!login.are_asked_by("Log in with your password\n\nname"));
+        let card = read("The PIN of your card", json!({"b": text})).unwrap();
+        assert!(card.are_asked_by("b"));
     }
 
     #[test]
@@ -110,7 +161,7 @@ mod tests {
             );
         }
         let escaped = "{\"method\":\"\\u0065licitation/create\",\"params\":{\"message\":\"PIN?\"}}";
-        assert_eq!(form(escaped), Some(true));
+        assert!(form(escaped).is_some_and(|secrets| secrets.all));
         for other in [
             "",
             "elicitation",

@@ -75,11 +75,12 @@ pub(super) fn in_session(
     caller: Option<&Caller<'_>>,
     command: &CommandTarget,
     now: Option<&Runs>,
+    hidden: Option<&Rule>,
 ) -> Found {
     if state.session.is_empty() {
         return Found::Open(None);
     }
-    Keys::of(command).decide(|key, covers| {
+    Keys::of(command).decide(hidden, |key, covers| {
         let key = Key::Command(key.clone());
         let answers = state.session.get(&(key.clone(), Operation::Execute))?;
         let mut stale = None;
@@ -106,8 +107,9 @@ pub(super) fn in_file(
     caller: Option<&Caller<'_>>,
     command: &CommandTarget,
     now: Option<&Runs>,
+    hidden: Option<&Rule>,
 ) -> Found {
-    let found = Keys::of(command).decide(|key, covers| {
+    let found = Keys::of(command).decide(hidden, |key, covers| {
         let entry = state.stored.get(&Key::Command(key.clone()))?;
         let rule = |plugins| Rule::Stored {
             key: entry.key.clone(),
@@ -167,6 +169,41 @@ pub(super) fn refused_by_file(state: &State, command: &CommandTarget) -> Option<
             (Decided::Deny, Some(_)) | (Decided::Allow, _) => Some(Found::Allow(rule)),
         }
     })
+}
+
+/// A no that the command may get round, since not all that it runs was made out.
+pub(super) fn may_hide_denied(state: &State, command: &CommandTarget) -> Option<Rule> {
+    let hides_program = command.hides_program || command.is_incomplete;
+    // Only a key for exactly this start allows a server.
+    if command.is_server() || !hides_program && command.unread.is_empty() {
+        return None;
+    }
+    let stored = state.stored.iter().filter_map(|(key, entry)| {
+        let is_denied = entry.bits.get(Operation::Execute) == Decided::Deny;
+        is_denied.then_some(key)
+    });
+    let session = state
+        .session
+        .iter()
+        .filter_map(|((key, operation), answers)| {
+            let is_denied = answers.last().is_some_and(|answer| !answer.allow);
+            (is_denied && *operation == Operation::Execute).then_some(key)
+        });
+    let mut denied = stored.chain(session).filter_map(|key| match key {
+        Key::Command(key) => Some(key),
+        Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,
+    });
+    let may_hide = |key: &&CommandKey| match key {
+        CommandKey::Words(words) | CommandKey::Line(words) => {
+            let is_unread = |program: &String| command.unread.contains(&PathBuf::from(program));
+            hides_program || words.len() > 1 && words.first().is_some_and(is_unread)
+        }
+        CommandKey::Program(_) | CommandKey::Below(_) => hides_program,
+        CommandKey::Text(_) | CommandKey::Server(_) => false,
+    };
+    denied
+        .find(may_hide)
+        .map(|key| Rule::MayHide(key.to_string()))
 }
 
 /// A yes to the whole program that an earlier build stored, or one to the file that the program is a link to.
@@ -275,14 +312,22 @@ impl Keys {
         })
     }
 
-    /// Goes through the keys: a no refuses the command, then the first key that decides gives the answer.
-    fn decide(self, says: impl Fn(&CommandKey, Covers) -> Option<Found>) -> Found {
+    /// Goes through the keys: a no refuses the command, then the first key that decides gives the answer. `hidden`: what
+    /// the command may run in spite of a no, so that a yes to more than just this command does not cover it.
+    fn decide(
+        self,
+        hidden: Option<&Rule>,
+        says: impl Fn(&CommandKey, Covers) -> Option<Found>,
+    ) -> Found {
         if let Some(rule) = self.denied(&says) {
             return Found::Deny(rule);
         }
         let mut stale = None;
         for (key, covers) in &self.own {
             match (says(key, *covers), covers) {
+                (Some(Found::Allow(_)), Covers::Widely) if hidden.is_some() => {
+                    stale = stale.or(hidden.cloned());
+                }
                 (Some(Found::Deny(rule)), _) => return Found::Deny(rule),
                 (Some(Found::Allow(rule)), Covers::Exactly | Covers::Widely) => {
                     return Found::Allow(rule);

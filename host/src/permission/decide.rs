@@ -109,18 +109,21 @@ impl Permissions {
         {
             return Ok(decision);
         }
+        let hidden = command.and_then(|command| command_lines::may_hide_denied(&state, command));
         let changed = match command {
-            Some(command) => match lasting(&state, caller, command, now.as_ref()) {
-                Found::Allow(Rule::Stored { key, plugins })
-                    if command.is_server() && !plugins.is_empty() =>
-                {
-                    // Earlier builds stored answers to starts.
-                    Some(Rule::CommandChanged(key, Change::Server))
+            Some(command) => {
+                match lasting(&state, caller, command, now.as_ref(), hidden.as_ref()) {
+                    Found::Allow(Rule::Stored { key, plugins })
+                        if command.is_server() && !plugins.is_empty() =>
+                    {
+                        // Earlier builds stored answers to starts.
+                        Some(Rule::CommandChanged(key, Change::Server))
+                    }
+                    Found::Allow(rule) => return Ok(Decision::allow(rule)),
+                    Found::Deny(rule) => return Ok(Decision::deny(rule)),
+                    Found::Open(stale) => stale,
                 }
-                Found::Allow(rule) => return Ok(Decision::allow(rule)),
-                Found::Deny(rule) => return Ok(Decision::deny(rule)),
-                Found::Open(stale) => stale,
-            },
+            }
             None => {
                 let keys = Key::candidates(&need.target);
                 if let Some(decision) = answered_for_session(&state, caller, need, &keys) {
@@ -145,6 +148,7 @@ impl Permissions {
         Ok(match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
                 if command.is_none_or(|command| !command.is_incomplete)
+                    && hidden.is_none()
                     && caller.declared
                     && !self.looks_secret(&need.target)
                     && git_folder(need).is_none()
@@ -155,7 +159,7 @@ impl Permissions {
                     None => Rule::ToolAlways(caller.tool.to_owned()),
                 })
             }
-            _ => match changed {
+            _ => match changed.or(hidden) {
                 Some(rule) => Decision::ask(rule),
                 None => default,
             },
@@ -251,8 +255,9 @@ fn lasting(
     caller: Option<&Caller<'_>>,
     command: &CommandTarget,
     now: Option<&Runs>,
+    hidden: Option<&Rule>,
 ) -> Found {
-    let stale = match command_lines::in_session(state, caller, command, now) {
+    let stale = match command_lines::in_session(state, caller, command, now, hidden) {
         Found::Open(stale) => stale,
         Found::Allow(rule) => {
             return match command_lines::refused_by_file(state, command) {
@@ -262,7 +267,7 @@ fn lasting(
         }
         Found::Deny(rule) => return Found::Deny(rule),
     };
-    match command_lines::in_file(state, caller, command, now) {
+    match command_lines::in_file(state, caller, command, now, hidden) {
         Found::Open(more) => Found::Open(stale.or(more)),
         found => found,
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::key::BitsError;
+use crate::command::NotSimple;
 use crate::resolve::ResolveError;
 
 /// Why the store cannot decide or remember.
@@ -19,7 +20,7 @@ pub enum PermissionError {
         source: io::Error,
     },
     /// One of its files is not what it should be.
-    #[error("the permission file {path} is damaged, so nothing can be allowed; mend it or move it away", path = .path.display())]
+    #[error("the permission file {path} is damaged, so nothing can be allowed; fix it or move it aside", path = .path.display())]
     Parse {
         /// Which.
         path: PathBuf,
@@ -57,11 +58,13 @@ pub enum PermissionError {
         /// The key.
         key: String,
     },
-    /// A key covers more than one simple command.
-    #[error("{key:?} is a compound command: an allow for it is never stored")]
+    /// A line is not one simple command.
+    #[error("{}: no allow can be stored for {line:?}", label(.why))]
     Compound {
-        /// The key.
-        key: String,
+        /// The command line.
+        line: String,
+        /// Why it is not.
+        why: Option<NotSimple>,
     },
     /// Dunlin's own folders are never granted.
     #[error("{target} belongs to Dunlin itself and is never granted to a tool")]
@@ -69,4 +72,9 @@ pub enum PermissionError {
         /// What was to be granted.
         target: String,
     },
+}
+
+fn label(why: &Option<NotSimple>) -> String {
+    why.as_ref()
+        .map_or_else(|| "Not one simple command".to_owned(), NotSimple::label)
 }

@@ -208,6 +208,8 @@ impl Permissions {
             mentioned: Vec::new(),
             commands: Vec::new(),
             is_incomplete: false,
+            hides_program: false,
+            unread: Vec::new(),
             covers: Vec::new(),
         }))
     }
@@ -222,7 +224,19 @@ impl Permissions {
         needs
             .iter()
             .filter(can_be_stored)
-            .filter_map(|need| WayOut::of(need, Decided::Allow))
+            .filter_map(|need| match need.target.command() {
+                // A key by hand covers more than an answer does: of a program, or of leading words, any use.
+                Some(command)
+                    if matches!(command.key, CommandKey::Program(_) | CommandKey::Words(_)) =>
+                {
+                    Some(WayOut {
+                        target: CommandKey::Line(command.subject.clone()).to_string(),
+                        operation: need.operation,
+                        decided: Decided::Allow,
+                    })
+                }
+                _ => WayOut::of(need, Decided::Allow),
+            })
             .collect()
     }
 

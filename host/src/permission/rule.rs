@@ -79,6 +79,8 @@ pub enum Rule {
     },
     /// A yes to this command, under this key, no longer holds.
     CommandChanged(String, Change),
+    /// Not all that the command runs was made out, so that it may get round a no under this key.
+    MayHide(String),
 }
 
 /// What takes a rule that a person made back.
@@ -231,6 +233,10 @@ impl fmt::Display for Rule {
                 write!(f, "stored under {key} for an earlier version of the plugin")
             }
             Rule::CommandChanged(key, change) => write!(f, "stored under {key}. {change}"),
+            Rule::MayHide(key) => write!(
+                f,
+                "default: commands are asked, also those under a broader permission that may run what {key} denies"
+            ),
         }
     }
 }

@@ -213,8 +213,9 @@ impl Permissions {
                     key: key.to_string(),
                 })
             }
-            Key::Command(CommandKey::Text(_)) if allows => Err(PermissionError::Compound {
-                key: key.to_string(),
+            Key::Command(CommandKey::Text(line)) if allows => Err(PermissionError::Compound {
+                line: line.clone(),
+                why: simple_words(line).err(),
             }),
             _ => Ok(()),
         }

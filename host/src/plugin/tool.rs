@@ -2,10 +2,15 @@
 
 use std::sync::OnceLock;
 
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::limits;
+
+/// The longest list of possible values that an error names, in bytes.
+const MAX_NAMED_BYTES: usize = 2_000;
 
 /// One tool, as the model is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,9 +83,23 @@ fn check(
             } else {
                 format!(" (at {at})")
             };
-            Err(format!("{error}{place}"))
+            Err(format!("{}{place}", problem(&error)))
         }
     }
+}
+
+/// What is wrong, in words: with all values that are possible, for a model that has named another.
+fn problem(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::Enum { options } = error.kind()
+        && let Some(options) = options.as_array()
+    {
+        let options: Vec<String> = options.iter().map(Value::to_string).collect();
+        let options = options.join(", ");
+        if options.len() <= MAX_NAMED_BYTES {
+            return format!("{} is not one of {options}", error.instance());
+        }
+    }
+    error.to_string()
 }
 
 #[cfg(test)]
@@ -95,7 +114,10 @@ mod tests {
             description: String::new(),
             parameters: serde_json::json!({
                 "type": "object",
-                "properties": {"n": {"type": "integer"}},
+                "properties": {
+                    "n": {"type": "integer"},
+                    "word": {"enum": ["a", "b", "c", "d", "e"]},
+                },
                 "required": ["n"],
                 "additionalProperties": false,
             }),
@@ -109,6 +131,10 @@ mod tests {
             (serde_json::json!({"n": "x"}), "/n"),
             (serde_json::json!({"n": 1, "m": 2}), "m"),
             (serde_json::json!([]), "object"),
+            (
+                serde_json::json!({"n": 1, "word": "f"}),
+                r#""f" is not one of "a", "b", "c", "d", "e" (at /word)"#,
+            ),
         ] {
             let problem = check(value).unwrap_err();
             assert!(problem.contains(said), "{problem}");

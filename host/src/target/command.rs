@@ -215,6 +215,10 @@ pub struct CommandTarget {
     pub commands: Vec<Vec<String>>,
     /// Whether more may be run than was made out: then a no to one of its programs may have been missed.
     pub is_incomplete: bool,
+    /// Whether the name of a program that it runs is known only when it runs, as in `bash -c '$x'`.
+    pub hides_program: bool,
+    /// Programs that it may run and whose subcommand was not made out, as in `git -c alias.x=push x`, by all their paths.
+    pub unread: Vec<PathBuf>,
     /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
     /// their content.
     pub covers: Vec<PathBuf>,

@@ -315,6 +315,11 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
         "touch made.txt",
         "touch made.txt' allows it for one run, dunlin permissions allow run '= ",
     );
+    // By hand, the leading words would cover more than an answer does.
+    denied(
+        "git log -1",
+        "/git log -1' from now on (exactly this line)\n",
+    );
     let allowed = |script: Vec<Response>, flags: [&str; 2]| {
         let provider = Provider::play(script);
         let environment = environment(&provider);

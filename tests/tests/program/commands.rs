@@ -106,7 +106,7 @@ fn command_lines_are_explained() {
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
     assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
     assert!(
-        simple.contains("allows it: dunlin permissions allow run /usr/bin/ls"),
+        simple.contains("to allow it: dunlin permissions allow run /usr/bin/ls"),
         "{simple}"
     );
     let exact = explain("git push --force");
@@ -138,7 +138,7 @@ fn command_lines_are_explained() {
         "{several}"
     );
     let denied = explain("git push && ls");
-    let undo = "takes the rule back: dunlin permissions ask run '$ ";
+    let undo = "to take the rule back: dunlin permissions ask run '$ ";
     assert!(denied.contains(undo), "{denied}");
     let useless = environment.run(["permissions", "allow", "run", "git push origin"]);
     assert!(
@@ -150,7 +150,7 @@ fn command_lines_are_explained() {
         stays.contains("  execute  deny   stored under $ "),
         "{stays}"
     );
-    assert!(!stays.contains("allows it:"), "{stays}");
+    assert!(!stays.contains("allow it:"), "{stays}");
     let compound = explain("ls -l | cat .env");
     assert!(
         compound.starts_with("Compound command (a pipe): "),
@@ -257,7 +257,7 @@ fn permissions() {
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
     assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
-    let way_out = "allows it: dunlin permissions allow write [ROOT]/outside/b.txt";
+    let way_out = "to allow it: dunlin permissions allow write [ROOT]/outside/b.txt";
     assert!(explained.stdout.contains(way_out), "{explained}");
     check(
         &["permissions", "unset", &file],
@@ -274,6 +274,22 @@ fn permissions() {
     let nowhere = &["permissions", "set", "docs.rs", "r--"];
     let said = "There is no such file yet: [PROJECT]/docs.rs\nA web address begins with https://, as in https://docs.rs";
     check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
+    for (target, said) in [
+        (
+            "*.docs.rs",
+            "A target is one file, folder/ or host: there is no * in it.",
+        ),
+        (
+            "localhost:8080",
+            "A web address begins with https://, as in https://localhost:8080",
+        ),
+    ] {
+        let output = environment.run(["permissions", "allow", "read", target]);
+        assert!(output.stderr.contains(said), "{output}");
+    }
+    let builtin = environment.run(["permissions", "allow", "run", "false"]);
+    let said = "The shell carries out false itself, so a line that begins with this word is still asked about.";
+    assert!(builtin.stderr.contains(said), "{builtin}");
     let missing = environment.run(["permissions", "allow", "read", "nosuchfile"]);
     assert!(
         missing.stderr.contains("There is no such file yet"),
@@ -476,7 +492,8 @@ fn a_trusted_project_sets_agents_until_its_file_changes() {
     let trusted = environment.run(["config", "trust", "--yes"]);
     assert_eq!(trusted.status, Some(0), "{trusted}");
     let output = environment.run(["ask", "hello"]);
-    assert!(!output.stderr.contains("warning: "), "{output}");
+    let warning = "warning: the server does not list the model \"theirs\"\n";
+    assert_eq!(output.stderr, warning, "{output}");
     assert_eq!(provider.requests()[0].body["model"], "theirs");
     let shown = environment.run(["config", "show"]);
     let line = shown

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Terminal, program};
+use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Screen, Terminal, program};
 use serde_json::json;
 
 use crate::stage::{Chat, environment};
@@ -65,6 +65,22 @@ fn what_is_left_empty_is_not_sent_and_a_failing_editor_loses_nothing() {
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
     chat.leave();
+}
+
+/// `:q!` in vi: whoever throws the text away does not want it sent.
+#[test]
+fn what_was_not_saved_in_the_editor_is_not_sent_but_put_back() {
+    let provider = Provider::play([Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let mut chat = chat_with_editor(&environment, "grep -q draft \"$1\"");
+    chat.say("/edit my draft");
+    let screen = chat.prompt_with("my draft");
+    let note = "You left the editor without saving, so nothing is sent.";
+    assert!(screen.contains(note), "{screen:?}");
+    chat.terminal.press(Key::Enter);
+    assert!(chat.prompt().contains("Yes."));
+    chat.leave();
+    assert_eq!(said(&provider), ["my draft"]);
 }
 
 /// It is a key of the editor, also before anything else listened to it.
@@ -197,7 +213,11 @@ fn another_agent_goes_on_with_the_conversation() {
     chat.terminal.wait_for("› /agent reviewer");
     chat.terminal.press(Key::Enter);
     assert!(chat.prompt().contains("  reviewer · strict at 127.0.0.1:"));
-    assert!(chat.turn("two").contains("Second."));
+    // The server of this agent lists another one.
+    chat.say("two");
+    chat.terminal.wait_for("Use it anyway? [y/n] ");
+    chat.answer("y");
+    assert!(chat.prompt().contains("Second."));
     chat.leave();
     let request = second.wait_for_request(0);
     assert_eq!(request.body["model"], "strict");
@@ -253,6 +273,89 @@ fn a_shell_gets_its_keys_back_when_the_program_stops() {
     terminal.press(Key::CtrlD);
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(!is_asked(&terminal), "{terminal:?}");
+}
+
+/// Each time the program goes on, the question is there again and the keys are its own.
+#[test]
+fn a_question_is_drawn_again_when_the_program_goes_on() {
+    let call = Response::call("read_file", json!({ "file_path": "../outside/notes.txt" }));
+    let provider = Provider::play([call]);
+    let environment = Environment::with_provider("/bin/sh", &provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let script = "set -m; \"$0\"; while echo the shell is back; read line; do fg; done";
+    let mut terminal = environment.terminal(["-c", script, program!()]);
+    terminal.wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    terminal.type_line("read it");
+    let count = |screen: &Screen, text: &str| screen.text.matches(text).count();
+    for round in 1..=8 {
+        terminal.wait_until("the question", |screen| {
+            count(screen, "? 1 read_file asks") == round
+                && screen.cursor_line.trim_end() == "  allow?"
+        });
+        terminal.type_text("\x1a");
+        terminal.wait_until("the shell", |screen| {
+            count(screen, "the shell is back") == round
+        });
+        terminal.press(Key::Enter);
+    }
+    terminal.wait_until("the question", |screen| {
+        screen.cursor_line.trim_end() == "  allow?"
+    });
+    terminal.press(Key::CtrlC);
+    let screen = terminal.wait_for("(interrupted)");
+    assert!(!screen.contains("✓ 1"), "{terminal:?}");
+    terminal.wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    terminal.press(Key::CtrlD);
+    terminal.wait_until("the shell", |screen| {
+        count(screen, "the shell is back") == 9
+    });
+}
+
+/// Of the configuration, too. Once it was used, it is not asked about again.
+#[test]
+fn a_configured_model_that_the_server_does_not_list_is_asked_about_once() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let config = fs::read_to_string(environment.config_file()).expect("the configuration");
+    environment.configure(&config.replace("\"scripted\"", "\"scriptd\""));
+    let warning =
+        "warning: the server does not list the model \"scriptd\"; the nearest is \"scripted\"\n";
+    // Where nobody can be asked, each run says it.
+    for _ in 0..2 {
+        let output = environment.run(["ask", "hello"]);
+        assert!(output.stderr.contains(warning), "{output}");
+        assert!(output.stdout.contains("Yes."), "{output}");
+    }
+    let sent = provider.requests().len();
+    let mut chat = Chat::open(&environment);
+    for (answer, requests) in [("n", sent), ("y", sent + 1)] {
+        match answer {
+            "n" => chat.say("hello"),
+            _ => chat.terminal.press(Key::Enter),
+        }
+        chat.terminal.wait_until("the question", |screen| {
+            screen.cursor_line.starts_with("Use it anyway?")
+        });
+        assert!(
+            chat.terminal.screen().contains(warning),
+            "{:?}",
+            chat.terminal
+        );
+        chat.answer(answer);
+        match answer {
+            "n" => chat.prompt_with("hello"),
+            _ => chat.prompt(),
+        };
+        assert_eq!(provider.requests().len(), requests);
+    }
+    assert_eq!(said(&provider), ["hello"]);
+    chat.turn("more");
+    chat.leave();
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("again");
+    assert!(!screen.contains("Use it anyway?"), "{screen:?}");
+    chat.leave();
+    assert_eq!(environment.run(["ask", "hello"]).stderr, "");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn last_result(provider: &Provider) -> String {
 
 #[test]
 fn an_edit_is_approved_by_its_difference_and_taken_back() {
-    let (provider, environment) = project([]);
+    let (provider, environment) = project([Response::reply("I see.")]);
     let mut chat = Chat::open(&environment);
     chat.say("translate it");
     let question = chat.question();
@@ -75,7 +75,21 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     assert_eq!(text(&environment), BEFORE);
     let screen = chat.turn("/undo");
     assert!(screen.contains("There is no edit to take back in this project."));
+    // The model would take its edit for done.
+    chat.turn("and now?");
     chat.leave();
+    let requests = provider.requests();
+    let said = requests
+        .last()
+        .expect("a request")
+        .messages()
+        .last()
+        .cloned();
+    assert_eq!(
+        said.expect("a message")["content"],
+        "and now?\n\n(The user has undone your last edits. These files are as they were before; read them again before you \
+         edit them: a.txt)"
+    );
 }
 
 #[test]

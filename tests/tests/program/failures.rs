@@ -66,6 +66,57 @@ fn a_refused_key_is_named_and_never_shown() {
     );
 }
 
+/// What was said stays in the conversation, so whoever types it again would send it twice.
+#[test]
+fn a_message_that_failed_is_said_to_stay() {
+    let provider = Provider::play([
+        Response::json(401, &json!({ "error": { "message": "no" } })),
+        Response::reply("Yes."),
+    ]);
+    let environment = Environment::with_provider(program!(), &provider);
+    let mut chat = Chat::open(&environment);
+    let note =
+        "Your message stays in the conversation: /retry sends it again, and otherwise it goes with";
+    let screen = chat.turn("hello");
+    assert!(screen.contains(note), "{screen:?}");
+    let screen = chat.turn("/retry");
+    assert!(screen.contains("Yes."), "{screen:?}");
+    assert_eq!(screen.text.matches(note).count(), 1, "{screen:?}");
+    chat.leave();
+    assert_eq!(
+        provider.requests()[1].messages().last().expect("a message")["content"],
+        "hello"
+    );
+}
+
+/// Nothing can be allowed then, so the chat says it before anybody is let down.
+#[test]
+fn a_damaged_permission_file_is_said_at_the_start_and_fails_ask() {
+    let read = || Response::call("read_file", json!({ "file_path": "a.txt" }));
+    let provider = Provider::play([read(), Response::reply("I could not.")]);
+    let environment = Environment::with_provider(program!(), &provider);
+    environment.project_file("a.txt", "text");
+    let file = environment
+        .config_file()
+        .with_file_name("tool.permissions.json");
+    std::fs::write(file, "{").unwrap();
+    let chat = Chat::open(&environment);
+    let screen = chat.terminal.screen();
+    let text = screen.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "tool.permissions.json is damaged, so nothing can be allowed; fix it or move it aside: EOF while parsing";
+    assert!(text.contains("warning: the permission file "), "{screen:?}");
+    assert!(text.contains(said), "{screen:?}");
+    chat.leave();
+    let output = environment.run(["ask", "read it"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    let text = output
+        .stderr
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(text.contains(said), "{output}");
+}
+
 #[test]
 fn statuses() {
     let once = "[limits]\nmax_retries = 0";

@@ -147,10 +147,12 @@ fn the_tools_count() {
     let output = environment.run(["ask", "hello"]);
     assert_eq!(output.status, Some(1), "{output}");
     assert!(
-        output.stderr.contains("and max_history_tokens is 1,000, ")
+        output
+            .stderr
+            .contains("the system prompt and the tools alone come to about")
             && output
                 .stderr
-                .contains(" of them taken by the system prompt and the tools"),
+                .contains("and max_history_tokens is 1,000\nhint: give the agent a shorter"),
         "{output}"
     );
 }
@@ -465,7 +467,7 @@ fn what_has_begun_is_never_asked_again() {
 
 #[test]
 fn the_last_turn_alone_may_be_too_long_for_the_model() {
-    let provider = Provider::play([overflow(300, 9000)]);
+    let provider = Provider::play([overflow(2500, 9000)]);
     let environment = environment(&provider);
     let output = environment.run(["ask", &"word ".repeat(1000)]);
     assert_eq!(output.status, Some(1), "{output}");
@@ -476,7 +478,7 @@ fn the_last_turn_alone_may_be_too_long_for_the_model() {
     assert!(
         output
             .stderr
-            .contains("and the model's window has 300 tokens"),
+            .contains("and the model's window has 2,500 tokens"),
         "{output}"
     );
 }

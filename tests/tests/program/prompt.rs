@@ -77,7 +77,10 @@ fn an_agent_may_attach_no_files() {
     let provider = Provider::play([Response::reply("Well.")]);
     let environment = environment(&provider);
     environment.project_file("a.txt", "the text of a");
-    environment.configure_for(&provider, "[agents.plain]\nfiles = false\nmodel = \"m\"");
+    environment.configure_for(
+        &provider,
+        "[agents.plain]\nfiles = false\nmodel = \"scripted\"",
+    );
     let base_url = format!("files = false\nbase_url = \"{}\"", provider.base_url());
     let config = std::fs::read_to_string(environment.config_file()).unwrap();
     environment.configure(&config.replace("files = false", &base_url));

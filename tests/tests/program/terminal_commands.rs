@@ -324,7 +324,7 @@ fn a_crate_is_read_mended_and_tested() {
     // A simple command: allowed for the session, it is not asked about a second time.
     let question = chat.question();
     assert!(
-        question.contains("Run command: cargo test --offline?"),
+        question.contains("  │ Run this command?\n  │ cargo test --offline\n"),
         "{:?}",
         chat.terminal
     );

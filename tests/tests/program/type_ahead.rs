@@ -59,6 +59,25 @@ fn keys_before_the_question_are_text_of_the_next_message() {
     check("y\ralways\rand then\r", "and then");
 }
 
+/// A plain yes or no may answer what the model has said; what can only answer a question is not sent.
+#[test]
+fn answers_at_the_prompt_are_dropped_unless_they_may_be_messages() {
+    let provider = Provider::play([Response::reply("Good."), Response::reply("Better.")]);
+    let mut chat = Chat::open(&environment(&provider));
+    for answer in ["y 12", "tool always", "s", "always"] {
+        let screen = chat.turn(answer);
+        let note =
+            format!("\"{answer}\" was typed when nothing was asked, so it answers nothing and was");
+        assert!(screen.contains(&note), "{screen:?}");
+    }
+    chat.turn("no");
+    chat.turn("y");
+    chat.leave();
+    let said = |request: usize| provider.requests()[request].messages().last().cloned();
+    assert_eq!(said(0).expect("a message")["content"], "no");
+    assert_eq!(said(1).expect("a message")["content"], "y");
+}
+
 #[test]
 fn keys_that_erase_have_erased() {
     check("nothinf\x7fg", "nothing");

@@ -78,6 +78,9 @@ impl std::fmt::Display for Limit {
     }
 }
 
+/// The way out where nothing of the conversation can be left out.
+const FEWER_TOOLS: &str = "give the agent a shorter system_prompt or fewer tools";
+
 /// Why no request can be made: what must be sent does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong {
@@ -93,6 +96,14 @@ pub struct TooLong {
 
 impl std::fmt::Display for TooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_full_without_messages() {
+            return write!(
+                f,
+                "the system prompt and the tools alone come to about {} tokens, and {}",
+                grouped(self.fixed),
+                self.limit
+            );
+        }
         f.write_str("the last turn alone ")?;
         match self.limit {
             Limit::Lines(_) => write!(f, "has {} lines", grouped(self.lines))?,
@@ -120,6 +131,9 @@ impl TooLong {
     /// The way out in the chat.
     pub fn hint(&self) -> String {
         let raise = self.raise();
+        if self.is_full_without_messages() {
+            return format!("your message is kept; {FEWER_TOOLS}, or {raise}");
+        }
         format!(
             "your message is kept; /context shows what takes the room, /clear begins afresh, and {raise}"
         )
@@ -127,7 +141,20 @@ impl TooLong {
 
     /// The way out where there is one message and no chat.
     pub fn hint_of_one(&self) -> String {
-        format!("send less of it, or {}", self.raise())
+        match self.is_full_without_messages() {
+            true => format!("{FEWER_TOOLS}, or {}", self.raise()),
+            false => format!("send less of it, or {}", self.raise()),
+        }
+    }
+
+    /// Whether no message at all would fit.
+    fn is_full_without_messages(&self) -> bool {
+        match self.limit {
+            Limit::Tokens(limit) | Limit::Window(limit) | Limit::Refused(limit) => {
+                self.fixed >= limit
+            }
+            Limit::Lines(_) => false,
+        }
     }
 
     fn raise(&self) -> &'static str {

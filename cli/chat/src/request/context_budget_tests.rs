@@ -146,6 +146,20 @@ fn what_cannot_fit_says_what_it_takes_and_the_way_out() {
         .unwrap_err(),
         "the last turn alone comes to about 3,540 tokens, and the model's window has 2,000 tokens"
     );
+    let full = TooLong {
+        tokens: 6,
+        lines: 1,
+        fixed: 1785,
+        limit: Limit::Tokens(1500),
+    };
+    assert_eq!(
+        full.to_string(),
+        "the system prompt and the tools alone come to about 1,785 tokens, and max_history_tokens is 1,500"
+    );
+    assert!(
+        full.hint_of_one()
+            .starts_with("give the agent a shorter system_prompt or fewer tools")
+    );
     // Nothing of it sticks: where the next message is short, all goes on.
     conversation.push_user("never mind");
     assert!(fit(&mut context_budget, &conversation, &limits(2000, None)).is_ok());

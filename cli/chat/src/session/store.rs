@@ -52,6 +52,9 @@ pub enum StoreError {
     /// None was kept for this project.
     #[error("there is no earlier session of this project")]
     None,
+    /// Nothing was typed where an id or a title belongs, as by a script whose variable is empty.
+    #[error("the id or title of the session is empty")]
+    NoName,
     /// No id begins so, and no title of the project is that.
     #[error("there is no session {typed:?}")]
     Unknown {
@@ -118,7 +121,7 @@ impl StoreError {
     /// The way out, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
-            StoreError::None | StoreError::Unknown { .. } => Some(
+            StoreError::None | StoreError::NoName | StoreError::Unknown { .. } => Some(
                 "dunlin sessions list lists the sessions of this project, with --all those of every project"
                     .to_owned(),
             ),
@@ -371,9 +374,12 @@ impl Store {
     /// # Errors
     /// There is none, or there are several.
     pub fn find(&self, typed: Option<&str>) -> Result<Entry, StoreError> {
-        let Some(typed) = typed.map(str::trim).filter(|typed| !typed.is_empty()) else {
+        let Some(typed) = typed.map(str::trim) else {
             return self.last().ok_or(StoreError::None);
         };
+        if typed.is_empty() {
+            return Err(StoreError::NoName);
+        }
         let lower = typed.to_lowercase();
         let all = self.entries(true);
         let begin: Vec<&Entry> = all.iter().filter(|it| it.id.starts_with(&lower)).collect();

@@ -121,6 +121,9 @@ fn a_session_is_found_by_the_beginning_of_its_id_or_its_title() {
         "k",
         Err("several sessions begin with \"k\": km, kmq2, kmr3"),
     );
+    for empty in ["", " "] {
+        check(empty, Err("the id or title of the session is empty"));
+    }
     check("owls", Err("there is no session \"owls\""));
     check("x\u{1b}", Err("there is no session \"x\\u{1b}\""));
     // A fork has the title of what it was made of.

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 /// terminal.
 const TARGET_CHARS: usize = 60;
 
-/// Longest note, in characters: two lines of a terminal.
-const NOTE_CHARS: usize = 160;
+/// Longest note, in characters: three lines of a terminal.
+const NOTE_CHARS: usize = 240;
 
 /// Arguments that say what a call is about, best first. Others are shown only where none of these
 /// is there.

@@ -224,6 +224,18 @@ pub fn is_answer(text: &str) -> bool {
     matches!(parse(text, &[]), Line::Word(_, _, None))
 }
 
+/// Whether a text cannot be meant as anything but an answer. A plain `y` or `no` may answer what the model asked in its last
+/// reply.
+pub fn only_answers(text: &str) -> bool {
+    let is_short = |words: &[&str]| words.contains(&text.trim().to_ascii_lowercase().as_str());
+    match parse(text, &[]) {
+        Line::Word(Word::Tool(_), ..) => true,
+        Line::Word(_, Which::Numbers(_) | Which::All, None) => true,
+        Line::Word(_, Which::Only, None) => is_short(&["s", "ns", "always", "never"]),
+        _ => false,
+    }
+}
+
 fn names_one(which: &Which) -> bool {
     matches!(which, Which::Numbers(numbers) if numbers.len() == 1)
 }
@@ -385,6 +397,41 @@ mod tests {
         }
         assert_eq!(parse("  "), Line::Empty);
         assert_eq!(parse("/help y"), Line::Slash);
+    }
+
+    #[test]
+    fn without_a_question_only_what_cannot_be_a_message_is_an_answer() {
+        for line in [
+            "y 12",
+            "y all",
+            "n 3",
+            "run 3",
+            "v 2",
+            "s",
+            "NS",
+            "always",
+            "never",
+            "tool always",
+        ] {
+            assert!(only_answers(line), "{line}");
+        }
+        for line in [
+            "y",
+            "yes",
+            "no",
+            "N",
+            "a",
+            "run",
+            "skip",
+            "?",
+            "e",
+            "12",
+            "y 1 carefully",
+            "never mind",
+            "/help",
+        ] {
+            assert!(!only_answers(line), "{line}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
 use crate::ui::wrap::{self as words, visible};
 use crate::ui::{command, diff, prompt_of_server};
+use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::CallState;
 use dunlin_host::display::one_line;
 
@@ -31,6 +32,9 @@ const KEY_COLUMNS: usize = 80;
 
 /// How many lines of a difference are shown on however small a screen.
 const MIN_DIFF_ROWS: usize = 6;
+
+/// How many columns of a command line are to be seen among others, however narrow the screen.
+const MIN_ABOUT_COLUMNS: usize = 24;
 
 /// How many rows of one call are shown unasked, however large the screen: a question is for reading.
 const MAX_ROWS: usize = 200;
@@ -67,7 +71,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
-    page.wording(&one_line(&entry.question.wording));
+    page.asked(entry, &one_line(&entry.question.wording));
     let before = page.rows.len();
     page.needs(entry);
     let needs = page.rows.len() - before;
@@ -82,16 +86,19 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         // Even without the difference it does not fit: the heading and as much of the wording as there is room for.
         shown.complete = false;
         shown.targets = needs == 0;
-        page.rows.truncate(rest.saturating_sub(1).max(2));
-        page.more();
+        let kept = rest.saturating_sub(1).max(2);
+        let left_out = page.rows.len().saturating_sub(kept) + page.difference(entry).len();
+        page.rows.truncate(kept);
+        page.more(left_out);
     } else {
         let changes = page.difference(entry);
         let room = rest - page.rows.len();
         let room = room.max(MIN_DIFF_ROWS.min(changes.len()));
         if changes.len() > room {
             shown.complete = false;
+            let left_out = changes.len() - (room - 1);
             page.rows.extend(changes.into_iter().take(room - 1));
-            page.more();
+            page.more(left_out);
         } else {
             page.rows.extend(changes);
         }
@@ -117,15 +124,23 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     let mut left = window
         .columns
         .saturating_sub(head.width() + end.width() + 1);
-    let tool = fit(&name(&entry.question.tool), left);
+    let mut tool = fit(&name(&entry.question.tool), left);
+    // What a command does is in its line; every one is run by the same tool.
+    if only_command(entry).is_some() && left < tool.width() + MIN_ABOUT_COLUMNS {
+        tool.clear();
+    }
     left = left.saturating_sub(tool.width() + 1);
-    let mut about = one_line(&entry.question.wording);
+    let mut about = match only_command(entry) {
+        Some(line) => one_line(line),
+        None => one_line(&entry.question.wording),
+    };
     if calls_server(entry) {
         let arguments = entry.question.arguments.to_string();
         about = format!("{about} {}", one_line(&arguments));
     }
     let about = match fit(&about, left) {
         about if about.is_empty() => about,
+        about if tool.is_empty() => styles.paint(Label::Quiet, &about),
         about => format!(" {}", styles.paint(Label::Quiet, &about)),
     };
     [
@@ -143,7 +158,7 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
     let wording = display::escape(&entry.question.wording);
-    page.wording(&display::shorten(&wording, MAX_VIEW_CHARS));
+    page.asked(entry, &display::shorten(&wording, MAX_VIEW_CHARS));
     page.needs(entry);
     let counts = diff::counts(&entry.question.actions);
     for row in &counts {
@@ -324,6 +339,14 @@ fn calls_server(entry: &Entry) -> bool {
     entry.question.actions.contains(&Action::ServerCall)
 }
 
+/// The command line that is all that a call is going to do.
+fn only_command(entry: &Entry) -> Option<&str> {
+    match entry.question.actions.as_slice() {
+        [Action::Command(command)] => Some(&command.line),
+        _ => None,
+    }
+}
+
 /// A tool's name; one that is none stands in quotes, so that it cannot begin a row as if it were more.
 fn name(tool: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -397,6 +420,19 @@ impl Page {
     fn own(&mut self, text: &str) {
         let row = format!("{}{text}", self.margin());
         self.rows.push(row);
+    }
+
+    /// The sentence that asks. A command stands below it, where nothing of the sentence can be taken for a part of it.
+    fn asked(&mut self, entry: &Entry, wording: &str) {
+        let Some(line) = only_command(entry) else {
+            return self.wording(wording);
+        };
+        self.wording("Run this command?");
+        let said = one_line(&entry.question.wording);
+        // One of several lines, or with gaps, is shown with the difference.
+        if command::lines(&entry.question.actions, &said).is_empty() {
+            self.wording(&display::escape(line));
+        }
     }
 
     /// What a tool asks, escaped, behind the bar: broken between words where a row has room for them.
@@ -570,12 +606,10 @@ impl Page {
         lines.map(|line| (line, None)).collect()
     }
 
-    fn more(&mut self) {
-        let text = self
-            .window
-            .styles
-            .paint(Label::Quiet, "… more: v shows all of it");
-        self.own(&text);
+    fn more(&mut self, rows: usize) {
+        let rows = counted(rows, "more row", "more rows");
+        let text = format!("… {rows}: v shows all of it");
+        self.own(&self.window.styles.paint(Label::Quiet, &text));
     }
 }
 

@@ -4,6 +4,7 @@ use dunlin_host::edit::{ContentHash, Diff, FileEdit, Syntax};
 use dunlin_host::target::{Need, Operation};
 
 use super::*;
+use crate::ui::command::tests::sample;
 
 pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
     let need = |path: &&str| Need {
@@ -92,6 +93,43 @@ fn one_question_is_a_few_calm_rows() {
     );
 }
 
+/// Whatever stands behind it in a sentence could be taken for a part of it.
+#[test]
+fn a_command_stands_on_a_line_of_its_own() {
+    let command = |line: &str| {
+        let mut entry = asked(&format!("Run command: {line}?"), &[]);
+        entry.question.tool = "run_terminal_command".to_owned();
+        entry.question.notices.clear();
+        entry.question.actions = vec![Action::Command(sample(line))];
+        entry
+    };
+    let shown = |line| question(&command(line), false, window(80, 24), 20).rows;
+    assert_eq!(
+        shown("rm -rf dist/")[..3],
+        [
+            "  ? 1 run_terminal_command asks",
+            "  │ Run this command?",
+            "  │ rm -rf dist/"
+        ]
+    );
+    let several = shown("make\nmake  test");
+    assert_eq!(several[1], "  │ Run this command?");
+    assert!(
+        several.ends_with(&["  │ make".to_owned(), "  │ make  test".to_owned()]),
+        "{several:?}"
+    );
+    // On a narrow screen the command is what counts.
+    let entry = command("rm -rf dist/");
+    assert_eq!(
+        row(&entry, false, window(44, 24)),
+        "  ? 1 rm -rf dist/ · v 1 shows it"
+    );
+    assert_eq!(
+        row(&entry, true, window(80, 24)),
+        "  ? 1 run_terminal_command rm -rf dist/"
+    );
+}
+
 #[test]
 fn the_key_says_what_can_be_answered() {
     let entry = asked("Read?", &["/etc/hosts"]);
@@ -166,7 +204,7 @@ fn an_edit_is_shown_as_far_as_it_fits() {
             shown
                 .rows
                 .iter()
-                .any(|row| row.contains("more: v shows all")),
+                .any(|row| row.contains("rows: v shows all")),
             "{shown:?}"
         );
         if most > 8 {
@@ -267,7 +305,7 @@ fn foreign_text_begins_no_row() {
                         "    aaaa",
                         "\"",
                         "aaaa",
-                        "… more: v",
+                        "… ",
                     ];
                     let is_own = own.iter().any(|start| begins.starts_with(start))
                         || begins.trim_start().starts_with('│');

@@ -222,6 +222,12 @@ impl PendingApprovals {
             Word::Run => self.run(&which, comment, window),
             Word::Tool(mode) => {
                 let chosen = self.choose(&which, &format!("tool {mode}"))?;
+                if mode == ToolMode::Always && chosen.iter().all(|it| it.longest == Scope::Once) {
+                    return Err(
+                        "Dunlin asks about such a call each time, so tool always would not answer it: type y or n."
+                            .to_owned(),
+                    );
+                }
                 let mut tools: Vec<String> = Vec::new();
                 for entry in chosen {
                     if !tools.contains(&entry.question.tool) {

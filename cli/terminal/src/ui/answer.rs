@@ -28,7 +28,7 @@ use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
 use super::style::Label;
 use super::terminal::TurnMode;
-use super::{Sink, Typed, Ui, lock, newline, terminal};
+use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
 
 /// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
@@ -128,6 +128,11 @@ impl Ui {
             }
             live
         };
+        let editor = || {
+            let mut editor = editor()?;
+            stop::bind(&mut editor, above, false);
+            Ok(editor)
+        };
         let typed = self.read_answer(line, hidden, mode.is_some(), editor);
         let mut screen = self.screen();
         if let Some(live) = live {
@@ -208,6 +213,7 @@ impl Ui {
         early: &str,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
+        stop::bind(editor, "", self.redraws);
         if !self.redraws {
             return self.read(editor, prompt, early);
         }

@@ -25,13 +25,38 @@ pub fn lines(actions: &[Action], wording: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use dunlin_host::call::CommandLine;
     use dunlin_host::target::{CommandKey, CommandTarget};
 
     use super::*;
+
+    /// A command line of which only the text counts.
+    pub(crate) fn sample(line: &str) -> CommandLine {
+        CommandLine {
+            line: line.to_owned(),
+            network: false,
+            compound: Some("a pipe".into()),
+            target: Arc::new(CommandTarget {
+                key: CommandKey::Text(line.to_owned()),
+                is_storable: false,
+                subject: Vec::new(),
+                programs: Vec::new(),
+                mentioned: Vec::new(),
+                commands: Vec::new(),
+                is_incomplete: false,
+                hides_program: false,
+                unread: Vec::new(),
+                covers: Vec::new(),
+            }),
+            guarded: Vec::new(),
+            is_overlong: false,
+            may_change_repository: false,
+            repository_elsewhere: None,
+        }
+    }
 
     #[test]
     fn what_the_question_does_not_say_is_shown() {
@@ -49,25 +74,7 @@ mod tests {
                 &["long long long"],
             ),
         ] {
-            let command = CommandLine {
-                line: line.to_owned(),
-                network: false,
-                compound: Some("a pipe".into()),
-                target: Arc::new(CommandTarget {
-                    key: CommandKey::Text(line.to_owned()),
-                    is_storable: false,
-                    subject: Vec::new(),
-                    programs: Vec::new(),
-                    mentioned: Vec::new(),
-                    commands: Vec::new(),
-                    is_incomplete: false,
-                    covers: Vec::new(),
-                }),
-                guarded: Vec::new(),
-                is_overlong: false,
-                may_change_repository: false,
-                repository_elsewhere: None,
-            };
+            let command = sample(line);
             assert_eq!(
                 lines(&[Action::Command(command)], wording),
                 shown,

@@ -167,6 +167,11 @@ impl Ui {
         EarlyText { text, is_sent }
     }
 
+    /// Says that a line was dropped that answers a question, and there was none.
+    pub fn say_answers_nothing(&self, line: &str) {
+        self.say_dropped(&[line], "when nothing was asked");
+    }
+
     /// Says which lines were dropped that were typed too early.
     pub(super) fn say_dropped(&self, lines: &[&str], when: &str) {
         let said: Vec<String> = lines

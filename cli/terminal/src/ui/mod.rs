@@ -28,6 +28,7 @@ pub mod prompt;
 pub mod prompt_of_server;
 pub mod question;
 mod reply;
+mod stop;
 pub mod stream;
 pub mod style;
 pub mod suspicion;

@@ -5,13 +5,11 @@
 //! both as an unknown key, and names the sequence only in its log; of xterm's form it takes `13~` for text. So its log is
 //! listened to, and the rest is swallowed.
 //!
-//! A shell that has the terminal after Ctrl-Z must not get xterm's form: it is given up before the program stops, which the
-//! line editor names in its log, too, and asked for again when the line is drawn afterwards.
+//! A shell that has the terminal after Ctrl-Z must not get xterm's form: `stop` gives it up meanwhile.
 //!
 //! Kitty's protocol itself is not asked for: it changes what Ctrl and Esc send, which the line editor would not
 //! understand any more.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -36,12 +34,6 @@ const ENTER: &str = "13";
 
 /// What the log of the line editor says before a sequence.
 const UNSUPPORTED: &str = "unsupported esc sequence: \\E";
-
-/// What the log of the line editor says before the program is stopped with Ctrl-Z.
-const STOPS: &str = "SIGTSTP";
-
-/// Whether the program was stopped while xterm's form was asked for.
-static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// The last sequence that the line editor did not know.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
@@ -73,17 +65,17 @@ pub fn bind<H: Helper, I: History>(
 /// What came of xterm's form: where the cursor stood when it began, and the digits since then.
 type Begun = Arc<Mutex<Option<(usize, String)>>>;
 
-/// Asks for xterm's form again if the program was stopped since it was asked for. To be called when the line is drawn.
-pub fn ask_again() {
-    if STOPPED.swap(false, Ordering::Relaxed) {
-        say(ASK);
-    }
-}
-
 /// Writes past everything that holds output back: the line editor has the terminal.
-pub fn say(sequence: &str) {
-    // A terminal that has gone needs no modes.
-    let _ = rustix::io::write(std::io::stdout(), sequence.as_bytes());
+pub fn say(text: &str) {
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        match rustix::io::write(std::io::stdout(), rest) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(rustix::io::Errno::INTR) => {}
+            // A terminal that has gone shows nothing.
+            Err(_) => return,
+        }
+    }
 }
 
 /// Listens to the log as long as it lives.
@@ -115,10 +107,6 @@ impl Log for Listener {
             return;
         }
         let text = record.args().to_string();
-        if text == STOPS {
-            STOPPED.store(true, Ordering::Relaxed);
-            say(GIVE_UP);
-        }
         if let Some(sequence) = text.strip_prefix(UNSUPPORTED) {
             *locked(&LAST) = Some(sequence.to_owned());
         }

@@ -20,6 +20,9 @@ const MIN_COLUMNS: usize = 8;
 /// How far in a command stands that has rows of its own below its label, in columns.
 const COMMAND_INDENT: usize = 2;
 
+/// What a way out begins with.
+const HINT: &str = "hint:";
+
 /// How a command of the chat begins. It cannot be continued on another row.
 const CHAT_COMMAND: char = '/';
 
@@ -61,14 +64,41 @@ pub fn lines(text: &str, columns: usize) -> Cow<'_, str> {
 }
 
 fn line(text: &str, columns: usize) -> Cow<'_, str> {
-    // A command that is to be copied must not hold a line end: the terminal breaks the row.
-    if visible(text) <= columns || text.contains("hint:") {
+    if visible(text) <= columns {
         return Cow::Borrowed(text);
+    }
+    if text.contains(HINT) {
+        let indent = " ".repeat(HINT.len() + 1);
+        // A command that is to be copied must not hold a line end: there the terminal breaks the row.
+        let has_command = text.contains("dunlin ") || text.contains(['`', '\'']);
+        return Cow::Owned(match has_command {
+            true => clauses(text).join(&format!("\n{indent}")),
+            false => textwrap::wrap(text, options(columns, &indent)).join("\n"),
+        });
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
     let indent = " ".repeat(spaces.min(MAX_INDENT));
     let rows = textwrap::wrap(text, options(columns, &indent));
     Cow::Owned(rows.join("\n"))
+}
+
+/// The parts of a sentence that a semicolon separates, but not within quotes.
+fn clauses(text: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    let (mut start, mut quote) = (0, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            (None, ' ') if text[..at].ends_with(';') => {
+                clauses.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    clauses.push(&text[start..]);
+    clauses
 }
 
 /// One line behind a margin: what stands there on the first row, and as much room below it.
@@ -148,7 +178,13 @@ mod tests {
         check("  one two three\nshort", "  one two\n  three\nshort");
         check("averyveryverylongword x", "averyveryver\nylongword x");
         check("日本語 日本語 x", "日本語\n日本語 x");
-        check("hint: one two three", "hint: one two three");
+        check("hint: one two three", "hint: one two\n      three");
+        // But for commands, which are copied.
+        check("hint: dunlin a b c", "hint: dunlin a b c");
+        check(
+            "hint: dunlin a 'b; c' d; in the chat /e",
+            "hint: dunlin a 'b; c' d;\n      in the chat /e",
+        );
     }
 
     #[test]

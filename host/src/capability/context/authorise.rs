@@ -239,6 +239,9 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
             vec!["This is an address of a private network, not of the internet.".into()]
         }
         Rule::CommandChanged(_, change) => vec![change.to_string()],
+        Rule::MayHide(key) => vec![format!(
+            "Dunlin can't tell all that this line runs, and {key} is denied."
+        )],
         Rule::PluginChanged { default, .. } => {
             let mut notices = notices(default);
             notices.push("You allowed this before, to an earlier version of the plugin.".into());

@@ -9,7 +9,9 @@
 
 mod table;
 
-use self::table::{INERT, Inert, SUBCOMMANDS, Subcommand, WRAPPERS, Wrapper};
+use self::table::{GLOBAL_OPTIONS, INERT, Inert, SUBCOMMANDS, Subcommand, WRAPPERS, Wrapper};
+
+pub(super) use self::table::SHELLS;
 
 /// What is known of a program with these arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +120,58 @@ fn is_substitution(command: &str) -> bool {
 
 fn program_of(known: &Subcommand) -> &str {
     known.line.split(' ').next().unwrap_or(known.line)
+}
+
+/// Where a program's subcommand stands, as `push` in `git -C . push`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SubcommandPlace {
+    /// How many arguments stand before it.
+    pub(super) at: usize,
+    /// Whether the program may take another word for its subcommand, or run something else under its name: an option before
+    /// it is not known to be harmless, or the word is known only when the line runs.
+    pub(super) is_unread: bool,
+}
+
+/// Finds the subcommand behind the options that are known to stand before one; a `None` is a word that is not known yet.
+///
+/// Of a program without known options, the first word that is an option leaves the subcommand open.
+pub(super) fn subcommand(name: &str, arguments: &[Option<String>]) -> SubcommandPlace {
+    let known = GLOBAL_OPTIONS.iter().find(|known| known.name == name);
+    let mut place = SubcommandPlace {
+        at: 0,
+        is_unread: false,
+    };
+    loop {
+        let word = match arguments.get(place.at) {
+            Some(Some(word)) if word.starts_with(['-', '+']) => word.as_str(),
+            Some(Some(_)) => return place,
+            next => {
+                place.is_unread |= next.is_some();
+                return place;
+            }
+        };
+        let (option, has_value) = match word.split_once('=') {
+            Some((option, _)) => (option, true),
+            None => (word, false),
+        };
+        let is_in = |list: &[&str]| list.contains(&option);
+        place.at += match known {
+            Some(known) if is_in(known.flags) && !has_value => 1,
+            Some(known) if is_in(known.valued) || is_in(known.redefining) => {
+                place.is_unread |= is_in(known.redefining);
+                if has_value { 1 } else { 2 }
+            }
+            _ => {
+                place.is_unread = true;
+                return place;
+            }
+        };
+    }
+}
+
+/// Whether a program runs the command among its words.
+pub(super) fn is_wrapper(name: &str) -> bool {
+    WRAPPERS.iter().any(|wrapper| wrapper.name == name)
 }
 
 /// Where the command of a wrapper begins, if the program is one and all before the command is known.
@@ -441,6 +495,36 @@ mod tests {
             "git cat-file --=x",
         ] {
             assert_eq!(of(line), Known::Nothing, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_subcommand_stands_behind_known_options() {
+        let of = |line: &str| {
+            let words = line.split(' ').skip(1);
+            let words: Vec<Option<String>> = words
+                .map(|word| (word != "$x").then(|| word.to_owned()))
+                .collect();
+            let place = subcommand(line.split(' ').next().unwrap(), &words);
+            (place.at, place.is_unread)
+        };
+        for (line, place) in [
+            ("git push", (0, false)),
+            ("git -C . --no-pager push", (3, false)),
+            ("git --git-dir=x -p push", (2, false)),
+            ("git --git-dir x push -f", (2, false)),
+            ("git -c a=b push", (2, true)),
+            ("git --config-env=a=b push", (1, true)),
+            ("git --exec-path=x push", (0, true)),
+            ("git --no-pager=x push", (0, true)),
+            ("git -C", (2, false)),
+            ("git -C $x push", (2, false)),
+            ("git $x", (0, true)),
+            ("git", (0, false)),
+            ("cargo +nightly publish", (0, true)),
+            ("cargo publish", (0, false)),
+        ] {
+            assert_eq!(of(line), place, "{line}");
         }
     }
 

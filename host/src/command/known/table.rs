@@ -349,3 +349,45 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         operands: 1,
     },
 ];
+
+/// Options of a program that stand before its subcommand.
+pub(super) struct GlobalOptions {
+    pub(super) name: &'static str,
+    pub(super) flags: &'static [&'static str],
+    /// Those with a value, as the next word or behind a `=`.
+    pub(super) valued: &'static [&'static str],
+    /// Those with a value that can give another meaning to the word that stands for the subcommand, as an alias does.
+    pub(super) redefining: &'static [&'static str],
+}
+
+pub(super) const GLOBAL_OPTIONS: &[GlobalOptions] = &[GlobalOptions {
+    name: "git",
+    flags: &[
+        "--bare",
+        "--glob-pathspecs",
+        "--icase-pathspecs",
+        "--literal-pathspecs",
+        "--no-advice",
+        "--no-lazy-fetch",
+        "--no-optional-locks",
+        "--no-pager",
+        "--no-replace-objects",
+        "--noglob-pathspecs",
+        "--paginate",
+        "-P",
+        "-p",
+    ],
+    valued: &[
+        "--attr-source",
+        "--git-dir",
+        "--namespace",
+        "--work-tree",
+        "-C",
+    ],
+    redefining: &["--config-env", "-c"],
+}];
+
+/// Programs that read one of their words as a command line.
+pub(in crate::command) const SHELLS: &[&str] = &[
+    "ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "yash", "zsh",
+];

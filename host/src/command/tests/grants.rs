@@ -219,6 +219,60 @@ fn a_no_to_words_or_to_a_program_is_read_generously() {
     );
 }
 
+/// What git does before it looks at its subcommand, and what a shell makes of its variables, gets round no denial.
+#[test]
+fn a_no_holds_where_options_or_variables_hide_the_command() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    for program in ["git", "bash", "cargo", "timeout"] {
+        machine.permissions.set(program, "--x").unwrap();
+    }
+    let hidden = [
+        "git -c alias.x=push x",
+        "git --config-env=alias.x=E x",
+        "git --exec-path=. x",
+        "bash -c 'p=push; git $p'",
+        "bash -c 'x=ls; $x docs'",
+        "bash -c 'x=ls; timeout 5 $x docs'",
+        "bash -c 'eval \"$x\"'",
+        "timeout x bash -c '`printf ls`'",
+    ];
+    for line in hidden {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    machine.permissions.set("git push", "---").unwrap();
+    for line in [
+        "git push",
+        "git -C . push",
+        "git -C . --no-pager push origin",
+        "git --git-dir=.git push",
+        "git -c x=y push",
+        "timeout x git -C . push",
+        "bash -c 'git -C \"$d\" push'",
+        "ls; git -p push",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    for line in hidden {
+        let (verdict, rule) = plugin.decide(&machine, line);
+        assert_eq!(verdict, Verdict::Ask, "{line}");
+        assert!(rule.to_string().contains("git push"), "{line}: {rule}");
+    }
+    for line in [
+        "git -C . pull",
+        "git pull",
+        "cargo -v publish",
+        "bash -c 'for f in *; do ls \"$f\"; done'",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    // Whoever was shown the line knows what it says.
+    for line in hidden {
+        plugin.answer(&machine, line, true, Scope::Session);
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+}
+
 /// A line that is made so long that what matters in it is not looked at is asked about, however far the tool is trusted.
 #[test]
 fn a_long_line_hides_nothing() {

@@ -1,0 +1,98 @@
+//! Ctrl-Z while a line is read: the program stops, and draws the question and the line again when it goes on.
+//!
+//! The line editor's own way to stop sends the signal and takes the terminal back at once. In a program with several threads
+//! the signal may arrive in another one, so that the terminal is taken back, and the line drawn, before the program stops:
+//! afterwards nobody sees a question, and Ctrl-C is not a key. So the key is bound to a handler that waits until the
+//! program goes on.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::process::{Signal, getpgrp, kill_process_group};
+use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use rustyline::history::History;
+use rustyline::{
+    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyEvent,
+    Modifiers, RepeatCount,
+};
+use signal_hook::low_level::{pipe, unregister};
+
+use super::newline;
+
+/// How long the signal may take to stop the program. The system does not stop a program that no shell could continue, and
+/// then nothing says so. Once the program was stopped and goes on, the wait is over.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Stops the program with the key that the terminal has for it, usually Ctrl-Z. Afterwards `above` is shown again, and then
+/// the line. `has_keys`: the keys of [`newline`] were asked for.
+pub(super) fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>, above: &str, has_keys: bool) {
+    // Before the line editor has changed the mode.
+    let Ok(mode) = termios::tcgetattr(io::stdin()) else {
+        return;
+    };
+    let key = mode.special_codes[SpecialCodeIndex::VSUSP];
+    if key == 0 {
+        return;
+    }
+    let stop = Stop {
+        above: above.to_owned(),
+        has_keys,
+    };
+    editor.bind_sequence(
+        KeyEvent::new(char::from(key), Modifiers::NONE),
+        EventHandler::Conditional(Box::new(stop)),
+    );
+}
+
+struct Stop {
+    above: String,
+    has_keys: bool,
+}
+
+impl ConditionalEventHandler for Stop {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        let reading = termios::tcgetattr(io::stdin()).ok()?;
+        if self.has_keys {
+            newline::say(newline::GIVE_UP);
+        }
+        set(&for_shells(reading.clone()));
+        // Where nobody can be told of the signal, the line is drawn too early.
+        let _ = stop_and_wait();
+        set(&reading);
+        if self.has_keys {
+            newline::say(newline::ASK);
+        }
+        if !self.above.is_empty() {
+            newline::say(&format!("{}\n", self.above));
+        }
+        Some(Cmd::Repaint)
+    }
+}
+
+/// Stops all programs of this job, as the terminal does where Ctrl-Z is a signal, and waits until this one goes on.
+fn stop_and_wait() -> io::Result<()> {
+    let (mut continued, told) = UnixStream::pair()?;
+    continued.set_read_timeout(Some(LONGEST_WAIT))?;
+    let told = pipe::register(Signal::CONT.as_raw(), told)?;
+    let stopped = kill_process_group(getpgrp(), Signal::TSTP);
+    let waited = stopped.map_err(io::Error::from).and_then(|()| {
+        // Ends early only with an error: a signal that comes meanwhile does not interrupt it.
+        continued.read_exact(&mut [0])
+    });
+    unregister(told);
+    waited
+}
+
+/// The mode that a shell expects, made of the one in which a line is edited.
+fn for_shells(mut mode: Termios) -> Termios {
+    mode.input_modes |= InputModes::BRKINT | InputModes::ICRNL | InputModes::IXON;
+    mode.local_modes |=
+        LocalModes::ECHO | LocalModes::ICANON | LocalModes::IEXTEN | LocalModes::ISIG;
+    mode
+}
+
+fn set(mode: &Termios) {
+    // Nothing can be done about a terminal that has gone.
+    let _ = termios::tcsetattr(io::stdin(), OptionalActions::Drain, mode);
+}
