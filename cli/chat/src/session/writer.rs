@@ -421,6 +421,10 @@ impl Journal for Session {
         Session::compacted(self, compacted);
     }
 
+    fn next_request(&self) -> Option<u64> {
+        Some(self.next_request_number())
+    }
+
     fn sent(&self, sent: &Sent<'_>) -> u64 {
         self.log.sent(sent)
     }

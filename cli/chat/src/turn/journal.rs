@@ -28,6 +28,11 @@ pub trait Journal {
         0
     }
 
+    /// The number that the next request will have in the session; `None`: it will have none.
+    fn next_request(&self) -> Option<u64> {
+        None
+    }
+
     /// A request has ended, in whatever way. Called once for each that was sent, before its reply is kept.
     fn answered(&self, _number: u64, _answered: &Answered) {}
 }

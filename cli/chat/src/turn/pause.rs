@@ -17,6 +17,8 @@ pub struct PausedRequest<'a> {
     pub request: EditableRequest,
     /// Which request of the turn it is, from 1.
     pub round: u32,
+    /// Its number in the session, if the session keeps requests.
+    pub number: Option<u64>,
     /// The model that would answer.
     pub model: &'a str,
     /// What was said until now, the message included that this request would send.

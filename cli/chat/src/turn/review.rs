@@ -108,6 +108,7 @@ impl TurnContext<'_> {
             PausedRequest {
                 request,
                 round: turn.rounds() + 1,
+                number: self.journal.next_request(),
                 model: &self.agent.model,
                 messages,
                 measure: budget.measure().clone(),

@@ -67,6 +67,7 @@ pub struct Paused {
     window_tokens: Option<u64>,
     last_sent: Option<bytes::Bytes>,
     round: u32,
+    number: Option<u64>,
     notice: Option<String>,
     /// How many sections are shown of a request whose edits are saved.
     captured: Option<usize>,
@@ -83,6 +84,7 @@ impl Paused {
             window_tokens: paused.window,
             last_sent: paused.last_sent,
             round: paused.round,
+            number: paused.number,
             notice: paused.notice,
             captured: None,
         }
@@ -209,9 +211,10 @@ impl Paused {
     }
 
     fn heading(&self) -> String {
-        let request = match self.round {
-            1 => "the request is paused".to_owned(),
-            round => format!("request {round} of this turn is paused"),
+        let request = match (self.number, self.round) {
+            (Some(number), _) => format!("request {number} is paused"),
+            (None, 1) => "the request is paused".to_owned(),
+            (None, round) => format!("request {round} of this turn is paused"),
         };
         let sections = counted(self.request.sections().len(), "section", "sections");
         let mut parts = vec![request, sections, self.total()];
