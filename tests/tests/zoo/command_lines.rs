@@ -312,12 +312,16 @@ async fn secrets_are_pointed_out_and_dunlins_own_folders_refused() {
 #[tokio::test]
 async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
     let shop = Shop::new();
-    shop.answer("git push", false, Scope::Always).await;
     let permissions = shop.host.permissions();
     permissions.set_tool_mode("disguised_command", ToolMode::Always);
-    for line in ["cargo build", "cargo build | cargo fmt", "$x"] {
+    assert_eq!(shop.standing("$x").await, Standing::Allowed);
+    shop.answer("git push", false, Scope::Always).await;
+    for line in ["cargo build", "cargo build | cargo fmt"] {
         assert_eq!(shop.standing(line).await, Standing::Allowed, "{line}");
     }
+    // It could be what is denied.
+    let question = shop.question("$x").await;
+    assert_eq!(question.longest, Scope::Session);
     for line in ["cargo run .env", "cargo run < .env", "cat .env | cargo run"] {
         let question = shop.question(line).await;
         assert_eq!(question.longest, Scope::Once, "{line}");
