@@ -222,8 +222,12 @@ impl Lister<'_> {
             true => String::new(),
             false => format!("  {state}"),
         };
-        let used = width(&head) + label_columns.max(width(&label)) + tokens.len().max(TOKEN_COLUMNS)
-            + usual_width(&bar) + width(&state) + 3;
+        let used = width(&head)
+            + label_columns.max(width(&label))
+            + tokens.len().max(TOKEN_COLUMNS)
+            + usual_width(&bar)
+            + width(&state)
+            + 3;
         let preview = beginning(preview, self.window.columns.saturating_sub(used));
         let preview = match preview.is_empty() {
             true => String::new(),

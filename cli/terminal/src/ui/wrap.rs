@@ -166,7 +166,7 @@ fn line(text: &str, columns: usize) -> Cow<'_, str> {
         let has_command = text.contains("dunlin ") || text.contains(['`', '\'']);
         return Cow::Owned(match has_command {
             true => clauses(text).join(&format!("\n{indent}")),
-            false => textwrap::wrap(text, options(columns, &indent)).join("\n"),
+            false => broken(text, columns, &indent).join("\n"),
         });
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
