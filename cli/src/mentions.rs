@@ -89,13 +89,17 @@ pub fn unfinished(text: &str) -> Option<(usize, &str)> {
     begins.then(|| (at, path.strip_prefix('"').unwrap_or(path)))
 }
 
-/// A path as a mention of it is typed.
-pub fn typed(path: &str) -> String {
+/// A path as a mention of it is typed. `None`: whatever is typed, it would be read as something else, such as several
+/// mentions.
+pub fn typed(path: &str) -> Option<String> {
     let plain = !path.contains(char::is_whitespace) && !path.ends_with(PUNCTUATION);
-    match plain {
+    let text = match plain {
         true => format!("@{path}"),
         false => format!("@\"{path}\""),
-    }
+    };
+    let is_read_back =
+        matches!(find(&text).as_slice(), [only] if only.start == 0 && only.path == path);
+    is_read_back.then_some(text)
 }
 
 impl Mention<'_> {
@@ -199,11 +203,19 @@ mod tests {
     #[test]
     fn what_is_typed_for_a_path_is_found_again() {
         for path in ["a.rs", "a b.rs", "what?", "größe/ä ö"] {
-            let text = format!("see {} there", typed(path));
+            let text = format!("see {} there", typed(path).unwrap());
             let found = find(&text);
             assert_eq!(found.len(), 1, "{text}");
             assert_eq!(found[0].path, path);
         }
+    }
+
+    #[test]
+    fn what_would_be_read_as_something_else_is_not_typed() {
+        for path in ["q\" @ok.txt \"z", "\"a", "a b\"", "\"", "a\nb c", ""] {
+            assert_eq!(typed(path), None, "{path:?}");
+        }
+        assert_eq!(typed("a\"b").as_deref(), Some("@a\"b"));
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! What is escaped follows from the properties that Unicode gives each character, not from a list of those known to be
 //! dangerous: everything that acts, and everything that nobody can see.
 
+mod width;
+
 use std::borrow::Cow;
 use std::path::Path;
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
-use unicode_width::UnicodeWidthChar;
+
+pub use self::width::{usual_width, usual_width_of_char, width, width_of_char};
 
 /// How many characters without a width of their own, such as accents, one character may carry. Writing systems need up to
 /// four; more of them paint over the rows above and below.
@@ -122,13 +125,13 @@ pub struct Marks {
 
 impl Marks {
     /// Takes in the next character that is not escaped for another reason. `false`: it has no width, and would join a
-    /// character that carries enough, or none of this text.
+    /// character that carries enough, or none of this text, or it is no mark at all.
     pub fn admit(&mut self, c: char) -> bool {
-        if c.width().unwrap_or(0) > 0 {
+        if !width::has_no_column(c) {
             self.room = MAX_MARKS;
             return true;
         }
-        let fits = self.room > 0;
+        let fits = self.room > 0 && width::belongs_to_another(c);
         self.room = self.room.saturating_sub(1);
         fits
     }
@@ -253,7 +256,7 @@ mod tests {
         for c in '\0'..=char::MAX {
             let mut buffer = [0; 4];
             let text = &*c.encode_utf8(&mut buffer);
-            if c.width().is_none_or(|width| width == 0) {
+            if width::has_no_column(c) {
                 assert_ne!(escape(text), text, "{}", c.escape_unicode());
             }
         }
@@ -297,10 +300,10 @@ mod tests {
                         continue;
                     }
                     proptest::prop_assert!(!needs_escape(c), "{}", c.escape_unicode());
-                    marks = match c.width() {
-                        Some(0) if index == 0 => MAX_MARKS + 1,
-                        Some(0) => marks + 1,
-                        _ => 0,
+                    marks = match width::has_no_column(c) {
+                        true if index == 0 => MAX_MARKS + 1,
+                        true => marks + 1,
+                        false => 0,
                     };
                     proptest::prop_assert!(marks <= MAX_MARKS, "{shown:?}");
                 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use dunlin_host::Tool;
 use dunlin_host::call::Failure;
-use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::display::{escape, escape_multiline, width};
 use dunlin_host::mcp::SEPARATOR;
 use dunlin_host::permission::ToolMode;
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
 
 use crate::app::App;
 use crate::args::ToolsCommand;
@@ -57,7 +56,7 @@ fn list(app: &App) -> Result<Exit, CliError> {
 /// Prints tools, one a line, with what was set for them.
 pub fn print(app: &App, tools: &[Tool]) -> Result<(), CliError> {
     let ui = &app.ui;
-    let widths = tools.iter().map(|tool| escape(&tool.name).width());
+    let widths = tools.iter().map(|tool| width(&escape(&tool.name)));
     let widest = widths.filter(|width| *width <= MOST_NAME_COLUMNS).max();
     let wide = widest.unwrap_or_default();
     for tool in tools {

@@ -16,7 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::settings::Settings;
 use crate::settings::project::ProjectFile;
 use dunlin_chat::tokens::counted;
-use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::approval::look::{Window, height};
 use dunlin_terminal::approval::text::{BAR, room, wrap};
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Typed, Ui, answer};
@@ -30,7 +30,7 @@ const INDENT: usize = 2;
 /// Rows of the screen that the list leaves free: for its heading, its last row, the question, and one above.
 const RESERVED_ROWS: usize = 6;
 
-/// The fewest rows of the list, however small the window is.
+/// The fewest rows of the list that are shown, however small the window is.
 const MIN_ROWS: usize = 6;
 
 /// There is nobody to ask.
@@ -154,9 +154,13 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
     ui.data(&format!("{} {what}", escape(&short)));
     let window = ui.window();
     let rows = question_rows(file, window);
-    let most = window.rows.saturating_sub(RESERVED_ROWS).max(MIN_ROWS);
-    let mut is_seen = rows.len() <= most;
-    let shown = if is_seen { rows.len() } else { most - 1 };
+    let room = window.rows.saturating_sub(RESERVED_ROWS);
+    let height: usize = rows.iter().map(|row| height(row, window)).sum();
+    let mut is_seen = height <= room;
+    let shown = match is_seen {
+        true => rows.len(),
+        false => rows.len().min(room.max(MIN_ROWS)).saturating_sub(1),
+    };
     for row in rows.iter().take(shown) {
         ui.data(row);
     }

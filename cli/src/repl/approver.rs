@@ -17,12 +17,15 @@ use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
-use dunlin_terminal::approval::look::MARGIN;
+use dunlin_terminal::approval::look::{MARGIN, height};
 use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::wrap;
+
+/// How many rows stand below a view: a sentence, the key and the line to answer in.
+const ROWS_BELOW: usize = 4;
 
 /// Asks at the terminal before calls run.
 pub struct TerminalApprover<'a> {
@@ -66,7 +69,9 @@ impl<'a> TerminalApprover<'a> {
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
-                let mut rows = match rows.len() > window.rows {
+                // The key and the line to answer in stand below them, and perhaps a sentence.
+                let taken: usize = rows.iter().map(|row| height(row, window)).sum();
+                let mut rows = match taken + ROWS_BELOW > window.rows {
                     true => self.page(rows).await,
                     false => rows,
                 };
@@ -205,6 +210,10 @@ impl<'a> TerminalApprover<'a> {
             }
             Edited::Unchanged => {
                 self.approvals.borrow_mut().drafts.remove(&number);
+                // Whoever empties the file gives up, and need not have read it.
+                if !text.trim().is_empty() {
+                    self.approvals.borrow_mut().was_read(number);
+                }
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
                 let approvals = self.approvals.borrow();
                 rows.extend(approvals.question_again(number, self.app.ui.window()));

@@ -98,12 +98,15 @@ fn mentioned(word: &str, project: &Path, home: Option<&Path>, files: &FileIndex)
             }
         }
     }
-    let typed = |path: String| match mentions::typed(&path) {
+    let typed = |path: String| {
+        let typed = mentions::typed(&path)?;
         // More is to come behind a folder.
-        quoted if path.ends_with('/') => quoted.trim_end_matches('"').to_owned(),
-        whole => whole,
+        Some(match path.ends_with('/') {
+            true => typed.trim_end_matches('"').to_owned(),
+            false => typed,
+        })
     };
-    found.into_iter().map(typed).collect()
+    found.into_iter().filter_map(typed).collect()
 }
 
 fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `/help`: what can be typed at the prompt, on as many columns as there are.
 
-use unicode_width::UnicodeWidthStr;
+use dunlin_host::display::width;
 
 use super::table::COMMANDS;
 use dunlin_terminal::ui::Ui;
@@ -46,7 +46,7 @@ pub fn show(ui: &Ui) {
         .iter()
         .map(|(keys, about)| ((*keys).to_owned(), *about));
     let all: Vec<(String, &str)> = commands.chain(keys).collect();
-    let widest = all.iter().map(|(typed, _)| typed.width()).max();
+    let widest = all.iter().map(|(typed, _)| width(typed)).max();
     let columns = ui.window().columns;
     for (typed, about) in &all {
         for (typed, about) in rows(typed, about, widest.unwrap_or_default(), columns) {

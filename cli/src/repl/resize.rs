@@ -66,7 +66,7 @@ fn place(text: &str, columns: usize) -> (usize, usize) {
                 continue;
             }
             '\t' => TAB_STOP - column % TAB_STOP,
-            c => c.width().unwrap_or_default(),
+            c => columns_of(c),
         };
         column += width;
         if column > columns {
@@ -77,6 +77,14 @@ fn place(text: &str, columns: usize) -> (usize, usize) {
         true => (row + 1, 0),
         false => (row, column),
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the line editor counts by this table, and what it drew is counted here"
+)]
+fn columns_of(c: char) -> usize {
+    c.width().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
-use unicode_width::UnicodeWidthStr;
 
+use dunlin_host::display::width;
 use dunlin_terminal::ui::{Ui, terminal};
 
 /// How many columns the prompt takes at most.
@@ -36,7 +36,7 @@ impl ConditionalEventHandler for Toggle {
         let Toggle(ui) = self;
         let line = context.line();
         let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
-        if !line.contains('\n') && line.width() < room {
+        if !line.contains('\n') && width(line) < room {
             // The line is drawn again below what is said.
             ui.say_above_line(|| ui.toggle_steps());
         } else {

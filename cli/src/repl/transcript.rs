@@ -1,7 +1,6 @@
 //! What was said last, shown again when a session is resumed.
 
-use dunlin_host::display::escape;
-use unicode_width::UnicodeWidthStr;
+use dunlin_host::display::{escape, width};
 
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
@@ -79,7 +78,7 @@ fn first_shown(messages: &[Message], room: usize, columns: usize) -> usize {
 
 /// How many rows a text takes.
 fn rows_of(text: &str, columns: usize) -> usize {
-    let rows = |line: &str| line.width().div_ceil(columns.max(1)).max(1);
+    let rows = |line: &str| width(line).div_ceil(columns.max(1)).max(1);
     text.trim().lines().map(rows).sum()
 }
 
@@ -207,6 +206,6 @@ mod tests {
         let rows = said_rows(&"line\n".repeat(9), 40);
         assert_eq!(rows.len(), MAX_SAID_ROWS + 1);
         assert_eq!(rows[MAX_SAID_ROWS], "  … 4 more lines");
-        assert!(said_rows(&"x".repeat(100), 20)[0].width() < 20);
+        assert!(width(&said_rows(&"x".repeat(100), 20)[0]) < 20);
     }
 }

@@ -253,15 +253,20 @@ impl Layer<'_> {
         }
     }
 
-    /// A server is a program that runs with all that the user may do: only trust adds one. Anybody may switch one off.
+    /// A server is a program that runs with all that the user may do: only trust adds one, or switches one of the user's off.
     fn server(&mut self, name: &str, server: &Spanned<ServerEntry>) {
         let place = format!("mcp.servers.{name}");
         let mut entry = server.get_ref().clone();
-        if let Some(mine) = self.settings.mcp_servers.get_mut(name) {
+        if self.settings.mcp_servers.contains_key(name) {
             if entry.is_enabled() {
                 return self.refuse(&place, "you have a server of that name");
             }
-            mine.value.enabled = Some(false);
+            let line = self.loaded.line_of_key(server, "enabled");
+            if self.wish_at(&format!("{place}.enabled"), line, "false")
+                && let Some(mine) = self.settings.mcp_servers.get_mut(name)
+            {
+                mine.value.enabled = Some(false);
+            }
             return;
         }
         if !entry.is_enabled() || !self.wish(&place, server, &entry.values()) {

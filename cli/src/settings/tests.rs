@@ -362,13 +362,22 @@ fn a_server_of_a_project_needs_trust() {
     let settings = home.load(&Global::default(), &[]).unwrap();
     let names: Vec<&String> = settings.mcp_servers.keys().collect();
     assert_eq!(names, ["mine"]);
-    assert!(!settings.mcp_servers["mine"].value.is_enabled());
+    assert!(settings.mcp_servers["mine"].value.is_enabled());
 
     let file = settings.project_file.unwrap();
+    let off = file
+        .wishes
+        .iter()
+        .find(|wish| wish.name == "mcp.servers.mine.enabled");
+    assert_eq!(
+        off.map(|wish| (wish.line, &*wish.value)),
+        Some((2, "false"))
+    );
     let answers = home.folder.path().join(".local/share/dunlin/trusted.json");
     assert_eq!(settings.folders.trust_file(), answers);
     trust::keep(&answers, &file.path, Some((&file.digest, true))).unwrap();
     let settings = home.load(&Global::default(), &[]).unwrap();
+    assert!(!settings.mcp_servers["mine"].value.is_enabled());
     let far = &settings.mcp_servers["far"].value;
     assert_eq!(far.api_key, None, "a key goes where the user sent it");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Words of command lines that people paste, and the rows of such lines.
 
-use unicode_width::UnicodeWidthStr;
+use dunlin_host::display::width;
 
 /// A word as bash, zsh and fish take it back.
 pub fn shell_word(text: &str) -> String {
@@ -29,7 +29,7 @@ pub fn rows(command: &str, indent: usize, columns: usize) -> Vec<String> {
     for word in words(command) {
         let begins = row.is_empty();
         // What stands behind it: a space and the backslash.
-        if !begins && row.width() + 1 + word.width() + 2 > columns {
+        if !begins && width(&row) + 1 + width(word) + 2 > columns {
             rows.push(format!("{row} \\"));
             row.clear();
         }
@@ -37,7 +37,7 @@ pub fn rows(command: &str, indent: usize, columns: usize) -> Vec<String> {
             true => row = " ".repeat(indent),
             false => row.push(' '),
         }
-        if row.width() + word.width() + 2 <= columns {
+        if width(&row) + width(word) + 2 <= columns {
             row.push_str(word);
             continue;
         }
@@ -49,7 +49,7 @@ pub fn rows(command: &str, indent: usize, columns: usize) -> Vec<String> {
                 unit.extend(rest.next());
             }
             // What stands behind it: the end of the quotation and the backslash.
-            if row.width() + unit.width() + 2 > columns {
+            if width(&row) + width(&unit) + 2 > columns {
                 row.push_str(if is_quoted { "'\\" } else { "\\" });
                 rows.push(std::mem::take(&mut row));
                 row.push_str(if is_quoted { "'" } else { "''" });
@@ -107,13 +107,24 @@ mod tests {
             let command = format!("dunlin permissions ask run {}", shell_word(word));
             for columns in 0..100 {
                 let rows = rows(&command, 4, columns);
-                let fits = |row: &String| row.width() <= columns.max(4 + MIN_COLUMNS);
+                let fits = |row: &String| width(row) <= columns.max(4 + MIN_COLUMNS);
                 assert!(rows.iter().all(fits), "{columns}: {rows:?}");
                 let own = |row: &String| row.starts_with("    ") || row.starts_with('\'');
                 assert!(rows.iter().all(own), "{columns}: {rows:?}");
                 let pasted = rows.join("\n").replace("\\\n", "");
                 assert_eq!(read(&pasted), read(&command), "{columns}: {rows:?}");
             }
+        }
+    }
+
+    #[test]
+    fn no_row_is_wider_than_the_widest_terminal_shows_it() {
+        for text in crate::approval::text::tests::texts_of_all_characters() {
+            let command = format!("run {}", shell_word(&text));
+            let rows = rows(&command, 2, 30);
+            let fits = |row: &String| width(row) <= 30;
+            assert!(rows.iter().all(fits), "{rows:?}");
+            assert_eq!(read(&rows.join("\n").replace("\\\n", "")), read(&command));
         }
     }
 

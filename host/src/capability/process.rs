@@ -19,7 +19,7 @@ use crate::command::{CommandError as LineError, CommandLine};
 use crate::display::chain;
 use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
 use crate::permission::Verdict;
-use crate::process::{CommandError, End, Running, Stream};
+use crate::process::{CommandError, End, Running, Stream, linked_worktree};
 
 /// The commands of a call.
 #[derive(Debug, Default)]
@@ -61,15 +61,13 @@ impl process::Host for View<'_, Commands> {
         let command = CommandLine::read(written.line, written.network, &self.shared.permissions)?;
         let under = self.authorise_command(&command).await?;
         let options = &self.shared.commands;
-        let access = self.shared.permissions.access_of_commands(options);
+        let permissions = &self.shared.permissions;
+        // Still the one that was decided about.
+        let worktree = linked_worktree(permissions.project())
+            .filter(|it| command.repository_elsewhere.as_ref() == Some(&it.repository));
+        let access = permissions.access_of_commands(options, worktree.as_ref());
         let mut access = access.map_err(|e| Error::Failed(chain(&e)))?;
         access.may_change_repository = command.may_change_repository;
-        if let Some(repository) = command.repository_elsewhere.clone() {
-            // Those of the main worktree: nothing of this one needs them.
-            let of_main = ["HEAD", "index"].map(|name| repository.join(name));
-            access.read_only.extend(of_main);
-            access.writable.push(repository);
-        }
         let announced = self
             .shared
             .announced_sandbox()

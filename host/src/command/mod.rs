@@ -42,7 +42,7 @@ pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::Permissions;
-use crate::process::repository_of_worktree;
+use crate::process::linked_worktree;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
 /// A command line, understood as far as that is possible.
@@ -65,7 +65,7 @@ pub struct CommandLine {
     /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
     /// the line never comes to mean more.
     pub may_change_repository: bool,
-    /// Then also the repository elsewhere that the project is a worktree of.
+    /// Then also the repository elsewhere that the project is a worktree of, unless changing it is denied.
     pub repository_elsewhere: Option<PathBuf>,
 }
 
@@ -99,7 +99,11 @@ impl Names for Permissions {
     }
 
     fn repository_elsewhere(&self) -> Option<PathBuf> {
-        repository_of_worktree(self.project())
+        let repository = linked_worktree(self.project())?.repository;
+        let need = writing(repository.clone());
+        // Where that is denied, the line runs without it.
+        let is_denied = self.denies(&need);
+        (!is_denied).then_some(repository)
     }
 
     fn guarded(&self, written: &str) -> Option<PathBuf> {
@@ -176,7 +180,7 @@ impl CommandLine {
         })
     }
 
-    /// What running it needs: the command itself, and to read what is guarded.
+    /// What running it needs: the command itself, to read what is guarded, and to change the repository elsewhere.
     pub fn needs(&self) -> Vec<Need> {
         let command = Need {
             target: Target::Command(Arc::clone(&self.target)),
@@ -186,7 +190,11 @@ impl CommandLine {
             target: Target::Path(path.clone()),
             operation: Operation::Read,
         });
-        std::iter::once(command).chain(guarded).collect()
+        let repository = self.repository_elsewhere.clone().map(writing);
+        std::iter::once(command)
+            .chain(guarded)
+            .chain(repository)
+            .collect()
     }
 
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
@@ -262,6 +270,14 @@ impl CommandLine {
                 .map(|path| format!("It names {}, which usually holds secrets.", path.display())),
         );
         notices
+    }
+}
+
+/// To change what is at a path.
+fn writing(path: PathBuf) -> Need {
+    Need {
+        target: Target::Path(path),
+        operation: Operation::Write,
     }
 }
 

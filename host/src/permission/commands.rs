@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
-use crate::process::{Access, CommandOptions, Held};
+use crate::process::{Access, CommandOptions, Held, LinkedWorktree, linked_worktree};
 use crate::resolve::{self, Mounts};
 use crate::target::Operation;
 
@@ -20,6 +20,7 @@ impl Permissions {
     pub(crate) fn access_of_commands(
         &self,
         options: &CommandOptions,
+        worktree: Option<&LinkedWorktree>,
     ) -> Result<Access, PermissionError> {
         let mut access = Access {
             project: self.project().to_owned(),
@@ -28,6 +29,12 @@ impl Permissions {
         for path in self.configured_to_write(options)? {
             access.writable.push(path);
         }
+        let elsewhere = linked_worktree(self.project());
+        // That names the repository itself, which only lines that run git may change, and of it only what commits need.
+        let is_elsewhere = |key: &Key| {
+            let repository = elsewhere.as_ref().map(|worktree| &worktree.repository);
+            matches!(key, Key::Exact(path) if Some(path) == repository)
+        };
         let decided = self.for_every_tool()?;
         let programs = programs(&decided);
         for (key, operation, allowed) in &decided {
@@ -44,6 +51,7 @@ impl Permissions {
                 access.held.push(Held::new(path.clone(), is_folder));
             }
             match (operation, allowed) {
+                (Operation::Write, true) if is_elsewhere(key) => {}
                 (Operation::Write, true) => access.writable.push(path),
                 (Operation::Write, false) => access.read_only.push(path),
                 (Operation::Read, false) => access.hidden.push(path),
@@ -73,6 +81,9 @@ impl Permissions {
         access.read_only.extend(folders.map(PathBuf::from));
         if !self.is_project {
             access.read_only.push(self.project().to_owned());
+        }
+        if let Some(worktree) = worktree {
+            access.give_repository(worktree);
         }
         // Only what stands in the way of writing has to be kept from it.
         let writable: Vec<PathBuf> = access.written().map(PathBuf::from).collect();

@@ -25,6 +25,12 @@ impl Permissions {
         self.decide_for(Some(caller), need)
     }
 
+    /// Whether a need is denied, whichever tool has it. What cannot be found out counts as denied.
+    pub(crate) fn denies(&self, need: &Need) -> bool {
+        let decision = self.decide_for(None, need);
+        !matches!(decision, Ok(decision) if decision.verdict != Verdict::Deny)
+    }
+
     /// Whether the target is one of Dunlin's own files, or lies in one of its folders.
     pub(crate) fn is_protected(&self, target: &Target) -> bool {
         let own = self.own.now();

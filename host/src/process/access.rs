@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::git::LinkedWorktree;
+
 /// Folders that are walked to find what lies beside hidden ones, at most. Each is one on the way to a hidden
 /// path, so there are some dozens; a folder with a million names must not keep a command from starting.
 const MAX_READABLE: usize = 20_000;
@@ -26,6 +28,9 @@ pub(crate) struct Access {
     pub(crate) held: Vec<Held>,
     /// Whether the command may change git repositories, and make new ones.
     pub(crate) may_change_repository: bool,
+    /// The repository of a linked worktree, among the writable ones: of it only those folders can be changed that lie in it
+    /// and are writable themselves.
+    pub(crate) narrowed: Option<PathBuf>,
 }
 
 /// A path at which a command must not make anything, even if there is nothing now.
@@ -58,6 +63,25 @@ impl Access {
         };
         let all = std::iter::once(&self.project).chain(&self.writable);
         all.map(PathBuf::as_path).filter(move |path| !refused(path))
+    }
+
+    /// Gives the repository of a linked worktree to write, as far as commits need it.
+    pub(crate) fn give_repository(&mut self, worktree: &LinkedWorktree) {
+        let repository = &worktree.repository;
+        // Somebody may have granted it as a whole.
+        let mut granted = self.written();
+        if granted.any(|folder| repository.starts_with(folder)) {
+            return;
+        }
+        drop(granted);
+        self.writable.push(repository.clone());
+        self.writable.extend(worktree.writable());
+        self.narrowed = Some(repository.clone());
+    }
+
+    /// Whether only a part of this folder can be changed.
+    pub(super) fn is_narrowed(&self, folder: &Path) -> bool {
+        self.narrowed.as_deref() == Some(folder)
     }
 
     /// The outermost files and folders that can be changed.
@@ -149,6 +173,7 @@ mod tests {
             hidden: paths(&["/h"]),
             held: Vec::new(),
             may_change_repository: false,
+            narrowed: None,
         };
         let written: Vec<&Path> = access.written().collect();
         assert_eq!(written, ["/p", "/w"].map(Path::new));

@@ -48,7 +48,7 @@ mod system_calls;
 use std::sync::Arc;
 
 pub(crate) use access::{Access, Held};
-pub(crate) use git::repository_of_worktree;
+pub(crate) use git::{LinkedWorktree, linked_worktree};
 pub use harden::harden_this_process;
 pub use options::CommandOptions;
 pub use order::CommandSandbox;

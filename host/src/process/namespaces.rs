@@ -33,6 +33,9 @@ const EMPTY_FILE: &str = "/dev/.empty";
 /// A folder without content, for the same use.
 const EMPTY_FOLDER: &str = "/dev/.nothing";
 
+/// Where nothing is, and nothing can be made.
+const NOWHERE: &str = "/dev/.nothing/nowhere";
+
 /// The namespaces of a command. A cgroup namespace would hide nothing of worth.
 pub(super) fn flags(network: bool) -> libc::c_int {
     let own = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
@@ -206,7 +209,91 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     for path in &access.hidden {
         step(format!("hide {}", path.display()), hide(path))?;
     }
+    match &access.narrowed {
+        Some(folder) => narrow(folder, &access.writable),
+        None => Ok(()),
+    }
+}
+
+/// Leaves of the repository of a linked worktree only those folders to be changed that are `writable` themselves.
+///
+/// Git makes locks in the folder itself with every commit, also where nothing comes of them. So in its place there is a
+/// folder of the command's own, which holds what it did, and what is made in it besides is gone with the command. Two files
+/// there would be missed, `packed-refs` and `shallow`, and git must not believe that it has written them: it cannot replace
+/// the first, since that is a mount, and the lock of the second cannot be made.
+fn narrow(folder: &Path, writable: &[PathBuf]) -> Result<(), NoNamespaces> {
+    let name = || format!("narrow {}", folder.display());
+    let mut open = Vec::new();
+    for path in writable {
+        if path != folder && path.starts_with(folder) {
+            let entry = step(name(), mounts::look(path))?;
+            if let Some(opened) = entry.file_or_folder() {
+                open.push((path, step(name(), mounts::copy(opened))?));
+            }
+        }
+    }
+    let mut kept = Vec::new();
+    for entry in step(name(), fs::read_dir(folder))? {
+        let path = step(name(), entry)?.path();
+        let copied = match step(name(), mounts::look(&path))? {
+            Entry::Nothing => continue,
+            Entry::Link(_) => Kept::Link(step(name(), fs::read_link(&path))?),
+            Entry::Folder(opened) => Kept::Folder(step(name(), read_only_copy(opened))?),
+            Entry::File(opened) => Kept::File(step(name(), read_only_copy(opened))?),
+        };
+        kept.push((path, copied));
+    }
+    let room = format!("mode=0700,size={MAX_TEMPORARY_BYTES},nr_inodes={MAX_TEMPORARY_FILES}");
+    step(name(), tmpfs(folder, MountFlags::empty(), &room))?;
+    for (path, copied) in kept {
+        step(name(), copied.put_back(&path))?;
+    }
+    for (path, copied) in open {
+        step(name(), mounts::put(copied, existing(path)?))?;
+    }
+    let packed = folder.join("packed-refs");
+    if !packed.exists() {
+        step(name(), File::create(&packed))?;
+        step(name(), put_empty(EMPTY_FILE, existing(&packed)?))?;
+    }
+    let shallow = folder.join("shallow");
+    if shallow.symlink_metadata().is_err() {
+        step(name(), symlink(NOWHERE, shallow))?;
+    }
     Ok(())
+}
+
+/// What was in a folder in whose place there is another one.
+enum Kept {
+    File(OwnedFd),
+    Folder(OwnedFd),
+    Link(PathBuf),
+}
+
+impl Kept {
+    fn put_back(self, path: &Path) -> io::Result<()> {
+        let gone = || io::Error::other(format!("{} is not there", path.display()));
+        let copied = match self {
+            Kept::Link(target) => return symlink(target, path),
+            Kept::Folder(copied) => {
+                fs::create_dir(path)?;
+                copied
+            }
+            Kept::File(copied) => {
+                File::create(path)?;
+                copied
+            }
+        };
+        let place = mounts::look(path)?.file_or_folder().ok_or_else(gone)?;
+        mounts::put(copied, place)
+    }
+}
+
+/// A read-only copy of the mount of a file or folder.
+fn read_only_copy(opened: OwnedFd) -> io::Result<OwnedFd> {
+    let copy = mounts::copy(opened)?;
+    mounts::make_read_only(copy.as_fd())?;
+    Ok(copy)
 }
 
 /// Another command may move a folder between the look at it and its mount: what lies there now would not be protected.
@@ -282,9 +369,7 @@ fn hold_git_link(path: &Path, target: Option<&Path>, number: u64) -> io::Result<
 fn existing_copy(path: &Path) -> io::Result<OwnedFd> {
     let gone = || io::Error::other(format!("{} is not there", path.display()));
     let opened = mounts::look(path)?.file_or_folder().ok_or_else(gone)?;
-    let copy = mounts::copy(opened)?;
-    mounts::make_read_only(copy.as_fd())?;
-    Ok(copy)
+    read_only_copy(opened)
 }
 
 fn put_empty(empty: &str, over: OwnedFd) -> io::Result<()> {

@@ -153,7 +153,10 @@ fn restrict_files(order: &Order, no_namespaces: bool) -> Result<u32, Box<dyn std
         rules = allow(rules, Path::new("/dev"), device)?;
         rules = allow(rules, Path::new("/dev/shm"), write)?;
     }
-    for path in order.access.written() {
+    // With namespaces a folder of the command's own takes its place.
+    let is_closed = |path: &Path| no_namespaces && order.access.is_narrowed(path);
+    let writable = order.access.written();
+    for path in writable.filter(|path| !is_closed(path)) {
         rules = allow(rules, path, write)?;
     }
     rules = allow(rules, &order.temporary, write)?;

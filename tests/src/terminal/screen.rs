@@ -8,6 +8,9 @@ const SCROLLBACK_LINES: usize = 10_000;
 /// The private mode of a terminal that shows what comes in one piece.
 const SYNCHRONISED_OUTPUT: u16 = 2026;
 
+/// Whether a row that is too long is continued on the next one. The emulator always does that.
+const WRAPPING: u16 = 7;
+
 /// What a person sees at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Screen {
@@ -161,6 +164,9 @@ impl vt100::Callbacks for Effects {
     ) {
         // Frames a redrawn line, so that nobody sees half of it; other terminals ignore it, too.
         if (first, parameters) == (Some(b'?'), &[&[SYNCHRONISED_OUTPUT]]) {
+            return;
+        }
+        if (first, parameters) == (Some(b'?'), &[&[WRAPPING]]) {
             return;
         }
         // Asks for keys with Shift to be told apart while a message is typed; other terminals ignore it.

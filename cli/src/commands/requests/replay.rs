@@ -196,7 +196,7 @@ fn edited(app: &App, request: &Request) -> Result<Request, CliError> {
     let path = settings.search_path();
     let folder = &settings.folders.data;
     let edit = || editor::edit(&program, &path, folder, REQUEST, &text);
-    let left = app.ui.lend(edit).map_err(CliError::failed)?;
+    let left = app.ui.lend(edit).map_err(CliError::failed)?.text;
     let value: Value =
         serde_json::from_str(&left.text).map_err(|error| CliError::usage(NotJson(error)))?;
     let bytes = match value == *request.body() {

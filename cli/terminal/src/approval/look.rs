@@ -3,8 +3,7 @@
 use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::call::Action;
 use dunlin_host::display;
-use dunlin_host::target::Target;
-use unicode_width::UnicodeWidthStr;
+use dunlin_host::target::{Need, Operation, Target};
 
 use super::entry::Entry;
 use super::line::{WORDS, Word};
@@ -39,8 +38,8 @@ const MIN_ABOUT_COLUMNS: usize = 24;
 /// How many rows of one call are shown unasked, however large the screen: a question is for reading.
 const MAX_ROWS: usize = 200;
 
-/// The longest text of a field under `v`, in characters, and the longest difference, in rows. A hostile plugin
-/// must not be able to scroll for minutes; longer edits are read in an editor.
+/// The longest arguments under `v`, in characters, and the longest difference, in rows. A hostile plugin
+/// must not be able to scroll for minutes; what is longer is read in an editor.
 const MAX_VIEW_CHARS: usize = 100_000;
 const MAX_VIEW_DIFF_ROWS: usize = 20_000;
 
@@ -60,7 +59,7 @@ pub struct Window {
 pub struct Shown {
     /// The rows, complete with margin and colours.
     pub rows: Vec<String>,
-    /// Whether nothing was left out: only then does a yes count without a view.
+    /// Whether nothing was left out: only then does a yes count.
     pub complete: bool,
     /// Whether every target is there whole: only then may it be allowed for always.
     pub targets: bool,
@@ -93,11 +92,12 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     } else {
         let changes = page.difference(entry);
         let room = rest - page.rows.len();
-        let room = room.max(MIN_DIFF_ROWS.min(changes.len()));
         if changes.len() > room {
             shown.complete = false;
-            let left_out = changes.len() - (room - 1);
-            page.rows.extend(changes.into_iter().take(room - 1));
+            let least = room.max(MIN_DIFF_ROWS.min(changes.len()));
+            let most = least.saturating_sub(1);
+            let left_out = changes.len().saturating_sub(most);
+            page.rows.extend(changes.into_iter().take(most));
             page.more(left_out);
         } else {
             page.rows.extend(changes);
@@ -123,18 +123,18 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     let end = format!("{edited}{word}");
     let mut left = window
         .columns
-        .saturating_sub(head.width() + end.width() + 1);
+        .saturating_sub(display::width(&head) + display::width(&end) + 1);
     let mut tool = fit(&name(&entry.question.tool), left);
     // What a command does is in its line; every one is run by the same tool.
-    if only_command(entry).is_some() && left < tool.width() + MIN_ABOUT_COLUMNS {
+    if only_command(entry).is_some() && left < display::width(&tool) + MIN_ABOUT_COLUMNS {
         tool.clear();
     }
-    left = left.saturating_sub(tool.width() + 1);
+    left = left.saturating_sub(display::width(&tool) + 1);
     let mut about = match only_command(entry) {
         Some(line) => one_line(line),
         None => one_line(&entry.question.wording),
     };
-    if calls_server(entry) {
+    if shows_arguments(entry) {
         let arguments = entry.question.arguments.to_string();
         about = format!("{about} {}", one_line(&arguments));
     }
@@ -152,13 +152,20 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     .concat()
 }
 
-/// Everything about a call, nothing left out that a person could read.
-pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
+/// How many rows of the window a row takes: several where the window is too narrow for it.
+pub fn height(row: &str, window: Window) -> usize {
+    let lines = row.split('\n');
+    lines
+        .map(|line| visible(line).div_ceil(window.columns.max(1)).max(1))
+        .sum()
+}
+
+/// Everything about a call, up to what a person could read.
+pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     let indent = if numbered { 4 } else { 2 };
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
-    let wording = display::escape(&entry.question.wording);
-    page.asked(entry, &display::shorten(&wording, MAX_VIEW_CHARS));
+    page.asked(entry, &display::escape(&entry.question.wording));
     page.needs(entry);
     let counts = diff::counts(&entry.question.actions);
     for row in &counts {
@@ -171,12 +178,14 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     if more > 0 {
         page.own(&format!("… {more} more rows, too many to show"));
     }
-    // The difference says all that the arguments of an edit say, and there they are those of a server's tool.
-    if counts.is_empty() && !calls_server(entry) {
+    // The difference says all that the arguments of an edit say. Those that are part of the question are there, too.
+    let has_arguments = counts.is_empty();
+    if has_arguments && !shows_arguments(entry) {
         for (line, _) in page.arguments(entry) {
             page.foreign(&line, None);
         }
     }
+    let is_shortened = has_arguments && pretty(entry).chars().count() > MAX_VIEW_CHARS;
     if let Some(mode) = entry.mode {
         page.own(&format!(
             "tool      {mode} (/tools NAME prompt|always|never)"
@@ -184,7 +193,11 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Vec<String> {
     }
     let notices = page.notices(entry);
     page.rows.extend(notices);
-    page.rows
+    Shown {
+        rows: page.rows,
+        complete: more == 0 && !is_shortened,
+        targets: true,
+    }
 }
 
 /// What can be answered: one row, or as many as a narrow window needs.
@@ -223,14 +236,14 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
             _ if narrow => String::new(),
             meaning => format!(" {meaning}"),
         };
-        let width = word.width() + meaning.width();
-        if used + SEPARATOR.width() + width >= window.columns {
+        let width = display::width(word) + display::width(&meaning);
+        if used + display::width(SEPARATOR) + width >= window.columns {
             let end = if key.is_empty() { "" } else { "\n" };
             key += &format!("{end}{MARGIN}");
-            used = MARGIN.width();
+            used = display::width(MARGIN);
         } else {
             key += SEPARATOR;
-            used += SEPARATOR.width();
+            used += display::width(SEPARATOR);
         }
         key += &window.styles.paint(Label::Key, word);
         key += &meaning;
@@ -319,8 +332,11 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
     if waits {
         add("/help", "lists the commands; most of them work here");
     }
-    let widest = entries_of_help.iter().map(|(typed, _)| typed.width()).max();
-    let margin = MARGIN.width() + widest.unwrap_or_default() + 2;
+    let widest = entries_of_help
+        .iter()
+        .map(|(typed, _)| display::width(typed))
+        .max();
+    let margin = display::width(MARGIN) + widest.unwrap_or_default() + 2;
     let columns = window.columns.saturating_sub(1);
     let row = |(typed, meaning): (String, String)| {
         let first = format!("{:<margin$}", format!("{MARGIN}{typed}"));
@@ -334,9 +350,19 @@ fn is_waiting(entry: &Entry) -> bool {
     entry.question.origin == Origin::Declared && entry.index > 0
 }
 
-/// Whether the arguments are all that says what a call is going to do.
-fn calls_server(entry: &Entry) -> bool {
-    entry.question.actions.contains(&Action::ServerCall)
+/// Whether the arguments are part of the question: where they are all that says what a call is going to do, and where they
+/// say what is sent.
+fn shows_arguments(entry: &Entry) -> bool {
+    let sends =
+        |need: &Need| need.operation == Operation::Write && matches!(need.target, Target::Url(_));
+    let question = &entry.question;
+    question.actions.contains(&Action::ServerCall) || question.needs.iter().any(sends)
+}
+
+/// The arguments on a line for each value. Not escaped.
+fn pretty(entry: &Entry) -> String {
+    let arguments = &entry.question.arguments;
+    serde_json::to_string_pretty(arguments).unwrap_or_else(|_| arguments.to_string())
 }
 
 /// The command line that is all that a call is going to do.
@@ -559,7 +585,7 @@ impl Page {
             .chain(diff::lines(actions))
             .chain(prompt_of_server::lines(actions))
             .chain(
-                calls_server(entry)
+                shows_arguments(entry)
                     .then(|| self.arguments(entry))
                     .into_iter()
                     .flatten(),
@@ -594,10 +620,10 @@ impl Page {
         let arguments = &entry.question.arguments;
         let line = display::escape(&arguments.to_string()).into_owned();
         let head = "arguments";
-        if line.width() + head.len() + 1 < room(self.indent, self.window.columns) {
+        if display::width(&line) + head.len() + 1 < room(self.indent, self.window.columns) {
             return vec![(format!("{head} {line}"), None)];
         }
-        let pretty = serde_json::to_string_pretty(arguments).unwrap_or(line);
+        let pretty = pretty(entry);
         let pretty = display::shorten(&pretty, MAX_VIEW_CHARS);
         let lines = pretty
             .lines()

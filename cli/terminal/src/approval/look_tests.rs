@@ -189,7 +189,7 @@ fn an_edit_that_breaks_a_file_is_marked() {
         let shown = question(&entry, false, window(80, 50), most);
         assert!(shown.rows.iter().any(|row| row == mark), "{shown:?}");
     }
-    let whole = view(&entry, false, window(80, 24));
+    let whole = view(&entry, false, window(80, 24)).rows;
     assert!(whole.iter().any(|row| row == mark), "{whole:?}");
 }
 
@@ -219,11 +219,68 @@ fn an_edit_is_shown_as_far_as_it_fits() {
     }
     let small = question(&edit(2), false, window(80, 50), 40);
     assert!(small.complete, "{small:?}");
-    let whole = view(&entry, false, window(80, 24)).join("\n");
+    let whole = view(&entry, false, window(80, 24)).rows.join("\n");
     assert!(
         whole.contains("│ -old 99\n") && whole.contains("│ +new 99\n"),
         "{whole}"
     );
+}
+
+#[test]
+fn a_difference_beyond_the_window_is_not_complete() {
+    let entry = edit(3);
+    let whole = question(&entry, false, window(80, 50), 50);
+    assert!(whole.complete);
+    let height = whole.rows.len();
+    for most in 0..height {
+        let shown = question(&entry, false, window(80, 50), most);
+        assert!(!shown.complete, "{most}: {shown:?}");
+        let says_more = |row: &String| row.contains("more: v shows all");
+        assert!(shown.rows.iter().any(says_more), "{most}: {shown:?}");
+    }
+    assert!(question(&entry, false, window(80, 50), height).complete);
+}
+
+#[test]
+fn what_is_sent_is_part_of_the_question() {
+    let mut entry = asked("Fetch webpage 'https://example.com/x' (POST)?", &[]);
+    let target = |operation| Need {
+        target: Target::Url("https://example.com/x".into()),
+        operation,
+    };
+    entry.question.arguments = serde_json::json!({"post_data": "SECRET\u{1b}[2J"});
+    entry.question.needs = vec![target(Operation::Read)];
+    let shows = |entry: &Entry| {
+        let shown = question(entry, false, window(80, 50), 50);
+        let shows = shown
+            .rows
+            .iter()
+            .any(|row| row.contains("SECRET\\u001b[2J"));
+        let listed = row(entry, true, window(120, 50)).contains("SECRET");
+        assert_eq!(shows, listed);
+        shows
+    };
+    assert!(!shows(&entry));
+    entry.question.needs = vec![target(Operation::Write)];
+    assert!(shows(&entry));
+    // More than the window holds has to be looked at.
+    entry.question.arguments = serde_json::json!({"post_data": "x".repeat(9000)});
+    assert!(!question(&entry, false, window(80, 50), 40).complete);
+    assert!(view(&entry, false, window(80, 50)).complete);
+}
+
+#[test]
+fn a_view_says_whether_it_leaves_anything_out() {
+    let mut entry = asked("Run it?", &[]);
+    entry.question.actions = vec![Action::ServerCall];
+    let mut complete = |chars: usize| {
+        entry.question.arguments = serde_json::json!({"script": "x".repeat(chars)});
+        view(&entry, false, window(80, 24)).complete
+    };
+    assert!(complete(90_000));
+    assert!(!complete(100_000));
+    assert!(view(&edit(9_000), false, window(80, 24)).complete);
+    assert!(!view(&edit(11_000), false, window(80, 24)).complete);
 }
 
 #[test]
@@ -269,10 +326,13 @@ fn foreign_text_begins_no_row() {
             for numbered in [false, true] {
                 let window = window(columns, 5000);
                 let mut rows = question(&entry, numbered, window, 5000).rows;
-                rows.extend(view(&entry, numbered, window));
+                rows.extend(view(&entry, numbered, window).rows);
                 let margin = if numbered { 4 } else { 2 };
                 for (number, text) in rows.iter().enumerate() {
-                    assert!(text.width() < columns.max(44), "{columns}: {text:?}");
+                    assert!(
+                        display::width(text) <= columns.max(44),
+                        "{columns}: {text:?}"
+                    );
                     assert!(
                         !text.contains(['\x1b', '\r', '\n', '\u{202e}', '\u{200b}', '\t']),
                         "{text:?}"
@@ -317,7 +377,7 @@ fn foreign_text_begins_no_row() {
                         "{columns} {numbered}: {number} {text:?}"
                     );
                 }
-                assert!(row(&entry, true, window).width() < columns.max(44));
+                assert!(display::width(&row(&entry, true, window)) < columns.max(44));
             }
         }
     }
@@ -381,7 +441,7 @@ fn a_call_of_a_servers_tool_shows_its_arguments() {
     }
     let row = row(&entry, true, window(100, 24));
     assert!(row.contains("{\"issue\":7,"), "{row}");
-    let viewed = view(&entry, false, window(80, 24)).join("\n");
+    let viewed = view(&entry, false, window(80, 24)).rows.join("\n");
     assert_eq!(viewed.matches("arguments").count(), 1, "{viewed}");
     // What does not fit has to be looked at before a yes counts.
     let long: Vec<usize> = (0..200).collect();
@@ -389,6 +449,6 @@ fn a_call_of_a_servers_tool_shows_its_arguments() {
     let shown = question(&entry, false, window(80, 24), 20);
     assert!(!shown.complete, "{:?}", shown.rows);
     assert!(shown.rows.len() <= 20, "{:?}", shown.rows);
-    let viewed = view(&entry, false, window(80, 24)).join("\n");
+    let viewed = view(&entry, false, window(80, 24)).rows.join("\n");
     assert!(viewed.contains("│     199"), "{viewed}");
 }

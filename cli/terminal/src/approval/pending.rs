@@ -88,10 +88,15 @@ impl PendingApprovals {
             rows.push(format!("{MARGIN}{asking} calls need your approval"));
         }
         // The key, the line to answer in, and a row for each call.
-        let taken = rows.len() + 2 + if self.several { self.entries.len() } else { 0 };
+        let calls: Vec<&Entry> = self.asking().collect();
+        let key = look::key(&calls, self.several, true, window);
+        let key = look::height(&key, window);
+        let taken = rows.len() + key + 1 + if self.several { self.entries.len() } else { 0 };
         let most = window.rows.saturating_sub(taken);
         let mut left = most;
         let mut waiting = asking;
+        // The forms that are shown, and the row at which each begins.
+        let mut begun = Vec::new();
         for entry in &self.entries {
             let form = form(entry);
             if !entry.is_asking() || self.shown.contains(&form) {
@@ -122,16 +127,42 @@ impl PendingApprovals {
             let others = usize::from(self.several);
             left = (left + others).saturating_sub(shown.rows.len());
             self.shown.insert(form);
-            if shown.complete {
+            if shown.complete || was_in_editor(entry, window) {
                 self.seen.insert(form);
             }
             if shown.targets {
                 self.targets.insert(form);
             }
+            begun.push((form, rows.len()));
             rows.extend(shown.rows);
+        }
+        let top = self.top_row(&rows, window);
+        for (form, _) in begun.into_iter().filter(|(_, row)| *row < top) {
+            self.seen.remove(&form);
+            self.targets.remove(&form);
         }
         rows.push(self.key(window));
         rows
+    }
+
+    /// The first of these rows that is still on the screen when the key and the line to answer in stand below them.
+    fn top_row(&self, rows: &[String], window: Window) -> usize {
+        let mut left = window
+            .rows
+            .saturating_sub(look::height(&self.key(window), window) + 1);
+        let fits = |row: &&String| {
+            let height = look::height(row, window);
+            let fits = height <= left;
+            left = left.saturating_sub(height);
+            fits
+        };
+        rows.len() - rows.iter().rev().take_while(fits).count()
+    }
+
+    /// The arguments of the call with this number stood in an editor, whole, and came back as they were.
+    pub fn was_read(&mut self, number: usize) {
+        let read = self.entry(number).map(form);
+        self.seen.extend(read);
     }
 
     /// What stands before the cursor.
@@ -269,11 +300,14 @@ impl PendingApprovals {
     /// Everything about these calls, and the forms of them that are seen then.
     fn views(&self, chosen: &[&Entry], window: Window) -> (Vec<String>, Vec<Form>) {
         let mut rows = Vec::new();
+        let mut seen = Vec::new();
         for entry in chosen {
             rows.push(String::new());
-            rows.extend(look::view(entry, self.several, window));
+            let view = look::view(entry, self.several, window);
+            rows.extend(view.rows);
+            seen.extend(view.complete.then(|| form(entry)));
         }
-        (rows, chosen.iter().map(|entry| form(entry)).collect())
+        (rows, seen)
     }
 
     fn decide(
@@ -295,6 +329,10 @@ impl PendingApprovals {
             .copied()
             .filter(|entry| answer.allow && self.is_unseen(entry))
             .collect();
+        let too_long = unseen.iter().find(|entry| is_too_long(entry, window));
+        if let Some(entry) = too_long {
+            return Err(self.too_long(entry));
+        }
         if chosen.len() > 1 && !unseen.is_empty() {
             let (rows, forms) = self.views(&unseen, window);
             let sentence = format!(
@@ -358,6 +396,27 @@ impl PendingApprovals {
         format!("The screen does not show all of it: {view} does, then answer again.")
     }
 
+    /// Why a yes to it never counts as it is, and what to do.
+    fn too_long(&self, entry: &Entry) -> String {
+        let which = match self.several {
+            true => format!(" {}", entry.index),
+            false => String::new(),
+        };
+        let call = match entry.index {
+            0 => "This call".to_owned(),
+            index => format!("Call {index}"),
+        };
+        let what_to_do = match entry.question.origin {
+            Origin::Declared if entry.index > 0 => format!(
+                "e{which} opens it in your editor, and a yes counts after that; n{which} TEXT asks the model for a shorter one."
+            ),
+            _ => format!("n{which} denies it."),
+        };
+        format!(
+            "{call} is too long to be shown whole, so it can't be allowed from here: {what_to_do}"
+        )
+    }
+
     /// Runs what is approved and skips the rest, or runs the named calls and keeps the rest.
     fn run(&self, which: &Which, comment: Option<String>, window: Window) -> Result<Reply, String> {
         let approved = |entry: &&Entry| entry.state == CallState::Approved;
@@ -371,7 +430,10 @@ impl PendingApprovals {
             for entry in &chosen {
                 self.check(entry, yes)?;
                 if self.is_unseen(entry) {
-                    return Err(self.view_first(entry));
+                    return Err(match is_too_long(entry, window) {
+                        true => self.too_long(entry),
+                        false => self.view_first(entry),
+                    });
                 }
             }
             let decisions = chosen
@@ -462,6 +524,16 @@ impl PendingApprovals {
         let quiet = |row: String| window.styles.paint(Label::Quiet, &row);
         rows.into_iter().map(quiet).collect()
     }
+}
+
+/// Whether not even a view shows all of it.
+fn is_too_long(entry: &Entry, window: Window) -> bool {
+    !look::view(entry, false, window).complete
+}
+
+/// Whether the user wrote the arguments in an editor and nothing else shows them whole.
+fn was_in_editor(entry: &Entry, window: Window) -> bool {
+    entry.edited && is_too_long(entry, window)
 }
 
 /// Sentences behind the margin, broken between words.

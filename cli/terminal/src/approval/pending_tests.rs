@@ -3,6 +3,7 @@ use serde_json::json;
 use super::look::tests::{asked, edit, window};
 use super::*;
 use dunlin_chat::turn::Decision;
+use dunlin_host::call::Action;
 
 fn entry(index: usize) -> Entry {
     let path = format!("/outside/{index}");
@@ -245,6 +246,65 @@ fn a_yes_needs_to_have_seen_all_of_it() {
     );
     assert!(sentence.is_some_and(|text| text.contains("2 calls were not shown")));
     assert_eq!(decisions(approvals.answer("y all", small)).len(), 3);
+}
+
+#[test]
+fn what_is_too_long_to_be_shown_whole_is_read_in_an_editor() {
+    let all = window(240, 24);
+    let mut long = entry(1);
+    long.question.actions = vec![Action::ServerCall];
+    long.question.arguments = serde_json::json!({"script": "x".repeat(200_000)});
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![long.clone()], all);
+    let refused = "is too long to be shown whole";
+    says(approvals.answer("y", all), refused);
+    says(approvals.answer("v", all), "xxx");
+    for word in ["y", "s", "y", "run 1"] {
+        says(approvals.answer(word, all), refused);
+    }
+    says(approvals.answer("y", all), "e opens it in your editor");
+    assert_eq!(decisions(approvals.answer("n", all)), ["11.1 false Once"]);
+    // It came back as it was.
+    approvals.was_read(long.number);
+    assert_eq!(decisions(approvals.answer("y", all)), ["11.1 true Once"]);
+    // As the user wrote it.
+    let edited = Entry {
+        revision: 2,
+        edited: true,
+        ..long.clone()
+    };
+    approvals.open(11, vec![edited], all);
+    assert_eq!(decisions(approvals.answer("y", all)), ["11.2 true Once"]);
+    // Among others.
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![long, entry(2)], all);
+    says(approvals.answer("y all", all), refused);
+    says(approvals.answer("v all", all), "xxx");
+    says(approvals.answer("y all", all), "n 1 TEXT");
+    assert_eq!(decisions(approvals.answer("y 2", all)), ["12.1 true Once"]);
+}
+
+#[test]
+fn what_stands_above_the_window_was_not_shown() {
+    let edit = Entry {
+        index: 1,
+        number: 11,
+        revision: 1,
+        ..edit(5)
+    };
+    for rows in 1..40 {
+        let window = window(110, rows);
+        let mut approvals = PendingApprovals::default();
+        let shown = approvals.open(11, vec![edit.clone()], window);
+        let heading = shown.iter().position(|row| row.starts_with("  ? 1 "));
+        // The line to answer in is the last one.
+        let is_whole = heading.is_some_and(|heading| shown.len() - heading < rows)
+            && !shown.iter().any(|row| row.contains("… more"));
+        let is_yes = matches!(approvals.answer("y", window), Reply::Resolve(..));
+        assert_eq!(is_yes, is_whole, "{rows}: {shown:?}");
+        let is_always = matches!(approvals.answer("always", window), Reply::Resolve(..));
+        assert!(is_whole || !is_always, "{rows}: {shown:?}");
+    }
 }
 
 #[test]

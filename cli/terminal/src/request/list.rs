@@ -3,8 +3,7 @@
 use dunlin_chat::request::editor::{
     Counts, EditableRequest, LeafKind, RowValue, SectionKind, Step,
 };
-use dunlin_host::display::{grouped, one_line};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use dunlin_host::display::{grouped, one_line, usual_width, width, width_of_char};
 
 use crate::approval::look::{MARGIN, Window};
 use crate::ui::calls::fit;
@@ -211,7 +210,7 @@ impl Lister<'_> {
         };
         let digits = self.request.sections().len().to_string().len().max(3);
         let label = fit(label, label_columns);
-        let padding = " ".repeat(label_columns.saturating_sub(label.width()));
+        let padding = " ".repeat(label_columns.saturating_sub(usual_width(&label)));
         let tokens = grouped((self.tokens)(count));
         let head = format!("{MARGIN}{mark} {numbers:>digits$} ");
         let bar = match has_bars {
@@ -223,7 +222,8 @@ impl Lister<'_> {
             true => String::new(),
             false => format!("  {state}"),
         };
-        let used = head.width() + label.width() + rest.width() + state.width() + 3;
+        let used = width(&head) + label_columns.max(width(&label)) + tokens.len().max(TOKEN_COLUMNS)
+            + usual_width(&bar) + width(&state) + 3;
         let preview = beginning(preview, self.window.columns.saturating_sub(used));
         let preview = match preview.is_empty() {
             true => String::new(),
@@ -242,28 +242,28 @@ impl Lister<'_> {
     fn bar(&self, share: u64) -> String {
         const FULL: &str = "▇";
         const LITTLE: &str = "▏";
-        let width = u128::from(share) * BAR_COLUMNS as u128 / u128::from(self.total);
-        let width = usize::try_from(width)
+        let filled = u128::from(share) * BAR_COLUMNS as u128 / u128::from(self.total);
+        let filled = usize::try_from(filled)
             .unwrap_or(BAR_COLUMNS)
             .min(BAR_COLUMNS);
-        let bar = match (width, share) {
+        let bar = match (filled, share) {
             (0, 0) => String::new(),
             (0, _) => LITTLE.to_owned(),
-            _ => FULL.repeat(width),
+            _ => FULL.repeat(filled),
         };
-        let padding = BAR_COLUMNS.saturating_sub(bar.width());
+        let padding = BAR_COLUMNS.saturating_sub(usual_width(&bar));
         format!("{bar}{}", " ".repeat(padding))
     }
 }
 
 /// As much of the beginning of a text as fits.
 fn beginning(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
     let mut used = 1;
     let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
+        used += width_of_char(*c);
         used <= columns
     };
     let mut shown: String = text.chars().take_while(fits).collect();

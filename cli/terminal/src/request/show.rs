@@ -2,11 +2,10 @@
 
 use dunlin_chat::request::editor::{Difference, EditableRequest, Leaf, LeafKind, Row, RowValue};
 use dunlin_chat::tokens::counted;
-use dunlin_host::display::{escape, escape_multiline, one_line};
+use dunlin_host::display::{escape, escape_multiline, one_line, width};
 use dunlin_host::edit::diff::Change;
 use dunlin_host::edit::words::between;
 use dunlin_host::json;
-use unicode_width::UnicodeWidthStr;
 
 use crate::approval::look::{MARGIN, Window};
 use crate::approval::text::{BAR, room, wrap};
@@ -59,7 +58,7 @@ fn value(row: &Row, leaf: &Leaf, window: Window) -> Vec<String> {
     };
     let shown = leaf.text();
     let is_short = !shown.contains('\n')
-        && path.width() + escape(&shown).width() + INDENT + 4 < window.columns;
+        && width(&path) + width(&escape(&shown)) + INDENT + 4 < window.columns;
     let name = window.styles.paint(Label::Quiet, &path);
     let head = format!("{MARGIN}{mark}{name}");
     if is_short {

@@ -124,7 +124,7 @@ impl Ui {
             let live = screen.live.clone();
             self.take_live_away(&mut screen);
             if !above.is_empty() {
-                self.write(&mut screen, Sink::Out, &format!("{above}\n"));
+                self.write_rows(&mut screen, Sink::Out, &format!("{above}\n"));
             }
             live
         };
@@ -136,7 +136,7 @@ impl Ui {
         let typed = self.read_answer(line, hidden, mode.is_some(), editor);
         let mut screen = self.screen();
         if let Some(live) = live {
-            self.write(&mut screen, self.status_sink(), &live);
+            self.write_rows(&mut screen, self.status_sink(), &live);
             screen.live = Some(live);
         }
         typed
@@ -370,6 +370,10 @@ impl Hinter for AnswerLine {
 impl Validator for AnswerLine {}
 
 impl Highlighter for AnswerLine {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the line editor counts by this table, and the spaces must be as wide as the line"
+    )]
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
         match self.is_hidden() {
             true => Cow::Owned(" ".repeat(line.width())),

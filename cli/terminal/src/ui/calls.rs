@@ -3,8 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use dunlin_host::display::escape;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use dunlin_host::display::{escape, width, width_of_char};
 
 use super::style::{Label, Styles};
 use super::wrap;
@@ -43,7 +42,7 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     let mut room = columns.saturating_sub(1);
     let mut take = |text: &str| {
         let shown = fit(text, room);
-        room = room.saturating_sub(shown.width());
+        room = room.saturating_sub(width(&shown));
         shown
     };
     let head = take(&format!("  {mark} "));
@@ -55,8 +54,8 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     // is what one wants to know. Where all is narrow the name gives way first.
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let note = note.map_or_else(String::new, |note| format!(" · {}", escape(note)));
-    let behind = end.width() + note.width().min(REASON_COLUMNS);
-    let room_of_name = columns.saturating_sub(head.width() + number.width() + 1 + behind);
+    let behind = width(&end) + width(&note).min(REASON_COLUMNS);
+    let room_of_name = columns.saturating_sub(width(&head) + width(&number) + 1 + behind);
     let tool = take(&fit(&escape(&call.tool), room_of_name.max(NAME_COLUMNS)));
     let end = take(&end);
     let share = match call.state {
@@ -64,13 +63,13 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
         CallState::Failed => room / 3 * 2,
         _ => room / 2,
     };
-    let kept = note.width().min(share);
+    let kept = width(&note).min(share);
     let room_of_target = room - kept;
     let target = match escape(&call.target).as_ref() {
         "" => String::new(),
         target => fit(&format!(" {target}"), room_of_target),
     };
-    let note = cut(&note, room.saturating_sub(target.width()));
+    let note = cut(&note, room.saturating_sub(width(&target)));
     [
         styles.paint(label, &head),
         styles.paint(Label::Quiet, &number),
@@ -187,7 +186,7 @@ pub fn elapsed(duration: Duration) -> String {
 
 /// Shortens in the middle to at most `columns` columns on the screen.
 pub fn fit(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
     if columns == 0 {
@@ -204,7 +203,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 
 /// Shortens at the end to at most `columns` columns on the screen.
 fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
     match columns {
@@ -217,7 +216,7 @@ fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> Strin
     let mut used = 0;
     characters
         .take_while(|c| {
-            used += c.width().unwrap_or(0);
+            used += width_of_char(*c);
             used <= columns
         })
         .collect()
@@ -325,7 +324,7 @@ mod tests {
         assert_eq!(rows.lines().count(), 1 + MAX_REASON_ROWS);
         assert!(rows.ends_with('…'), "{rows}");
         for row in rows.lines() {
-            assert!(row.width() < 40, "{row:?}");
+            assert!(width(row) < 40, "{row:?}");
         }
         // A rule that denied it stands below it, whole, with what takes it back.
         call.state = CallState::Denied;
@@ -377,7 +376,17 @@ mod tests {
         for columns in 0..90 {
             for state in [CallState::Completed, CallState::Failed, CallState::NotRun] {
                 let line = line_of(state, Some("日本語 日本語 日本語"), columns);
-                assert!(line.width() < columns.max(1), "{columns}: {line:?}");
+                assert!(width(&line) < columns.max(1), "{columns}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_shortened_fits_on_every_terminal() {
+        for text in crate::approval::text::tests::texts_of_all_characters() {
+            for columns in [0, 9, 40] {
+                assert!(width(&fit(&text, columns)) <= columns, "{text:?}");
+                assert!(width(&cut(&text, columns)) <= columns, "{text:?}");
             }
         }
     }

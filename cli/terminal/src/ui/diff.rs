@@ -5,12 +5,10 @@ use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::edit::diff::{Change, Diff};
 
-use unicode_width::UnicodeWidthStr;
-
 use super::calls::fit;
 use super::style::Label;
 use crate::approval::look::Window;
-use crate::approval::text::BAR;
+use crate::approval::text::{BAR, BAR_COLUMNS};
 use dunlin_chat::turn::ChangedLines;
 
 /// What stands before the bar.
@@ -59,7 +57,7 @@ pub fn rows(edits: &[FileEdit], most: usize, window: Window) -> (Vec<String>, us
     let lines = lines_of(&edits);
     let room = window
         .columns
-        .saturating_sub(ROW_MARGIN.len() + BAR.width() + 1);
+        .saturating_sub(ROW_MARGIN.len() + BAR_COLUMNS + 1);
     let bar = window.styles.paint(Label::Quiet, BAR);
     let row = |(text, label): &(String, Option<Label>)| {
         let text = fit(text, room);

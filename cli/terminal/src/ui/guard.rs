@@ -7,7 +7,7 @@
 //! What counts is the screen: a row begins after a line end, and where text runs over the edge of the window. Colours and
 //! links of Dunlin's own are looked through.
 
-use unicode_width::UnicodeWidthChar;
+use dunlin_host::display::usual_width_of_char;
 
 /// How the rows begin in which something is typed, without their margin.
 const PROMPTS: [&str; 4] = ["›", "allow?", "approve?", "answer?"];
@@ -92,7 +92,7 @@ impl Guard {
                 out.push(c);
                 continue;
             }
-            let columns_of_c = c.width().unwrap_or(0);
+            let columns_of_c = usual_width_of_char(c);
             if self.column + columns_of_c > columns {
                 // The terminal goes on in the next row.
                 out.push_str(&self.rest());
@@ -144,7 +144,7 @@ impl Guard {
 /// Whether nothing is to be seen of a character.
 fn is_blank(c: char) -> bool {
     const BRAILLE_BLANK: char = '\u{2800}';
-    c.is_whitespace() || c == BRAILLE_BLANK || c.width() == Some(0)
+    c.is_whitespace() || c == BRAILLE_BLANK || usual_width_of_char(c) == 0
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Ui {
             let mut screen = self.screen();
             // The shell has written below it.
             if let Some(live) = screen.live.take() {
-                self.write(&mut screen, Sink::Out, &format!("\r{live}"));
+                self.write_rows(&mut screen, Sink::Out, &format!("\r{live}"));
                 screen.live = Some(live);
             }
         }

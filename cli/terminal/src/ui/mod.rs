@@ -15,6 +15,7 @@ pub mod calls;
 pub mod command;
 mod countdown;
 pub mod diff;
+mod edge;
 mod guard;
 pub mod keyboard;
 pub mod keys;
@@ -393,13 +394,13 @@ impl Ui {
         let sink = self.status_sink();
         if !call.state.is_settled() {
             if self.redraws {
-                self.write(&mut screen, sink, &line);
+                self.write_rows(&mut screen, sink, &line);
                 screen.live = Some(line);
             }
         } else if self.shows_steps() || call.state != CallState::Completed {
             let lines = calls::ended(call, self.status_styles, columns);
             let output = self.last_output(call, output, columns);
-            self.write(&mut screen, sink, &format!("{lines}{output}\n"));
+            self.write_rows(&mut screen, sink, &format!("{lines}{output}\n"));
         }
     }
 
@@ -450,9 +451,9 @@ impl Ui {
             // What reads a pipe may want the text as it is.
             false => Cow::Borrowed(text),
         };
-        self.write(&mut screen, sink, &format!("{text}\n"));
+        self.write_rows(&mut screen, sink, &format!("{text}\n"));
         if let Some(live) = live {
-            self.write(&mut screen, self.status_sink(), &live);
+            self.write_rows(&mut screen, self.status_sink(), &live);
             screen.live = Some(live);
         }
     }
@@ -469,7 +470,7 @@ impl Ui {
         screen.waiting = None;
         self.end_line(&mut screen);
         self.take_live_away(&mut screen);
-        self.write(&mut screen, self.status_sink(), &text);
+        self.write_rows(&mut screen, self.status_sink(), &text);
         screen.live = Some(text);
     }
 
@@ -483,6 +484,18 @@ impl Ui {
                 let clear = format!("\r\x1b[{above}A\x1b[J");
                 self.write(screen, self.status_sink(), &clear);
             }
+        }
+    }
+
+    /// Writes whole lines. Those that fit the window never run over its edge.
+    fn write_rows(&self, screen: &mut Screen, sink: Sink, text: &str) {
+        let is_terminal = match sink {
+            Sink::Out => self.streams.output,
+            Sink::Err => self.streams.error,
+        };
+        match is_terminal && !self.dumb {
+            true => self.write(screen, sink, &edge::fitting(text, terminal::size().0)),
+            false => self.write(screen, sink, text),
         }
     }
 
@@ -524,7 +537,7 @@ impl fmt::Debug for Ui {
 /// How many rows of a text that was drawn stand above the one in which the cursor is. A window that was made narrower
 /// since has broken its rows in two.
 fn rows_above_cursor(drawn: &str, columns: usize) -> usize {
-    let rows = |line: &str| wrap::visible(line).div_ceil(columns.max(1)).max(1);
+    let rows = |line: &str| wrap::usually_visible(line).div_ceil(columns.max(1)).max(1);
     drawn.split('\n').map(rows).sum::<usize>() - 1
 }
 

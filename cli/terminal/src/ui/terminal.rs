@@ -14,6 +14,7 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::edge;
 use super::stream::Filter;
 
 /// The width that is assumed where nobody says, in columns.
@@ -167,6 +168,10 @@ pub async fn give_back_when_ended() {
         _ = hang_up.recv() => SignalKind::hangup(),
     };
     let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    if Streams::of_process().output {
+        // The signal may have come while rows were written that the terminal cuts at the edge.
+        let _ = rustix::io::write(io::stdout(), edge::WRAP.as_bytes());
+    }
     // Fails for signals that do not exist only.
     let _ = signal_hook::low_level::emulate_default_handler(kind.as_raw_value());
 }

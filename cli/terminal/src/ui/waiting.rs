@@ -90,15 +90,15 @@ impl Ui {
         let is_broken = |drawn: &String| super::rows_above_cursor(drawn, columns) > 0;
         if is_first {
             self.end_line(&mut screen);
-            self.write(&mut screen, self.status_sink(), &text);
+            self.write_rows(&mut screen, self.status_sink(), &text);
         } else if screen.live.as_ref().is_some_and(is_broken) {
             // The window was made narrower.
             self.take_live_away(&mut screen);
-            self.write(&mut screen, self.status_sink(), &text);
+            self.write_rows(&mut screen, self.status_sink(), &text);
         } else {
             // In one piece, and over what stands there: nothing flickers.
             let again = format!("\r{text}\x1b[K");
-            self.write(&mut screen, self.status_sink(), &again);
+            self.write_rows(&mut screen, self.status_sink(), &again);
         }
         screen.live = Some(text);
         true

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+use dunlin_host::display::{usual_width_of_char, width_of_char};
 
 use crate::approval::storing::SHOWS_KEY;
 use crate::approval::text::BAR;
@@ -26,18 +26,112 @@ const HINT: &str = "hint:";
 /// How a command of the chat begins. It cannot be continued on another row.
 const CHAT_COMMAND: char = '/';
 
-/// How many columns a text takes whose only escape sequences are colours and links.
+/// The most columns that a terminal shows a text in whose only escape sequences are colours and links.
 pub fn visible(text: &str) -> usize {
-    textwrap::core::display_width(text)
+    columns_of(text, width_of_char)
 }
 
-fn options(columns: usize, indent: &str) -> Options<'_> {
-    Options::new(columns.max(MIN_COLUMNS + indent.len()))
-        .word_separator(WordSeparator::AsciiSpace)
-        .word_splitter(WordSplitter::NoHyphenation)
-        .wrap_algorithm(WrapAlgorithm::FirstFit)
-        .break_words(true)
-        .subsequent_indent(indent)
+/// How many columns most terminals show such a text in.
+pub fn usually_visible(text: &str) -> usize {
+    columns_of(text, usual_width_of_char)
+}
+
+fn columns_of(text: &str, width: fn(char) -> usize) -> usize {
+    let mut columns = 0;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let sequence = sequence(rest);
+        if sequence == 0 {
+            columns += width(c);
+        }
+        rest = rest.get(sequence.max(c.len_utf8())..).unwrap_or_default();
+    }
+    columns
+}
+
+/// The length in bytes of the colour or the link at the start of a text; 0: there is none.
+fn sequence(text: &str) -> usize {
+    const LINK_ENDS: &str = "\x1b\\";
+    if let Some(colour) = text.strip_prefix("\x1b[") {
+        let end = colour.find(|c: char| matches!(c, '@'..='~'));
+        return end.map_or(text.len(), |end| "\x1b[".len() + end + 1);
+    }
+    if text.starts_with("\x1b]") {
+        let end = text.find(LINK_ENDS);
+        return end.map_or(text.len(), |end| end + LINK_ENDS.len());
+    }
+    0
+}
+
+/// Breaks text between words, and words that are longer than a row within them. `columns` are those of a whole row, `indent`
+/// stands before each row but the first.
+fn broken(text: &str, columns: usize, indent: &str) -> Vec<String> {
+    let columns = columns.max(MIN_COLUMNS + indent.len());
+    let room_below = columns - indent.len();
+    let mut rows = Vec::new();
+    let mut row = String::new();
+    let mut room = columns;
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            rows.push(std::mem::replace(&mut row, indent.to_owned()));
+            room = room_below;
+        }
+        // Spaces are written only if a word follows on the row.
+        let (mut used, mut spaces) = (0, 0);
+        for (word, spaces_behind) in words(line) {
+            for piece in pieces(word, room_below) {
+                let width = visible(piece);
+                if used + spaces + width <= room {
+                    row.extend(std::iter::repeat_n(' ', spaces));
+                    used += spaces;
+                } else if used > 0 {
+                    rows.push(std::mem::replace(&mut row, indent.to_owned()));
+                    (used, room) = (0, room_below);
+                }
+                spaces = 0;
+                row.push_str(piece);
+                used += width;
+            }
+            spaces += spaces_behind;
+        }
+    }
+    rows.push(row);
+    rows
+}
+
+/// The words of a line, each with the number of spaces behind it.
+fn words(line: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let (word, behind) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+        let is_over = rest.is_empty();
+        rest = behind.trim_start_matches(' ');
+        (!is_over).then_some((word, behind.len() - rest.len()))
+    })
+}
+
+/// A word in pieces that are not wider than a row.
+fn pieces(word: &str, columns: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut piece, mut length, mut used) = (word, 0, 0);
+    while let Some(c) = piece.get(length..).and_then(|rest| rest.chars().next()) {
+        let sequence = sequence(piece.get(length..).unwrap_or_default());
+        let width = match sequence {
+            0 => width_of_char(c),
+            _ => 0,
+        };
+        if used > 0 && used + width > columns {
+            let (before, rest) = piece.split_at(length);
+            pieces.push(before);
+            (piece, length, used) = (rest, 0, 0);
+        }
+        used += width;
+        length += sequence.max(c.len_utf8());
+    }
+    if !piece.is_empty() {
+        pieces.push(piece);
+    }
+    pieces
 }
 
 /// One line in rows of at most so many columns. Nothing is left out but the spaces between two rows; there is at least
@@ -49,8 +143,7 @@ pub fn rows(text: &str, columns: usize) -> Vec<String> {
 /// The same with rows below the first that stand so many columns in.
 pub fn indented(text: &str, indent: usize, columns: usize) -> Vec<String> {
     let indent = " ".repeat(indent);
-    let rows = textwrap::wrap(text, options(columns, &indent));
-    rows.into_iter().map(Cow::into_owned).collect()
+    broken(text, columns, &indent)
 }
 
 /// Lines that may be coloured, each in rows of at most so many columns. The rows below the first are indented as it is.
@@ -78,8 +171,7 @@ fn line(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
     let indent = " ".repeat(spaces.min(MAX_INDENT));
-    let rows = textwrap::wrap(text, options(columns, &indent));
-    Cow::Owned(rows.join("\n"))
+    Cow::Owned(broken(text, columns, &indent).join("\n"))
 }
 
 /// The parts of a sentence that a semicolon separates, but not within quotes.
@@ -206,6 +298,29 @@ mod tests {
             let fits = |row: &String| visible(row) <= columns.max(MIN_COLUMNS);
             assert!(rows.iter().all(fits), "{columns}: {rows:?}");
         }
+    }
+
+    #[test]
+    fn no_row_is_wider_than_the_widest_terminal_shows_it() {
+        let without_spaces = |text: &str| text.replace(' ', "");
+        for text in crate::approval::text::tests::texts_of_all_characters() {
+            for columns in [8, 21, 80] {
+                let rows = indented(&text, 2, columns);
+                let all = without_spaces(&rows.concat());
+                assert_eq!(all, without_spaces(&text));
+                for row in rows {
+                    assert!(visible(&row) <= columns.max(MIN_COLUMNS + 2), "{row:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spaces_at_the_edges_make_no_rows() {
+        assert_eq!(rows("  one", 20), ["  one"]);
+        assert_eq!(rows("  onetwothree", 12), ["onetwothree"]);
+        assert_eq!(rows("one two  ", 12), ["one two"]);
+        assert_eq!(rows("one\n\ntwo", 12), ["one", "", "two"]);
     }
 
     #[test]

@@ -170,7 +170,7 @@ impl McpTools {
                     let announced = self.shared.announced_sandbox().await;
                     let announced =
                         announced.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
-                    let access = self.shared.permissions.access_of_commands(options);
+                    let access = self.shared.permissions.access_of_commands(options, None);
                     let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
                     program
                         .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)

@@ -49,7 +49,7 @@ fn own_files_stay_own_where_their_links_lead() {
     assert_eq!(verdict(&permissions, &beside), Verdict::Allow);
 
     let access = permissions
-        .access_of_commands(&CommandOptions::none())
+        .access_of_commands(&CommandOptions::none(), None)
         .unwrap();
     for file in [
         "project/dunlin/config.toml",
@@ -70,7 +70,7 @@ fn a_link_that_comes_later_counts() {
     symlink(at("project/src/main.rs"), at("config/web_fetch.json")).unwrap();
     assert_eq!(verdict(&permissions, &need), Verdict::Deny);
     let access = permissions
-        .access_of_commands(&CommandOptions::none())
+        .access_of_commands(&CommandOptions::none(), None)
         .unwrap();
     assert!(access.hidden.contains(&at("project/src/main.rs")));
 }
@@ -146,7 +146,7 @@ fn nothing_is_inside_of_what_is_no_project() {
         write: vec![fixture.root.join("project/src")],
         ..CommandOptions::none()
     };
-    let access = permissions.access_of_commands(&writable).unwrap();
+    let access = permissions.access_of_commands(&writable, None).unwrap();
     assert_eq!(access.written().count(), 0, "{access:?}");
 }
 
@@ -175,7 +175,9 @@ fn secrets_of_this_machine_are_asked_about_wherever_they_are() {
         let need = fixture.need(file, Operation::Read);
         assert_eq!(for_a_trusted_tool(&permissions, &need), expected, "{file}");
     }
-    let access = permissions.access_of_commands(&options.commands).unwrap();
+    let access = permissions
+        .access_of_commands(&options.commands, None)
+        .unwrap();
     for path in ["project/cluster.yaml", "project/store", "project/safe"] {
         assert!(access.hidden.contains(&at(path)), "{path}");
     }
@@ -185,7 +187,9 @@ fn secrets_of_this_machine_are_asked_about_wherever_they_are() {
         .unwrap();
     let need = fixture.need("project/store/key", Operation::Read);
     assert_eq!(verdict(&permissions, &need), Verdict::Allow);
-    let access = permissions.access_of_commands(&options.commands).unwrap();
+    let access = permissions
+        .access_of_commands(&options.commands, None)
+        .unwrap();
     assert!(!access.hidden.contains(&at("project/store")));
 }
 
@@ -210,7 +214,9 @@ fn a_program_that_commands_may_run_can_be_read_by_them() {
         let path = format!("{}/{path}", fixture.root.display());
         permissions.set(&path, bits).unwrap();
     }
-    let access = permissions.access_of_commands(&options.commands).unwrap();
+    let access = permissions
+        .access_of_commands(&options.commands, None)
+        .unwrap();
     for (path, is_hidden) in [
         ("tools", false),
         ("tools/git", false),

@@ -30,7 +30,7 @@ use super::access::{Access, Held};
 use super::mounts::FileId;
 pub(super) use baseline::{Baseline, Kind};
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
-pub(crate) use worktree::repository_of_worktree;
+pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 
 /// The file in which a worktree names the repository that it shares settings with.
 const COMMON: &str = "commondir";

@@ -7,11 +7,33 @@ use std::path::{Path, PathBuf};
 use super::read::{MAX_LINK_BYTES, common_of, read_short, real_path, without_line_end};
 use super::search::{has_head, target_of};
 
-/// The repository of a linked worktree. `None`: this is none.
+/// What of a repository a line that runs git may change in one of its linked worktrees, apart from what git keeps of the
+/// worktree itself: what commits, branches and fetches write. `HEAD`, the index and the states of merges and rebases in the
+/// folder itself belong to the main worktree.
+const SHARED: [&str; 4] = ["objects", "refs", "reftable", "logs"];
+
+/// Where git keeps a linked worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LinkedWorktree {
+    /// The repository that it shares with others.
+    pub(crate) repository: PathBuf,
+    /// What the repository keeps of this worktree alone.
+    own: PathBuf,
+}
+
+impl LinkedWorktree {
+    /// What of the repository a line that runs git may change.
+    pub(crate) fn writable(&self) -> Vec<PathBuf> {
+        let shared = SHARED.map(|name| self.repository.join(name));
+        shared.into_iter().chain([self.own.clone()]).collect()
+    }
+}
+
+/// Where git keeps this worktree. `None`: it is no linked one.
 ///
 /// Git notes in the repository where the worktree is. Who can write only in the worktree cannot change that note, so it
 /// cannot name the repository of somebody else.
-pub(crate) fn repository_of_worktree(worktree: &Path) -> Option<PathBuf> {
+pub(crate) fn linked_worktree(worktree: &Path) -> Option<LinkedWorktree> {
     let link = worktree.join(".git");
     let is_file = link.symlink_metadata().ok()?.is_file();
     let noted = target_of(&link).filter(|_| is_file)?;
@@ -21,7 +43,10 @@ pub(crate) fn repository_of_worktree(worktree: &Path) -> Option<PathBuf> {
     let is_mutual = real_path(&back).ok()? == real_path(&link).ok()?;
     let is_noted_there = noted.parent() == Some(&repository.join("worktrees"));
     let is_repository = has_head(&repository) && repository.join("objects").is_dir();
-    (is_mutual && is_noted_there && is_repository).then_some(repository)
+    (is_mutual && is_noted_there && is_repository).then_some(LinkedWorktree {
+        repository,
+        own: noted,
+    })
 }
 
 #[cfg(test)]
@@ -48,20 +73,23 @@ mod tests {
             "main/.git/worktrees/w/gitdir",
             &format!("{}/w/.git\n", root.display()),
         );
-        let main = Some(root.join("main/.git"));
-        assert_eq!(repository_of_worktree(&root.join("w")), main);
-        assert_eq!(repository_of_worktree(&root.join("main")), None);
+        let main = Some(LinkedWorktree {
+            repository: root.join("main/.git"),
+            own: noted.clone(),
+        });
+        assert_eq!(linked_worktree(&root.join("w")), main);
+        assert_eq!(linked_worktree(&root.join("main")), None);
         // Another folder that says it is the same.
         write("x/.git", &format!("gitdir: {}\n", noted.display()));
-        assert_eq!(repository_of_worktree(&root.join("x")), None);
+        assert_eq!(linked_worktree(&root.join("x")), None);
         // One that brings its own note.
         write("x/own/commondir", "../../main/.git\n");
         write("x/own/gitdir", "../.git\n");
         write("x/.git", "gitdir: own\n");
-        assert_eq!(repository_of_worktree(&root.join("x")), None);
+        assert_eq!(linked_worktree(&root.join("x")), None);
         // Paths may be relative.
         write("w/.git", "gitdir: ../main/.git/worktrees/w\n");
         write("main/.git/worktrees/w/gitdir", "../../../../w/.git\n");
-        assert_eq!(repository_of_worktree(&root.join("w")), main);
+        assert_eq!(linked_worktree(&root.join("w")), main);
     }
 }

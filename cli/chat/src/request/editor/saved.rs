@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Done; 3]);
         let body = body(&later);
         assert_eq!(body["messages"][0]["content"], "Be \"long\"");
-        assert_eq!((&body["seed"], &body["tools"]), (&json!(7), &json!([])));
+        // Some endpoints refuse an empty list.
+        assert_eq!((&body["seed"], body.get("tools")), (&json!(7), None));
         let again: Vec<Outcome> = saved.iter().map(|edit| later.apply_saved(edit)).collect();
         assert_eq!(again, [Outcome::Present; 3]);
     }

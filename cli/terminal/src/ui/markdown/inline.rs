@@ -5,8 +5,8 @@
 //! all that was opened is closed or the line ends: then an unmatched mark is the character that it is.
 
 use dunlin_host::display::escape;
+use dunlin_host::display::usual_width_of_char;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use unicode_width::UnicodeWidthChar;
 
 use super::links::Links;
 use super::look::Look;
@@ -83,7 +83,7 @@ impl Inline {
         }
         self.held.push(c);
         self.may_be_decided |= SPECIAL.contains(c) || CLOSING.contains(c);
-        let is_cut = c == ' ' || c == '\t' || c.width() == Some(2);
+        let is_cut = c == ' ' || c == '\t' || usual_width_of_char(c) == 2;
         let length = self.held.len();
         if length > MAX_HELD_BYTES {
             self.read(rows, true);

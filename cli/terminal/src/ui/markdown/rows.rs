@@ -3,7 +3,7 @@
 //! Only what cannot change any more is written, and nothing that was written is touched again: the cursor never moves
 //! back, so scrollback and copying work as with any other output. A row is ended by whatever begins the next one.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use dunlin_host::display::{usual_width, usual_width_of_char};
 
 use super::links::{self, Links};
 use super::look::Look;
@@ -144,7 +144,7 @@ impl Rows {
                 Some((word, same)) if *same == look => word.push(c),
                 _ => self.word.push((c.into(), look)),
             }
-            self.word_columns += c.width().unwrap_or(0);
+            self.word_columns += usual_width_of_char(c);
             // Longer than any row: it runs on over the edge of the window, so that it can be copied whole.
             if self.word_columns > self.columns {
                 self.end_word();
@@ -300,7 +300,7 @@ impl Rows {
 
 /// Columns that bits take.
 pub fn width(bits: &[Bit]) -> usize {
-    bits.iter().map(|(text, _)| text.width()).sum()
+    bits.iter().map(|(text, _)| usual_width(text)).sum()
 }
 
 /// Whether a row may end between two characters without a space: beside those of scripts without spaces. Closing
@@ -308,14 +308,14 @@ pub fn width(bits: &[Bit]) -> usize {
 /// made of several characters.
 pub fn may_break(before: char, after: char) -> bool {
     const JOINER: char = '\u{200d}';
-    let is_wide = |c: char| c.width() == Some(2);
+    let is_wide = |c: char| usual_width_of_char(c) == 2;
     let is_modifier = |c: char| matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
     let closes = |c: char| {
         "、。，．・：；？！）］｝〕〉》」』】〙〗”’…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ.,:;?!)]}%".contains(c)
     };
     let opens = |c: char| "（［｛〔〈《「『【〘〖“‘([{".contains(c);
     (is_wide(before) || is_wide(after))
-        && after.width().unwrap_or(0) > 0
+        && usual_width_of_char(after) > 0
         && before != JOINER
         && !is_modifier(after)
         && !closes(after)

@@ -1,7 +1,7 @@
 //! Tables: laid out when they are whole, in the width that there is.
 
+use dunlin_host::display::{usual_width, usual_width_of_char};
 use pulldown_cmark::{Alignment, Event, Options, Parser, Tag};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::inline;
 use super::links::Links;
@@ -80,7 +80,7 @@ impl Layout {
             }
         }
         let room_with = |separator: Separator| {
-            room.saturating_sub(columns.saturating_sub(1) * separator.0.width())
+            room.saturating_sub(columns.saturating_sub(1) * usual_width(separator.0))
         };
         let has_room = least.iter().sum::<usize>() <= room_with(BARS);
         let separator = if has_room { BARS } else { GAPS };
@@ -309,7 +309,7 @@ fn wrap(cell: &[Bit], columns: usize) -> Vec<Cell> {
             }
             for (text, look) in word {
                 for c in text.chars() {
-                    if width(&row) + c.width().unwrap_or(0) > columns && !row.is_empty() {
+                    if width(&row) + usual_width_of_char(c) > columns && !row.is_empty() {
                         rows.push(std::mem::take(&mut row));
                     }
                     match row.last_mut() {
