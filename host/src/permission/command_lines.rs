@@ -18,6 +18,7 @@ use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
+use crate::command::is_executable;
 use crate::resolve::ResolveError;
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
@@ -57,6 +58,52 @@ impl Permissions {
             stored.is_some_and(|entry| entry.bits.get(Operation::Write) == Decided::Allow)
                 || session.is_some_and(|answers| answers.iter().any(|answer| answer.allow))
         })
+    }
+
+    /// A no that the command may get round, since not all that it runs was made out.
+    pub(super) fn may_hide_denied(&self, state: &State, command: &CommandTarget) -> Option<Rule> {
+        let hides_program = command.hides_program || command.is_incomplete;
+        // Only a key for exactly this start allows a server.
+        if command.is_server() || !hides_program && command.unread.is_empty() {
+            return None;
+        }
+        let stored = state.stored.iter().filter_map(|(key, entry)| {
+            let bits = entry.bits;
+            let is_denied = bits.get(Operation::Execute) == Decided::Deny;
+            let says_more = [Operation::Read, Operation::Write]
+                .into_iter()
+                .any(|operation| bits.get(operation) != Decided::Open);
+            is_denied.then_some((key, says_more))
+        });
+        let session = state
+            .session
+            .iter()
+            .filter_map(|((key, operation), answers)| {
+                let is_denied = answers.last().is_some_and(|answer| !answer.allow);
+                (is_denied && *operation == Operation::Execute).then_some((key, false))
+            });
+        let mut denied = stored
+            .chain(session)
+            .filter_map(|(key, says_more)| match key {
+                Key::Command(key) => Some((key, says_more)),
+                Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,
+            });
+        let may_hide = |(key, says_more): &(&CommandKey, bool)| match key {
+            CommandKey::Words(words) | CommandKey::Line(words) => {
+                let is_unread = |program: &String| command.unread.contains(&PathBuf::from(program));
+                hides_program || words.len() > 1 && words.first().is_some_and(is_unread)
+            }
+            // A file that nobody may touch is denied in the same way, and most are no programs.
+            CommandKey::Program(path) => hides_program && (!says_more || is_executable(path)),
+            CommandKey::Below(folder) => {
+                let mut searched = self.search_path.iter();
+                hides_program && (!says_more || searched.any(|path| path.starts_with(folder)))
+            }
+            CommandKey::Text(_) | CommandKey::Server(_) => false,
+        };
+        denied
+            .find(may_hide)
+            .map(|(key, _)| Rule::MayHide(key.to_string()))
     }
 
     /// Whether one of Dunlin's own files would be run.
@@ -169,41 +216,6 @@ pub(super) fn refused_by_file(state: &State, command: &CommandTarget) -> Option<
             (Decided::Deny, Some(_)) | (Decided::Allow, _) => Some(Found::Allow(rule)),
         }
     })
-}
-
-/// A no that the command may get round, since not all that it runs was made out.
-pub(super) fn may_hide_denied(state: &State, command: &CommandTarget) -> Option<Rule> {
-    let hides_program = command.hides_program || command.is_incomplete;
-    // Only a key for exactly this start allows a server.
-    if command.is_server() || !hides_program && command.unread.is_empty() {
-        return None;
-    }
-    let stored = state.stored.iter().filter_map(|(key, entry)| {
-        let is_denied = entry.bits.get(Operation::Execute) == Decided::Deny;
-        is_denied.then_some(key)
-    });
-    let session = state
-        .session
-        .iter()
-        .filter_map(|((key, operation), answers)| {
-            let is_denied = answers.last().is_some_and(|answer| !answer.allow);
-            (is_denied && *operation == Operation::Execute).then_some(key)
-        });
-    let mut denied = stored.chain(session).filter_map(|key| match key {
-        Key::Command(key) => Some(key),
-        Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,
-    });
-    let may_hide = |key: &&CommandKey| match key {
-        CommandKey::Words(words) | CommandKey::Line(words) => {
-            let is_unread = |program: &String| command.unread.contains(&PathBuf::from(program));
-            hides_program || words.len() > 1 && words.first().is_some_and(is_unread)
-        }
-        CommandKey::Program(_) | CommandKey::Below(_) => hides_program,
-        CommandKey::Text(_) | CommandKey::Server(_) => false,
-    };
-    denied
-        .find(may_hide)
-        .map(|key| Rule::MayHide(key.to_string()))
 }
 
 /// A yes to the whole program that an earlier build stored, or one to the file that the program is a link to.

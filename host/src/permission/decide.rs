@@ -115,7 +115,7 @@ impl Permissions {
         {
             return Ok(decision);
         }
-        let hidden = command.and_then(|command| command_lines::may_hide_denied(&state, command));
+        let hidden = command.and_then(|command| self.may_hide_denied(&state, command));
         let changed = match command {
             Some(command) => {
                 match lasting(&state, caller, command, now.as_ref(), hidden.as_ref()) {

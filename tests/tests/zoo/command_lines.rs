@@ -315,7 +315,9 @@ async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
     let permissions = shop.host.permissions();
     permissions.set_tool_mode("disguised_command", ToolMode::Always);
     assert_eq!(shop.standing("$x").await, Standing::Allowed);
+    permissions.set_tool_mode("disguised_command", ToolMode::Prompt);
     shop.answer("git push", false, Scope::Always).await;
+    permissions.set_tool_mode("disguised_command", ToolMode::Always);
     for line in ["cargo build", "cargo build | cargo fmt"] {
         assert_eq!(shop.standing(line).await, Standing::Allowed, "{line}");
     }

@@ -240,6 +240,14 @@ fn a_no_holds_where_options_or_variables_hide_the_command() {
     for line in hidden {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
     }
+    // Nothing of this is a program.
+    for (target, bits) in [("gen.py", "---"), ("sub/", "r--"), ("nothing", "---")] {
+        machine.permissions.set(target, bits).unwrap();
+    }
+    assert_eq!(plugin.verdict(&machine, hidden[4]), Verdict::Allow);
+    machine.permissions.set("sub/", "??-").unwrap();
+    assert_eq!(plugin.verdict(&machine, hidden[4]), Verdict::Ask);
+    machine.permissions.unset("sub/").unwrap();
     machine.permissions.set("git push", "---").unwrap();
     for line in [
         "git push",
