@@ -334,6 +334,7 @@ fn saved_edits_are_applied_to_later_requests() {
     assert!(!screen.contains("No edits are saved here"), "{screen:?}");
     // Another session has none of them.
     chat.chat.say("/new");
+    chat.chat.terminal.wait_for("Started a new session.");
     chat.prompt(prompt);
     let screen = chat.say("count the owls");
     assert!(
