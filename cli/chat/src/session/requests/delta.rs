@@ -211,7 +211,7 @@ pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |c: char| c.to_digit(16)?.try_into().ok();
     let digits: Option<Vec<u8>> = text.chars().map(digit).collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
-    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| byte << 4 | digit);
+    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| (byte << 4) | digit);
     Some(digits.chunks(2).map(byte).collect())
 }
 

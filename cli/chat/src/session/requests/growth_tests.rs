@@ -105,7 +105,7 @@ impl Chatting {
         self.conversation.push_user(words(60, n));
         self.keep(&[]);
         self.sends();
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             let id = format!("call-{n}");
             let path = format!("src/part_{n}.rs");
             let arguments = serde_json::Map::from_iter([("path".to_owned(), path.into())]);
