@@ -140,6 +140,41 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
+fn the_log_has_what_was_composed_and_what_was_sent() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    chat.does("e 1 count the gulls");
+    let shown = chat.payload();
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    chat.prompt("› (pause: every) Type a message, @ to attach a file");
+    chat.say("and the terns");
+    chat.chat.say("cancel");
+    chat.chat
+        .terminal
+        .wait_for("Request cancelled before sending");
+    let logged = environment.command(["requests", "list", "--json"]);
+    let logged: Value = serde_json::from_slice(&logged.stdout_bytes()).expect("JSON");
+    let ends: Vec<&Value> = (0..2).map(|index| &logged[index]["end"]).collect();
+    assert_eq!(ends, ["answered", "not_sent"], "{logged:#}");
+    assert_eq!(logged[0]["edits"][0]["target"]["section"], "message:0");
+    let show = |part: &str| {
+        let bytes = environment
+            .command(["requests", "show", "1", part])
+            .stdout_bytes();
+        String::from_utf8(bytes).expect("text")
+    };
+    assert_eq!(show("--sent"), shown);
+    assert_eq!(show("--sent"), body(&provider.requests()[0]));
+    assert_eq!(show("--original"), shown.replacen("gulls", "birds", 1));
+    let diff = show("--diff");
+    assert!(diff.contains("count the [-birds\"-]{+gulls\"+}"), "{diff}");
+    assert_eq!(logged.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn a_cancelled_request_gives_the_message_back() {
     let provider = Provider::play([Response::reply("Fine.")]);
     let environment = environment(&provider);
@@ -299,6 +334,7 @@ fn saved_edits_are_applied_to_later_requests() {
     assert!(!screen.contains("No edits are saved here"), "{screen:?}");
     // Another session has none of them.
     chat.chat.say("/new");
+    chat.chat.terminal.wait_for("Started a new session.");
     chat.prompt(prompt);
     let screen = chat.say("count the owls");
     assert!(

@@ -341,7 +341,10 @@ impl Session {
                     Err(error) => inner.failed(&error),
                 }
             }
-            None if inner.is_only_unsent => inner.take_file_away(),
+            None if inner.is_only_unsent => {
+                inner.take_file_away();
+                self.log.forget();
+            }
             text => {
                 inner.note(&Record::Unsent(text.unwrap_or_default().to_owned()));
             }

@@ -92,7 +92,12 @@ pub fn run(
         false => Request::of_bytes(bytes.into()).map_err(CliError::failed)?,
     };
     if is_edited {
-        request = edited(app, &request)?;
+        let Some(edited) = edited(app, &request)? else {
+            let note = "You left the editor without saving, so nothing is sent.";
+            app.ui.status(note);
+            return Ok(Exit::Done);
+        };
+        request = edited;
     }
     if !is_composed || is_edited {
         request = request.with_tools(said.tools.clone());
@@ -183,8 +188,8 @@ fn composed(said: &History, agent: &Agent, provider: &dyn Provider) -> Request {
     compose(messages, agent, provider.dialect().as_ref(), &said.tools)
 }
 
-/// The request as the user's editor leaves it. One that was only looked at keeps its bytes.
-fn edited(app: &App, request: &Request) -> Result<Request, CliError> {
+/// The request as the user's editor leaves it. One that says the same keeps its bytes. `None`: it was not saved.
+fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     if !app.asks() {
         return Err(CliError::usage(NoTerminal));
     }
@@ -196,14 +201,17 @@ fn edited(app: &App, request: &Request) -> Result<Request, CliError> {
     let path = settings.search_path();
     let folder = &settings.folders.data;
     let edit = || editor::edit(&program, &path, folder, REQUEST, &text);
-    let left = app.ui.lend(edit).map_err(CliError::failed)?.text;
-    let value: Value =
-        serde_json::from_str(&left.text).map_err(|error| CliError::usage(NotJson(error)))?;
+    let left = app.ui.lend(edit).map_err(CliError::failed)?;
+    if !left.is_saved {
+        return Ok(None);
+    }
+    let value = serde_json::from_str(&left.text);
+    let value: Value = value.map_err(|error| CliError::usage(NotJson(error)))?;
     let bytes = match value == *request.body() {
         true => request.bytes().clone(),
         false => Bytes::from(value.to_string()),
     };
-    Request::of_bytes(bytes).map_err(CliError::failed)
+    Request::of_bytes(bytes).map(Some).map_err(CliError::failed)
 }
 
 /// Sends the request and shows what comes. `again` composes it anew, if that is allowed.

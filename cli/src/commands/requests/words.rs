@@ -167,7 +167,7 @@ mod tests {
         let new = r#"{"model":"m","messages":[{"role":"user","content":"read the page slowly"}],"seed":1}"#;
         let diff = text(&of_bodies(old, new));
         assert!(diff.contains("the [-file-]{+page+} slowly"), "{diff}");
-        assert!(diff.contains("{+\"seed\":"), "{diff}");
+        assert!(diff.contains("\"seed\": 1+}"), "{diff}");
         assert!(!diff.contains("[-\"model\""), "{diff}");
         assert_eq!(
             text(&of_bodies("not JSON", "not json")),

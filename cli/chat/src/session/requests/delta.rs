@@ -9,7 +9,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What is copied at least, in bytes. The record of a copy takes about 20.
 const BLOCK: usize = 32;
@@ -107,6 +108,44 @@ pub enum Part {
     },
 }
 
+/// Most parts of a body that are read. A body of 2,000 messages has some 4,000 where nothing of it was sent before.
+pub(super) const MAX_PARTS: usize = 1 << 18;
+
+/// Reads parts, but not without measure: a part takes ten times as much memory as it takes in a file.
+pub(super) fn bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Part>>, D::Error> {
+    struct Bounded(Vec<Part>);
+
+    struct Parts;
+
+    impl<'de> Visitor<'de> for Parts {
+        type Value = Bounded;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MAX_PARTS} parts")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Bounded, A::Error> {
+            let mut parts = Vec::new();
+            while let Some(part) = from.next_element()? {
+                if parts.len() == MAX_PARTS {
+                    return Err(A::Error::invalid_length(MAX_PARTS + 1, &self));
+                }
+                parts.push(part);
+            }
+            Ok(Bounded(parts))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Bounded {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Bounded, D::Error> {
+            from.deserialize_seq(Parts)
+        }
+    }
+
+    let parts: Option<Bounded> = Option::deserialize(from)?;
+    Ok(parts.map(|Bounded(parts)| parts))
+}
+
 /// The parts of a body. Whatever the sources are, the parts with the same sources give the same bytes again.
 ///
 /// `first` is compared from both ends. `lines` are searched for what is between, and then `more` where much is left.
@@ -172,7 +211,7 @@ pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |c: char| c.to_digit(16)?.try_into().ok();
     let digits: Option<Vec<u8>> = text.chars().map(digit).collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
-    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| byte << 4 | digit);
+    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| (byte << 4) | digit);
     Some(digits.chunks(2).map(byte).collect())
 }
 

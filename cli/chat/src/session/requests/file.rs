@@ -24,6 +24,9 @@ use crate::session::record::{LineError, Record};
 /// The largest session file that is read for its requests, in bytes: 1 GiB.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
+/// Most parts of all bodies that are kept. A long session has some ten thousand.
+const MAX_PARTS_OF_ALL: usize = 1 << 22;
+
 /// How many numbers an error names.
 const MAX_NEAREST: usize = 3;
 
@@ -190,6 +193,7 @@ impl RequestFile {
         let (lines, end) = numbered_lines(&bytes);
         // The last request of a turn whose reply may come.
         let mut awaits: Option<usize> = None;
+        let mut parts = 0;
         for NumberedLine { kind, n, text, at } in lines {
             let range = at..at + text.len();
             if file.lines.contains_key(&n) {
@@ -198,9 +202,16 @@ impl RequestFile {
             file.lines.insert(n, range);
             match kind.as_ref() {
                 "request" => {
-                    let Ok(Record::Request(entry)) = record(text) else {
+                    let Ok(Record::Request(mut entry)) = record(text) else {
                         continue;
                     };
+                    for body in [Some(&mut entry.original), entry.sent.as_mut()] {
+                        let Some(body) = body else { continue };
+                        parts += body.parts.as_ref().map_or(0, Vec::len);
+                        if parts > MAX_PARTS_OF_ALL {
+                            body.parts = None;
+                        }
+                    }
                     let is_turn = entry.kind == super::Kind::Turn;
                     let index = file.requests.len();
                     file.by_number.entry(entry.number).or_insert(index);

@@ -43,6 +43,8 @@ enum Job {
     Log(Box<Outgoing>),
     /// Says when everything before it is done.
     Flush(SyncSender<()>),
+    /// The file is gone, and another one takes its place.
+    Forget,
 }
 
 /// A request that goes out.
@@ -125,6 +127,14 @@ impl RequestLog {
         }
     }
 
+    /// Forgets what was logged: the file of the session was removed.
+    pub(in crate::session) fn forget(&self) {
+        self.0.next.store(1, Ordering::Relaxed);
+        if let Some(jobs) = self.jobs().as_ref() {
+            let _ = jobs.send(Job::Forget);
+        }
+    }
+
     fn failed(&self, error: &io::Error) {
         if let Some(session) = self.0.session.upgrade() {
             lock(&session).log_failed(error);
@@ -152,6 +162,7 @@ fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
             }
             // Whoever asked may have gone.
             Job::Flush(done) => drop(done.send(())),
+            Job::Forget => follower = Follower::default(),
         }
     }
 }
@@ -206,7 +217,7 @@ impl Follower {
     pub(in crate::session) fn catch_up(&mut self, path: &Path) -> io::Result<()> {
         let file = open_regular(path)?;
         let length = file.metadata()?.len();
-        let mut bytes = read_from(&file, self.read, length)?;
+        let bytes = read_from(&file, self.read, length)?;
         if self.read == 0 {
             let parsed = RequestFile::parse(bytes);
             self.begin(&parsed);
@@ -219,7 +230,6 @@ impl Follower {
         self.lines
             .extend(lines.map(|line| (line.n, line.text.to_vec())));
         self.read += end as u64;
-        bytes.clear();
         Ok(())
     }
 

@@ -20,6 +20,8 @@
 
 pub mod delta;
 pub mod file;
+#[cfg(test)]
+mod growth_tests;
 pub mod history;
 mod log;
 mod restore;
@@ -183,7 +185,11 @@ pub struct Body {
     /// The SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
     /// What it consists of; `None`: it was too long for a line of the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "delta::bounded"
+    )]
     pub parts: Option<Vec<Part>>,
 }
 

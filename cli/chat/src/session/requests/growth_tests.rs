@@ -1,0 +1,224 @@
+//! Sessions as a chat writes them: how large their logs are, and what follows a resume.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Answered, Ending, Kind, RequestFile, Sent, Side};
+use crate::agent::Agent;
+use crate::message::{Conversation, Message, Role, ToolCall};
+use crate::provider::Usage;
+use crate::provider::plain::Plain;
+use crate::request::compose;
+use crate::session::record::Speaker;
+use crate::session::{Session, Store};
+use crate::turn::{CallRecord, CallState, Journal};
+
+const URL: &str = "http://127.0.0.1:8080/v1/chat/completions";
+
+/// A session with a real file, which sends what a chat would.
+struct Chatting {
+    _data: tempfile::TempDir,
+    session: Session,
+    conversation: Conversation,
+    agent: Agent,
+    /// The first message that is still sent.
+    from: usize,
+}
+
+/// How long a body may become, in bytes: 25,000 tokens. It is a quarter of the default limit, so that the beginning of
+/// the conversation is left out more often than usual.
+const MAX_HISTORY_BYTES: usize = 100_000;
+
+impl Chatting {
+    fn new() -> Chatting {
+        let data = tempfile::tempdir().unwrap();
+        let store = Store::new(data.path(), Path::new("/p"));
+        let speaker = Speaker {
+            agent: "assistant".to_owned(),
+            model: "small".to_owned(),
+        };
+        Chatting {
+            session: Session::fresh(&store, "k7", speaker),
+            conversation: Conversation::new(),
+            agent: Agent {
+                system_prompt: Some("You answer in a few words. ".repeat(40)),
+                ..Agent::sample()
+            },
+            from: 0,
+            _data: data,
+        }
+    }
+
+    fn keep(&self, ended: &[CallRecord]) {
+        self.session.keep(&self.conversation, ended);
+    }
+
+    fn sends(&mut self) {
+        use std::borrow::Cow;
+        let compose = |from: usize| {
+            let messages = self.conversation.messages().iter().skip(from);
+            compose(messages.map(Cow::Borrowed), &self.agent, &Plain, &[])
+        };
+        let mut request = compose(self.from);
+        if request.bytes().len() > MAX_HISTORY_BYTES {
+            // A quarter is left out in one step, as the context budget does.
+            let sent = self.conversation.messages().len() - self.from;
+            self.from += sent / 4;
+            request = compose(self.from);
+        }
+        let number = self.session.sent(&Sent {
+            kind: Kind::Turn,
+            agent: &self.agent.name,
+            model: &self.agent.model,
+            endpoint: URL,
+            tokens: Some(1234),
+            original: request.bytes(),
+            sent: request.bytes(),
+            edits: &[],
+        });
+        self.session.answered(
+            number,
+            &Answered {
+                end: Ending::Answered,
+                error: None,
+                usage: Some(Usage {
+                    input_tokens: 93_412,
+                    cached_tokens: 92_012,
+                    output_tokens: 207,
+                }),
+                first_event: Some(Duration::from_micros(412_345)),
+                total: Duration::from_micros(3_412_345),
+            },
+        );
+    }
+
+    /// A short question; every second one is answered after the model has read a file.
+    fn turn(&mut self, n: usize) {
+        let words = |count: usize, seed: usize| {
+            let word =
+                |at: usize| format!("{:x} ", (at + 1) * (seed + 17) * 2_654_435_761 % 65_521);
+            let text: String = (0..).map(word).take(count).collect();
+            text.chars().take(count).collect::<String>()
+        };
+        self.conversation.push_user(words(60, n));
+        self.keep(&[]);
+        self.sends();
+        if n.is_multiple_of(2) {
+            let id = format!("call-{n}");
+            let path = format!("src/part_{n}.rs");
+            let arguments = serde_json::Map::from_iter([("path".to_owned(), path.into())]);
+            self.conversation.push_assistant(Message {
+                tool_calls: vec![ToolCall {
+                    id: id.clone(),
+                    name: "read_file".to_owned(),
+                    arguments: arguments.clone(),
+                    raw_arguments: None,
+                    number: 0,
+                }],
+                ..Message::text(Role::Assistant, "I will look at the file.")
+            });
+            self.keep(&[]);
+            let result = words(4000, n + 1);
+            self.conversation.push_result(&id, result.clone());
+            let call = CallRecord {
+                number: n,
+                id,
+                tool: "read_file".to_owned(),
+                arguments: Value::Object(arguments),
+                state: CallState::Completed,
+                result: Some(result),
+                duration_ms: Some(1.5),
+                recovered: false,
+                repaired: false,
+                error: None,
+                failure: None,
+                denied_by: None,
+                edits: std::sync::Arc::default(),
+                changed: None,
+            };
+            self.keep(&[call]);
+            self.sends();
+        }
+        let reply = Message::text(Role::Assistant, words(800, n + 2));
+        self.conversation.push_assistant(reply);
+        self.keep(&[]);
+        drop(
+            self.session
+                .turn_ended(&self.conversation, Usage::default()),
+        );
+    }
+
+    /// The length of the file in bytes, and what of it is the log.
+    fn sizes(&self) -> (usize, usize) {
+        let bytes = std::fs::read(self.session.entry().path).unwrap();
+        let is_log = |line: &[u8]| {
+            line.starts_with(br#"{"type":"request""#) || line.starts_with(br#"{"type":"answer""#)
+        };
+        let log = bytes.split_inclusive(|byte| *byte == b'\n');
+        let log = log.filter(|line| is_log(line)).map(<[u8]>::len).sum();
+        (bytes.len(), log)
+    }
+}
+
+#[test]
+fn the_log_of_a_long_session_is_a_fraction_of_it_and_grows_linearly() {
+    const TURNS: usize = 1000;
+    let mut chat = Chatting::new();
+    let mut half = 0;
+    for n in 0..TURNS {
+        chat.turn(n);
+        if n + 1 == TURNS / 2 {
+            half = chat.sizes().1;
+        }
+    }
+    let (all, log) = chat.sizes();
+    let without = all - log;
+    println!(
+        "session {without} bytes, log {log} bytes: {:.2}",
+        log as f64 / without as f64
+    );
+    assert!(all <= 2 * without, "{all} {without}");
+    // The second half is as long as the first.
+    let second = log - half;
+    assert!(second * 10 <= half * 12, "{half} {second}");
+    // It is all there.
+    let file = RequestFile::read(&chat.session.entry().path).unwrap();
+    assert_eq!(file.requests().len(), TURNS + TURNS / 2);
+    assert_eq!(chat.session.next_request_number(), 1501);
+    for number in [1, 2, 3, 700, 1499, 1500] {
+        let request = file.request(number).unwrap();
+        assert_eq!(
+            request.answer.as_ref().map(|it| it.end),
+            Some(Ending::Answered)
+        );
+        assert!(file.reply(request).is_some(), "{number}");
+        let body = file.body(number, Side::Sent).unwrap();
+        assert!(serde_json::from_slice::<Value>(&body).is_ok());
+    }
+}
+
+#[test]
+fn numbers_continue_over_a_resume() {
+    let mut chat = Chatting::new();
+    chat.turn(0);
+    chat.turn(1);
+    let (store, entry) = (
+        Store::new(chat._data.path(), Path::new("/p")),
+        chat.session.entry(),
+    );
+    drop(chat.session);
+    let (session, loaded) = Session::open(&store, &entry).unwrap();
+    assert_eq!(loaded.damage.notice(), None);
+    assert_eq!((loaded.last_request, session.next_request_number()), (3, 4));
+    chat.session = session;
+    chat.turn(2);
+    let file = RequestFile::read(&entry.path).unwrap();
+    let numbers: Vec<u64> = file.requests().iter().map(|it| it.entry.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    for number in numbers {
+        file.body(number, Side::Sent).unwrap();
+    }
+    assert_eq!(file.request(4).unwrap().entry.base, Some(3));
+}
