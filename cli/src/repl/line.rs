@@ -434,9 +434,10 @@ impl LineHelper {
         }
         let (_, word) = mentions::unfinished(line).filter(|(_, word)| !word.is_empty())?;
         let best = self.files.best(word)?;
+        let typed = mentions::typed(&best)?;
         let rest = best
             .strip_prefix(word)
-            .filter(|_| mentions::typed(&best) == format!("@{best}"));
+            .filter(|_| typed == format!("@{best}"));
         match rest {
             Some("") => None,
             Some(rest) => Some(Rest {

@@ -20,6 +20,9 @@ use crate::resolve::lower_name;
 /// How many entries of a home folder are checked for names that secrets have.
 const MAX_HOME_ENTRIES: usize = 10_000;
 
+/// Where programs have a folder each in a home folder, apart from hidden folders in the home folder itself.
+const SETTINGS_OF_PROGRAMS: [&str; 3] = [".config", ".local/share", ".local/state"];
+
 /// The facts that [`locations`] needs: the host itself reads neither the environment nor the list of users.
 #[derive(Debug)]
 pub struct Surroundings<'a, V> {
@@ -44,13 +47,33 @@ where
         surroundings.add(*rule, &mut found);
     }
     for home in surroundings.homes {
-        let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
-        let paths = entries.take(MAX_HOME_ENTRIES).map(|entry| entry.path());
-        found.extend(paths.filter(|path| INDEX.has_telling_name(&lower_name(path))));
+        for path in entries(home) {
+            let name = lower_name(&path);
+            if INDEX.has_telling_name(&name) {
+                found.push(path);
+            } else if name.starts_with('.') {
+                found.extend(named_below(&path));
+            }
+        }
+        for base in SETTINGS_OF_PROGRAMS {
+            found.extend(entries(&home.join(base)).flat_map(|path| named_below(&path)));
+        }
     }
     found.sort();
     found.dedup();
     found
+}
+
+/// The entries of a folder; of a large one not all.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.take(MAX_HOME_ENTRIES).map(|entry| entry.path())
+}
+
+/// What lies in the folder of a program and is named as only secrets are. The ends of names do not count here: toolchains
+/// have certificates and keys of their own, which builds need.
+fn named_below(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    entries(folder).filter(|path| INDEX.names.contains(&*lower_name(path)))
 }
 
 impl<'a, V> Surroundings<'a, V>

@@ -63,8 +63,15 @@ pub(super) const RULES: &[Rule] = &[
     Root("etc/pki/tls/private"),
     Root("etc/letsencrypt"),
     Root("etc/krb5.keytab"),
-    // Password managers and key rings. Source: gpg(1), pass(1), GNOME Keyring, KWallet, KeePassXC, 1Password CLI,
-    // Bitwarden CLI.
+    Home(".putty"),
+    Data("remmina"),
+    Config("remmina"),
+    Home(".step"),
+    Home(".android/adbkey"),
+    Config("syncthing"),
+    Home(".local/state/syncthing"),
+    // Password managers, key rings, wallets and backups. Source: gpg(1), pass(1), GNOME Keyring, KWallet, KeePassXC,
+    // 1Password, Bitwarden, age, Borg, Atuin, Bitcoin Core, Electrum, Geth.
     Anywhere(".gnupg"),
     Variable("GNUPGHOME"),
     Anywhere(".password-store"),
@@ -74,6 +81,14 @@ pub(super) const RULES: &[Rule] = &[
     Config("op"),
     Config("Bitwarden CLI"),
     Config("keepassxc"),
+    Config("1Password"),
+    Config("Bitwarden"),
+    Config("age"),
+    Config("borg"),
+    Data("atuin"),
+    Home(".bitcoin"),
+    Home(".electrum"),
+    Home(".ethereum/keystore"),
     End(".kdbx"),
     Name("wallet.dat"),
     // Accounts of the system and what services are handed. Source: shadow(5), sudoers(5), systemd.exec(5), Docker and
@@ -93,7 +108,8 @@ pub(super) const RULES: &[Rule] = &[
     Root("var/lib/cloud"),
     Root("var/lib/sss"),
     Root("var/lib/systemd/credential.secret"),
-    // Containers and clusters. Source: docker(1), containers-auth.json(5), kubectl, k3s, helm.
+    // Containers and clusters. Source: docker(1), containers-auth.json(5), kubectl, k3s, helm,
+    // minikube, Argo CD.
     Home(".docker"),
     Variable("DOCKER_CONFIG"),
     Tail(".docker/config.json"),
@@ -110,8 +126,12 @@ pub(super) const RULES: &[Rule] = &[
     Root("etc/rancher"),
     Root("var/lib/kubelet"),
     Config("helm/registry"),
+    Home(".minikube"),
+    Config("argocd"),
+    Home(".argocd"),
     // Clouds. Source: the command line programs of AWS, Azure, Google, DigitalOcean, Terraform, Vault, s3cmd, rclone,
-    // gsutil, Pulumi, SOPS, Cloudflare, Vercel, Firebase, Databricks, Snowflake, OpenStack, ngrok, Stripe, Solana.
+    // gsutil, Pulumi, SOPS, Cloudflare, Vercel, Firebase, Databricks, Snowflake, OpenStack, ngrok, Stripe, Solana,
+    // Linode, Netlify, Supabase, Expo, Sentry, dbt.
     Anywhere(".aws"),
     Variable("AWS_SHARED_CREDENTIALS_FILE"),
     Variable("AWS_CONFIG_FILE"),
@@ -159,7 +179,14 @@ pub(super) const RULES: &[Rule] = &[
     Config("ngrok"),
     Config("stripe"),
     Config("solana"),
-    // Hosts of source code. Source: git-credential-store(1), git-config(1), gh, hub, glab.
+    Home(".ngrok2"),
+    Config("linode-cli"),
+    Home(".netlify"),
+    Home(".supabase"),
+    Home(".expo/state.json"),
+    Name(".sentryclirc"),
+    Home(".dbt/profiles.yml"),
+    // Hosts of source code. Source: git-credential-store(1), git-config(1), gh, hub, glab, tea, svn.
     Name(".git-credentials"),
     Config("git/credentials"),
     Config("gh"),
@@ -167,13 +194,19 @@ pub(super) const RULES: &[Rule] = &[
     Variable("GH_CONFIG_DIR"),
     Config("hub"),
     Config("glab-cli"),
+    Config("tea"),
+    Home(".subversion/auth"),
     // The URL of a remote may carry a token.
     Tail(".git/config"),
-    // Registries of packages. Source: npm, Yarn, PyPI (twine), Cargo, RubyGems, Composer, Maven, Gradle, NuGet, Hex.
+    // Registries of packages. Source: npm, Yarn, PyPI (twine, pip, uv), Cargo, RubyGems, Composer, Maven, Gradle,
+    // NuGet, Hex.
     Name(".npmrc"),
     Variable("NPM_CONFIG_USERCONFIG"),
     Name(".yarnrc.yml"),
     Name(".pypirc"),
+    Config("pip/pip.conf"),
+    Home(".pip/pip.conf"),
+    Data("uv/credentials"),
     Config("pypoetry/auth.toml"),
     Home(".cargo/credentials"),
     Home(".cargo/credentials.toml"),
@@ -191,7 +224,7 @@ pub(super) const RULES: &[Rule] = &[
     Home(".nuget/NuGet"),
     Home(".hex"),
     // Models and the programs that use them. Source: Claude Code, Codex, Gemini CLI, GitHub Copilot, Hugging Face,
-    // llm, aider, Kaggle.
+    // llm, aider, Kaggle, Continue, Goose, mcp-remote.
     Home(".claude"),
     Home(".claude.json"),
     Variable("CLAUDE_CONFIG_DIR"),
@@ -209,6 +242,10 @@ pub(super) const RULES: &[Rule] = &[
     Config("io.datasette.llm"),
     Home(".aider.conf.yml"),
     Home(".kaggle"),
+    Home(".continue/config.json"),
+    Home(".continue/config.yaml"),
+    Config("goose/secrets.yaml"),
+    Home(".mcp-auth"),
     Config("opencode"),
     Data("opencode/auth.json"),
     // Databases and network log-ins. Source: netrc(5), libpq's pgpass, MySQL's option files, htpasswd(1), curl(1),
@@ -227,7 +264,22 @@ pub(super) const RULES: &[Rule] = &[
     Home(".config/curlrc"),
     Name(".curlrc"),
     Home(".wgetrc"),
-    // Browsers and mail, with their passwords and sessions. Source: the profile folders of each program, also as
+    // Mail. Source: Emacs' auth-source, msmtp(1), mbsync(1), offlineimap(1), fetchmail(1), mutt(1), neomutt(1), aerc.
+    Name(".authinfo"),
+    Name(".authinfo.gpg"),
+    Name(".msmtprc"),
+    Config("msmtp"),
+    Name(".mbsyncrc"),
+    Config("isyncrc"),
+    Name(".offlineimaprc"),
+    Config("offlineimap"),
+    Name(".fetchmailrc"),
+    Home(".muttrc"),
+    Home(".mutt"),
+    Config("mutt"),
+    Config("neomutt"),
+    Config("aerc/accounts.conf"),
+    // Browsers and mail programs, with their passwords and sessions. Source: the profile folders of each program, also as
     // packaged by Snap and Flatpak.
     Home(".mozilla"),
     Config("mozilla"),
@@ -269,7 +321,7 @@ pub(super) const RULES: &[Rule] = &[
     Home(".var/app/org.telegram.desktop"),
     Home(".var/app/im.riot.Riot"),
     // What was typed: shells and interpreters keep passwords with it. Source: bash(1), zsh(1), fish(1), Python,
-    // Node.js, psql, mysql, sqlite3, redis-cli, less(1).
+    // Node.js, psql, mysql, sqlite3, redis-cli, less(1), Vim and Neovim.
     End("_history"),
     Name(".histfile"),
     Name(".zhistory"),
@@ -279,6 +331,9 @@ pub(super) const RULES: &[Rule] = &[
     Variable("NODE_REPL_HISTORY"),
     Variable("PSQL_HISTORY"),
     Data("fish"),
+    Config("fish/fish_variables"),
+    Name(".viminfo"),
+    Home(".local/state/nvim/shada"),
     Home(".local/state/bash"),
     Home(".local/state/zsh"),
     // Settings of projects that hold secrets. Source: dotenv, direnv, Rails, Google OAuth clients; common names.

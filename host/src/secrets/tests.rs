@@ -64,6 +64,18 @@ fn locations_follow_the_variables() {
     }
     std::fs::write(ada.join(".mongo_history"), "").unwrap();
     std::fs::write(ada.join("notes.txt"), "").unwrap();
+    for file in [
+        ".unknown/credentials.json",
+        ".config/unknown/token.json",
+        ".local/share/unknown/secrets.yaml",
+        ".local/state/unknown/AUTH.json",
+        ".toolchain/ca.pem",
+        ".config/toolchain/settings.json",
+    ] {
+        let path = ada.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
     let variables: HashMap<&str, String> = [
         ("XDG_CONFIG_HOME", "/elsewhere/config"),
         ("XDG_DATA_HOME", "relative"),
@@ -86,6 +98,14 @@ fn locations_follow_the_variables() {
         ada.join(".netrc"),
         ada.join(".mongo_history"),
         ada.join(".config/gh"),
+        ada.join(".authinfo"),
+        ada.join(".mcp-auth"),
+        "/elsewhere/config/goose/secrets.yaml".into(),
+        // Names that tell it, in the folder of any program.
+        ada.join(".unknown/credentials.json"),
+        ada.join(".config/unknown/token.json"),
+        ada.join(".local/share/unknown/secrets.yaml"),
+        ada.join(".local/state/unknown/AUTH.json"),
         "/elsewhere/config/gh".into(),
         ada.join(".local/share/keyrings"),
         bob.join(".ssh"),
@@ -102,6 +122,8 @@ fn locations_follow_the_variables() {
         "/".into(),
         "relative/keyrings".into(),
         ada.join("notes.txt"),
+        ada.join(".toolchain/ca.pem"),
+        ada.join(".config/toolchain/settings.json"),
         bob.join(".mozilla"),
     ] {
         assert!(!found.contains(&absent), "{}", absent.display());
