@@ -52,6 +52,10 @@ impl Cli {
                 ErrorKind::ArgumentConflict,
                 "--fresh belongs to the chat: dunlin --fresh, or dunlin chat --fresh",
             )),
+            Some(_) if self.chat.intercept.is_some() => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--intercept belongs to the chat or to ask: dunlin --intercept MODE, or dunlin ask --intercept MODE",
+            )),
             Some(_) if self.chat.resume.is_some() => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
                 "--resume belongs to the chat: dunlin --resume, or dunlin chat --resume",

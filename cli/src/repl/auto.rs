@@ -162,12 +162,18 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
     Ok(applied)
 }
 
-/// Keeps what was changed in a request, in place of what was kept of the same leaves. What there is to say.
+/// Keeps what was changed in a request beyond what was `applied`, in place of what was kept of the same leaves. What there is
+/// to say.
 ///
 /// # Errors
 /// It cannot be kept.
-pub fn keep(app: &App, request: &EditableRequest) -> Result<String, AutoError> {
-    let edits = request.to_save();
+pub fn keep(
+    app: &App,
+    request: &EditableRequest,
+    applied: &[SavedEdit],
+) -> Result<String, AutoError> {
+    let mut edits = request.to_save();
+    edits.retain(|edit| !applied.contains(edit));
     let time = Timestamp::now();
     update(app, |file| {
         let scope = file.scope;

@@ -12,7 +12,7 @@ use super::table::{self, COMMANDS, Input, Slash};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use dunlin_chat::message::Message;
-use dunlin_chat::request::editor::EditableRequest;
+use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
 use dunlin_terminal::editor;
@@ -153,16 +153,7 @@ impl<'a> TerminalInterceptor<'a> {
         let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
             // These begin another context, in which this request means nothing.
-            Input::Slash(
-                Slash::New
-                | Slash::Clear
-                | Slash::Sessions
-                | Slash::Fork
-                | Slash::Model
-                | Slash::Agent
-                | Slash::Exit,
-                _,
-            ) if app.ui.is_chat() => {
+            Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
                 app.pausing.defer(line);
                 Follow::Break(Err(CancelReason::ContextChanged))
             }
@@ -201,6 +192,21 @@ impl<'a> TerminalInterceptor<'a> {
     }
 }
 
+/// Whether a command goes on elsewhere than where the request belongs.
+fn leaves(command: Slash, rest: &str) -> bool {
+    match command {
+        Slash::New | Slash::Clear | Slash::Fork | Slash::Exit => true,
+        // Alone they list what there is.
+        Slash::Sessions | Slash::Model | Slash::Agent => !rest.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.
+pub fn may_hold(app: &App) -> bool {
+    app.pausing.pauses(1) || app.pausing.mode() == PauseMode::Auto
+}
+
 impl TerminalInterceptor<'_> {
     /// Whether the edits of the next message's first request are saved: the user wants it, or none are saved yet.
     fn captures(&self) -> bool {
@@ -231,12 +237,12 @@ impl TerminalInterceptor<'_> {
         true
     }
 
-    fn keep_edits(&self, request: &EditableRequest) {
-        if !request.is_dirty() {
+    fn keep_edits(&self, request: &EditableRequest, applied: &[SavedEdit]) {
+        self.app.pausing.capture(false);
+        if request.to_save() == applied {
             return;
         }
-        self.app.pausing.capture(false);
-        match auto::keep(self.app, request) {
+        match auto::keep(self.app, request, applied) {
             Ok(said) => self.app.ui.status(&format!("  {said}")),
             Err(error) => self.app.ui.warn(&error.to_string()),
         }
@@ -254,9 +260,13 @@ impl Interceptor for TerminalInterceptor<'_> {
     }
 
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
-        let pauses = self.pauses(request.round);
+        let pauses = request.must_pause;
         let captures = request.round == 1 && self.captures();
         let is_whole = !self.revises() || self.apply_saved(&mut request);
+        let applied = match captures {
+            true => request.request.to_save(),
+            false => Vec::new(),
+        };
         let messages = request.messages;
         let mut paused = Paused::new(request);
         if !pauses && is_whole && paused.problem().is_none() {
@@ -276,7 +286,7 @@ impl Interceptor for TerminalInterceptor<'_> {
                 Follow::Break(Ok(())) => {
                     let request = paused.into_request();
                     if captures {
-                        self.keep_edits(&request);
+                        self.keep_edits(&request, &applied);
                     }
                     return Verdict::Send(Box::new(request));
                 }

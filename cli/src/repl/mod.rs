@@ -269,7 +269,7 @@ fn respond(
         false => Some(text),
     };
     if let Some(text) = text {
-        if app.pausing.pauses(1) {
+        if interceptor::may_hold(app) {
             dialogue.keep_unsent(Some(&typed));
         }
         let report = dialogue.turn(app, text, editor.recall())?;

@@ -58,6 +58,12 @@ impl<T> Sourced<T> {
 }
 
 impl Settings {
+    /// Whether the user's own file sends this key to the origin of an address.
+    pub fn sends_key_to(&self, key: &str, to: &url::Url) -> bool {
+        let mut endpoints = self.endpoints_of_keys.iter();
+        endpoints.any(|(name, url)| name == key && url.origin() == to.origin())
+    }
+
     pub(super) fn apply_user(&mut self, loaded: Loaded) {
         let file = &loaded.file;
         set(&mut self.default_agent, loaded.sourced(&file.default_agent));

@@ -273,7 +273,7 @@ impl Layer<'_> {
             return;
         }
         if let (Some(key), Some(url)) = (entry.api_key.take(), &entry.url) {
-            if self.sends_key_to(&key, url) {
+            if self.settings.sends_key_to(&key, url) {
                 entry.api_key = Some(key);
             } else {
                 let why = format!(
@@ -352,7 +352,7 @@ impl Layer<'_> {
         let key = patch.api_key.or_else(|| mine.and_then(|mine| mine.api_key));
         entry.api_key = None;
         if let Some(key) = key {
-            if self.sends_key_to(&key, &entry.base_url) {
+            if self.settings.sends_key_to(&key, &entry.base_url) {
                 entry.api_key = Some(key);
             } else {
                 let why = format!(
@@ -364,14 +364,6 @@ impl Layer<'_> {
         }
         let fields: Vec<&'static str> = values.iter().map(|(field, _)| *field).collect();
         self.put(name, agent, &fields, entry);
-    }
-
-    /// Whether the user's own file sends this key to the origin of an address.
-    fn sends_key_to(&self, key: &str, to: &url::Url) -> bool {
-        self.settings
-            .endpoints_of_keys
-            .iter()
-            .any(|(name, url)| name == key && url.origin() == to.origin())
     }
 
     fn put(

@@ -211,7 +211,8 @@ pub async fn run_turn(
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {
     let (mut turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
-    if context.interceptor.pauses(1) {
+    let interceptor = context.interceptor;
+    if interceptor.pauses(1) || interceptor.revises() {
         turn = turn.unsent();
     }
     drive(turn, effects, Some(context), &context.calls, interrupt).await
@@ -390,15 +391,16 @@ impl TurnContext<'_> {
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
-        let sent = request.bytes().clone();
-        let is_reviewed = review.is_reviewed();
+        let sent = request.original().clone();
+        let forms = review.forms();
+        let before = *usage;
         let (event, begun) = self
-            .attempt(turn, request, is_reviewed, usage, interrupt.as_mut())
+            .attempt(turn, request, forms, usage, interrupt.as_mut())
             .await;
         let event = match event {
             Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
-                Some(Ok(_)) if is_reviewed => Event::Outdated,
-                Some(Ok(request)) => self.attempt(turn, request, false, usage, interrupt).await.0,
+                Some(Ok(_)) if forms.is_some() => Event::Outdated,
+                Some(Ok(request)) => self.attempt(turn, request, None, usage, interrupt).await.0,
                 // Where the endpoint can be asked for more room, that is the better way out.
                 Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
                 Some(Err(too_long)) => Event::TooLong(too_long),
@@ -409,6 +411,13 @@ impl TurnContext<'_> {
         if matches!(event, Event::Outdated) {
             review.outdated();
         }
+        let cached = usage.cached_tokens.saturating_sub(before.cached_tokens);
+        if review.was_paused() && cached > 0 {
+            let all = usage.input_tokens.saturating_sub(before.input_tokens);
+            let (cached, all) = (grouped(cached), grouped(all));
+            let notice = format!("· the server had {cached} of {all} tokens in its cache");
+            self.calls.frontend.notice(&notice);
+        }
         event
     }
 
@@ -417,7 +426,7 @@ impl TurnContext<'_> {
         &self,
         turn: &mut Turn<'_>,
         request: Request,
-        is_reviewed: bool,
+        forms: Option<u32>,
         usage: &mut Usage,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> (Event, bool) {
@@ -425,7 +434,7 @@ impl TurnContext<'_> {
         let mut round_usage = Usage::default();
         let mut warnings = Vec::new();
         let mut in_flight = InFlight::new(self.journal);
-        let sending = self.send(turn, request, is_reviewed, &mut in_flight);
+        let sending = self.send(turn, request, forms, &mut in_flight);
         let sent = unless(interrupt.as_mut(), sending).await;
         let stream = sent
             .map(|sent| sent.map(|stream| sending::beside(stream, self.provider.look_up_window())));
@@ -483,12 +492,6 @@ impl TurnContext<'_> {
         self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
         self.calls.frontend.reply_ended(has_calls);
-        if is_reviewed && round_usage.cached_tokens > 0 {
-            let cached = grouped(round_usage.cached_tokens);
-            let all = grouped(round_usage.input_tokens);
-            let notice = format!("· the server had {cached} of {all} tokens in its cache");
-            self.calls.frontend.notice(&notice);
-        }
         // Not in the middle of a sentence.
         for warning in warnings {
             self.calls.frontend.warning(&warning);

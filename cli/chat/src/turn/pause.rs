@@ -29,6 +29,8 @@ pub struct PausedRequest<'a> {
     pub room: u64,
     /// The model's context window in tokens, as far as known.
     pub window: Option<u64>,
+    /// Whether the user has to see it: the interceptor pauses it, or it has another form than the one that was paused.
+    pub must_pause: bool,
     /// The bytes of the request that this endpoint was sent last.
     pub last_sent: Option<Bytes>,
     /// Why the request is paused again, and which edits did not fit it any more.

@@ -1,13 +1,10 @@
 //! Gets a request ready to be looked at, and takes over what the user made of it.
 
 use super::driver::TurnContext;
-use super::in_flight::InFlight;
 use super::machine::Turn;
 use super::pause::{CancelReason, PausedRequest, Verdict};
-use crate::provider::Usage;
 use crate::request::Request;
 use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
-use crate::session::requests::{Ending, Kind};
 use crate::tokens::counted;
 
 /// What is known in a turn of the request that the user has looked at last.
@@ -17,6 +14,10 @@ pub(super) struct Review {
     is_reviewed: bool,
     /// Whether it has to be looked at again, in another form.
     is_outdated: bool,
+    /// Whether the user has seen it, and not only the edits that are made without a pause.
+    was_paused: bool,
+    /// How many forms of it the endpoint has refused.
+    forms: u32,
     /// What the user changed in it.
     edits: Vec<Edit>,
     /// The tools that the user left out of it.
@@ -34,13 +35,20 @@ impl Review {
         interceptor.pauses(rounds + 1) || interceptor.revises()
     }
 
-    pub(super) fn is_reviewed(&self) -> bool {
-        self.is_reviewed
+    /// How many forms of the request that was looked at were refused; `None`: nobody has looked at it.
+    pub(super) fn forms(&self) -> Option<u32> {
+        self.is_reviewed.then_some(self.forms)
+    }
+
+    /// Whether the user has seen the request that is sent.
+    pub(super) fn was_paused(&self) -> bool {
+        self.was_paused
     }
 
     /// The endpoint does not take the request as it was looked at.
     pub(super) fn outdated(&mut self) {
         self.is_outdated = true;
+        self.forms += 1;
     }
 
     /// Whether the user left this tool out of the request.
@@ -103,11 +111,15 @@ impl TurnContext<'_> {
             let origins = origins(messages, budget.cuts(), in_text);
             let outline = dialect.outline(composed.body(), &origins);
             let mut request = EditableRequest::new(composed.bytes().clone(), outline);
+            let round = turn.rounds() + 1;
+            let again = review.is_outdated && review.was_paused;
+            review.was_paused = again || self.interceptor.pauses(round);
             let notice = review.carry_over(&mut request);
             let fixed = budget.fixed(occasion);
             PausedRequest {
                 request,
-                round: turn.rounds() + 1,
+                round,
+                must_pause: review.was_paused,
                 number: self.journal.next_request(),
                 model: &self.agent.model,
                 messages,
@@ -120,12 +132,7 @@ impl TurnContext<'_> {
         };
         let edited = match self.interceptor.review(paused).await {
             Verdict::Send(edited) => edited,
-            Verdict::Cancel(reason) => {
-                let mut in_flight = InFlight::new(self.journal);
-                in_flight.begin(Kind::Turn, (self.agent, self.provider), &composed, None);
-                in_flight.end(Ending::NotSent, None, Usage::default());
-                return Err(reason);
-            }
+            Verdict::Cancel(reason) => return Err(reason),
         };
         review.sent(&edited);
         if !edited.is_dirty() {

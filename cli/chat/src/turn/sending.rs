@@ -41,7 +41,8 @@ pub(super) enum Unsent {
 impl TurnContext<'_> {
     /// Sends the request until it is accepted or there is no more hope. Dropping the future ends it at once.
     ///
-    /// `is_reviewed`: the user has looked at the request, so that no other one may be sent in its place.
+    /// `forms`: how many forms of the request were looked at and refused. Once one was looked at, no other one may be sent
+    /// in its place.
     ///
     /// # Errors
     /// The failure of the last attempt, or the request has to be composed anew and looked at again.
@@ -49,13 +50,13 @@ impl TurnContext<'_> {
         &self,
         turn: &Turn<'_>,
         request: Request,
-        is_reviewed: bool,
+        forms: Option<u32>,
         in_flight: &mut InFlight<'_, dyn Journal + '_>,
     ) -> Result<EventStream, Unsent> {
         let seed = RandomState::new().hash_one(turn.rounds());
         let mut request = request;
         let mut attempt = 1;
-        let mut fallbacks = 0;
+        let mut fallbacks = forms.unwrap_or_default();
         loop {
             let error = match self.send_once(&request, in_flight).await {
                 Ok(events) => {
@@ -70,11 +71,11 @@ impl TurnContext<'_> {
                 && let Ok(again) = self.compose(turn)
             {
                 // The same request would be refused once more.
-                if again.bytes() != request.bytes() {
+                if again.bytes() != request.original() {
                     if let Some(notice) = &change.notice {
                         self.calls.frontend.notice(notice);
                     }
-                    if is_reviewed {
+                    if forms.is_some() {
                         return Err(Unsent::Outdated);
                     }
                     request = again;

@@ -40,6 +40,16 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
             "The configuration has no agent {name:?} any more: add the header with the key if the server wants one."
         ));
     }
+    // The log may name any server, and a project's file may have sent the agent elsewhere.
+    let key = key.filter(|name| {
+        let sends = settings.sends_key_to(name, &url);
+        if !sends {
+            notes.push(format!(
+                "The key {name:?} is left out: your configuration does not send it to this server."
+            ));
+        }
+        sends
+    });
     let key = key.map(|name| {
         let place = settings.keys.get(name);
         let variable = place.and_then(|place| place.value.env.as_deref());
@@ -61,7 +71,7 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
         format!(" \\\n  -H \"authorization: Bearer ${variable}\"")
     });
     let text = format!(
-        "printf %s {} | curl --no-buffer {} \\\n  -H 'content-type: application/json' \\\n  -H 'accept: {accept}'{header} \\\n  --data-binary @-",
+        "printf %s {} | curl --no-buffer --globoff {} \\\n  -H 'content-type: application/json' \\\n  -H 'accept: {accept}'{header} \\\n  --data-binary @-",
         quoted(&String::from_utf8_lossy(body)),
         quoted(url.as_str()),
     );

@@ -1,7 +1,7 @@
 //! One paused request: what a typed line comes to.
 
 use dunlin_chat::request::editor::{
-    Change, Counts, EditError, EditableRequest, Target, Unsendable,
+    Change, Counts, EditError, EditableRequest, LastRequest, Target, Unsendable,
 };
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::tokens::counted;
@@ -11,6 +11,7 @@ use dunlin_host::display::{escape, grouped, needs_escape, one_line};
 use super::words::{self, Command, KEY, NotUnderstood, Place, WORDS};
 use super::{list, show};
 use crate::approval::look::{MARGIN, Window};
+use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 
@@ -65,7 +66,7 @@ pub struct Paused {
     measure: Measure,
     room: u64,
     window_tokens: Option<u64>,
-    last_sent: Option<bytes::Bytes>,
+    last_sent: Option<LastRequest>,
     round: u32,
     number: Option<u64>,
     notice: Option<String>,
@@ -82,7 +83,7 @@ impl Paused {
             measure: paused.measure,
             room: paused.room,
             window_tokens: paused.window,
-            last_sent: paused.last_sent,
+            last_sent: paused.last_sent.map(|last| LastRequest::new(&last)),
             round: paused.round,
             number: paused.number,
             notice: paused.notice,
@@ -237,7 +238,7 @@ impl Paused {
     fn kept(&self) -> Option<String> {
         let last = self.last_sent.as_ref()?;
         let kept = self.request.kept_prefix(last, &self.counts);
-        let tokens = grouped(self.measure.real(kept.tokens));
+        let tokens = grouped(self.measure.real(kept));
         Some(format!("the server has read the first {tokens} before"))
     }
 
@@ -248,7 +249,7 @@ impl Paused {
             let error = EditError::UnknownSection { name, count };
             return Reply::Say(self.say(&error.to_string(), window));
         };
-        let label = one_line(&section.label);
+        let label = fit(&one_line(&section.label), window.columns / 2);
         let tokens = self.measure.real(self.counts.section(number));
         let state = match (
             self.request.is_deleted(number),
@@ -284,7 +285,7 @@ impl Paused {
                 .chars()
                 .any(|c| c == '\n' || c == '\t' || needs_escape(c))
                 || text.chars().count() > 4 * window.columns,
-            path: escape(&path).into_owned(),
+            path: fit(&escape(&path), window.columns / 2),
             target,
             text,
         })
@@ -318,22 +319,32 @@ impl Paused {
                     }
                     parts.extend(self.kept());
                 }
-                self.say(&parts.join(" · "), window)
+                foreign(&parts.join(" · "), window)
             }
             Err(error) => self.error(&error, window),
         }
     }
 
     fn error(&self, error: &EditError, window: Window) -> Vec<String> {
-        self.say(&escape(&error.to_string()), window)
+        foreign(&error.to_string(), window)
     }
 
     fn unsendable(&self, error: Unsendable, window: Window) -> Vec<String> {
-        let mut rows = self.say(&format!("Not sent: {}", escape(&error.to_string())), window);
+        let mut rows = foreign(&format!("Not sent: {error}"), window);
         if let Some(first) = rows.first_mut() {
             *first = window.styles.paint(Label::Bad, first);
         }
         rows
+    }
+}
+
+/// A sentence with paths or labels in it. Where it takes several rows each stands behind a bar: a word at the beginning of
+/// one could look like a row of Dunlin's own.
+fn foreign(text: &str, window: Window) -> Vec<String> {
+    let text = one_line(text);
+    match say(&text, window) {
+        rows if rows.len() > 1 => show::text(&text, window),
+        rows => rows,
     }
 }
 

@@ -9,6 +9,7 @@ use dunlin_host::json;
 
 use crate::approval::look::{MARGIN, Window};
 use crate::approval::text::{BAR, room, wrap};
+use crate::ui::calls::fit;
 use crate::ui::style::Label;
 
 /// How far text of a section stands in.
@@ -33,9 +34,14 @@ pub fn section(
         // A body that is not JSON.
         rows.extend(text(request.text(number).unwrap_or_default(), window));
     }
-    for row in &values {
-        if let RowValue::Leaf(leaf) = &row.value {
-            rows.extend(value(row, leaf, window));
+    for (index, row) in values.iter().enumerate() {
+        match &row.value {
+            // The values in it follow.
+            RowValue::Leaf(leaf) if leaf.holds_json && follows(&values, index) => {}
+            RowValue::Leaf(leaf) => rows.extend(value(row, leaf, window)),
+            RowValue::Object(0) => rows.extend(empty(row, "{}", window)),
+            RowValue::Array(0) => rows.extend(empty(row, "[]", window)),
+            RowValue::Object(_) | RowValue::Array(_) => {}
         }
     }
     rows
@@ -43,15 +49,7 @@ pub fn section(
 
 /// One value: on the row of its path if it fits there, otherwise below it.
 fn value(row: &Row, leaf: &Leaf, window: Window) -> Vec<String> {
-    // The values in it follow.
-    if leaf.holds_json {
-        return Vec::new();
-    }
-    let path = match &row.path {
-        Some(path) => path.to_string(),
-        None => row.target.path.to_string(),
-    };
-    let path = escape(&path).into_owned();
+    let path = path_of(row);
     let mark = match leaf.is_edited {
         true => "* ",
         false => "  ",
@@ -59,22 +57,55 @@ fn value(row: &Row, leaf: &Leaf, window: Window) -> Vec<String> {
     let shown = leaf.text();
     let is_short = !shown.contains('\n')
         && width(&path) + width(&escape(&shown)) + INDENT + 4 < window.columns;
-    let name = window.styles.paint(Label::Quiet, &path);
-    let head = format!("{MARGIN}{mark}{name}");
+    let head = heading(mark, &path, window);
     if is_short {
+        let head = head.join("\n");
         let shown = match leaf.kind {
             LeafKind::String => format!("\"{}\"", escape(&shown)),
             _ => escape(&shown).into_owned(),
         };
         return vec![format!("{head}  {shown}")];
     }
-    let mut rows = vec![head];
+    let mut rows = head;
     rows.extend(text(&shown, window));
     rows
 }
 
+/// An object or an array without values: its key says something, too.
+fn empty(row: &Row, value: &str, window: Window) -> Vec<String> {
+    let mut rows = heading("  ", &path_of(row), window);
+    if let Some(last) = rows.last_mut() {
+        last.push_str("  ");
+        last.push_str(value);
+    }
+    rows
+}
+
+/// Whether the value at this index holds the one behind it.
+fn follows(values: &[Row], index: usize) -> bool {
+    let depth = |index: usize| values.get(index).map(|row| row.depth);
+    depth(index + 1) > depth(index)
+}
+
+fn path_of(row: &Row) -> String {
+    let path = match &row.path {
+        Some(path) => path.to_string(),
+        None => row.target.path.to_string(),
+    };
+    escape(&path).into_owned()
+}
+
+/// A path above or before its value. It may be foreign for the most part: one that does not fit stands behind a bar.
+fn heading(mark: &str, path: &str, window: Window) -> Vec<String> {
+    if MARGIN.len() + mark.len() + width(path) + 6 < window.columns {
+        let path = window.styles.paint(Label::Quiet, path);
+        return vec![format!("{MARGIN}{mark}{path}")];
+    }
+    text(path, window)
+}
+
 /// A text behind a bar.
-fn text(text: &str, window: Window) -> Vec<String> {
+pub(super) fn text(text: &str, window: Window) -> Vec<String> {
     let columns = room(INDENT, window.columns);
     let bar = window.styles.paint(Label::Quiet, BAR);
     let shown = escape_multiline(text).replace('\t', "    ");
@@ -91,7 +122,7 @@ pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
     for difference in request.differences() {
         match difference {
             Difference::Deleted { number } => {
-                let label = label(request, number);
+                let label = label(request, number, window);
                 let row = format!("- {number} {label}  deleted");
                 rows.push(format!(
                     "{MARGIN}{}",
@@ -104,8 +135,9 @@ pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
                 old,
                 new,
             } => {
-                let label = label(request, number);
+                let label = label(request, number, window);
                 let path = escape(&target.path.to_string()).into_owned();
+                let path = fit(&path, window.columns / 2);
                 let heading = format!("* {number} {label}  {path}");
                 rows.push(format!(
                     "{MARGIN}{}",
@@ -119,9 +151,12 @@ pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
     rows
 }
 
-fn label(request: &EditableRequest, number: usize) -> String {
+fn label(request: &EditableRequest, number: usize, window: Window) -> String {
     let section = request.section(number);
-    section.map_or_else(String::new, |section| one_line(&section.label))
+    let columns = window.columns / 3;
+    section.map_or_else(String::new, |section| {
+        fit(&one_line(&section.label), columns)
+    })
 }
 
 /// The text of a JSON string; of other values the JSON.

@@ -6,8 +6,10 @@
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
 
+use super::document::{self, Node, Shape};
 use super::edits::Change;
 use super::model::EditableRequest;
+use super::path::Path;
 use super::sections::{Section, SectionId, SectionKind};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::request::cost::Cost;
@@ -149,29 +151,90 @@ fn string(value: Option<&Value>) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// How much of the last request the current one begins with: what a server has read already and need not read again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptPrefix {
-    /// Bytes that both begin with.
-    pub bytes: usize,
-    /// The tokens in them; those of a section that differs within are its share by bytes.
-    pub tokens: u64,
+/// The request that a server has read last.
+#[derive(Debug)]
+pub struct LastRequest {
+    text: String,
+    root: Option<Node>,
+}
+
+impl LastRequest {
+    /// The request with this body.
+    pub fn new(body: &[u8]) -> LastRequest {
+        let text = std::str::from_utf8(body).unwrap_or_default().to_owned();
+        let root = document::parse(&text);
+        LastRequest { text, root }
+    }
+
+    /// The element of a list at the top of the body.
+    fn element(&self, path: &Path) -> &str {
+        let node = self.root.as_ref().and_then(|root| root.find(path));
+        let text = node.and_then(|node| self.text.get(node.span.clone()));
+        text.unwrap_or_default()
+    }
+
+    /// How many tools were offered.
+    fn tools(&self) -> usize {
+        let tools = self
+            .root
+            .as_ref()
+            .and_then(|root| root.child(&"tools".into()));
+        match tools.map(|tools| &tools.shape) {
+            Some(Shape::Array(items)) => items.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl EditableRequest {
-    /// What of `last`, the bytes of the request that was sent last, is kept. `counts` are those of this request.
-    pub fn kept_prefix(&self, last: &[u8], counts: &Counts) -> KeptPrefix {
-        let differs = self.bytes().iter().zip(last).position(|(a, b)| a != b);
-        let bytes = differs.unwrap_or(self.bytes().len().min(last.len()));
+    /// How many tokens of the last request the current one begins with: what a server has read already and need not read
+    /// again. `counts` are those of this request; of a section that differs within, its share by bytes counts.
+    ///
+    /// Models read the tools before the messages, wherever they stand in the body.
+    pub fn kept_prefix(&self, last: &LastRequest, counts: &Counts) -> u64 {
+        let is_tool = |number: &usize| {
+            let section = self.section(*number);
+            section.is_some_and(|section| section.kind == SectionKind::ToolDefinition)
+        };
+        let numbers = 1..=self.sections().len();
+        let (tools, others): (Vec<usize>, Vec<usize>) = numbers.partition(is_tool);
         let mut tokens = 0;
-        for number in 1..=self.sections().len() {
-            if let Some(place) = self.place(number) {
-                let kept = bytes.saturating_sub(place.start).min(place.len());
-                let share = u128::from(counts.section(number)) * kept as u128;
-                let share = share / place.len().max(1) as u128;
-                tokens += u64::try_from(share).unwrap_or_default();
+        let mut sent_tools = 0;
+        for number in tools.into_iter().chain(others) {
+            let (Some(path), Some(text)) = (self.path(number), self.text(number)) else {
+                continue;
+            };
+            let before = match path.steps() {
+                // The options say nothing; a raw request is its bytes.
+                [] if self
+                    .section(number)
+                    .is_some_and(|it| it.kind == SectionKind::Options) =>
+                {
+                    continue;
+                }
+                [] => last.text.as_str(),
+                _ => last.element(&path),
+            };
+            if is_tool(&number) {
+                sent_tools += 1;
+            } else if last.tools() > sent_tools {
+                // The last one had more tools before its messages.
+                break;
             }
+            if text == before {
+                tokens += counts.section(number);
+                continue;
+            }
+            let same = text
+                .bytes()
+                .zip(before.bytes())
+                .take_while(|(a, b)| a == b)
+                .count();
+            let share = u128::from(counts.section(number)) * same as u128;
+            let share = share / text.len().max(1) as u128;
+            tokens += u64::try_from(share).unwrap_or_default();
+            break;
         }
-        KeptPrefix { bytes, tokens }
+        tokens
     }
 }

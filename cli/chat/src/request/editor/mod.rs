@@ -31,7 +31,7 @@ mod saved;
 mod sections;
 
 pub use checks::{Problem, Unsendable};
-pub use counts::{Counts, KeptPrefix};
+pub use counts::{Counts, LastRequest};
 pub use document::LeafKind;
 pub use edits::{Change, Edit, EditError, Target};
 pub use leaves::{Difference, Leaf, Row, RowValue};

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::edits::Target;
 use super::leaves::Difference;
 use super::model::EditableRequest;
+use super::overlay::Overlay;
 use super::path::Path;
 use super::sections::SectionId;
 
@@ -92,14 +93,14 @@ impl EditableRequest {
             return Outcome::Absent;
         };
         match (&saved.path, &saved.value) {
-            (Some(path), Some(value)) => self.set_saved(section, path, value, saved),
+            (Some(path), Some(value)) => self.set_saved((section, number), path, value, saved),
             _ => self.delete_saved(number, saved),
         }
     }
 
     fn set_saved(
         &mut self,
-        section: SectionId,
+        (section, number): (SectionId, usize),
         path: &str,
         value: &str,
         saved: &SavedEdit,
@@ -115,7 +116,11 @@ impl EditableRequest {
         if now.as_deref() == Some(value) {
             return Outcome::Present;
         }
-        if now.as_deref().map(digest) != saved.replaces {
+        // Another saved edit may have changed it before: what counts is the text as composed.
+        let index = number.saturating_sub(1);
+        let composed = Overlay::default();
+        let composed = composed.find(&self.base, index, &target.path);
+        if composed.map(|found| digest(&found.raw)) != saved.replaces {
             return Outcome::Changed;
         }
         // A string is set by its text, everything else by its JSON.
@@ -201,6 +206,13 @@ mod tests {
         assert_eq!(body["messages"][0]["content"], "Be \"long\"");
         // Some endpoints refuse an empty list.
         assert_eq!((&body["seed"], body.get("tools")), (&json!(7), None));
+        // One of a narrower scope comes after it, and counts.
+        let narrower = SavedEdit {
+            value: Some("\"Be kind\"".to_owned()),
+            ..saved[0].clone()
+        };
+        assert_eq!(later.apply_saved(&narrower), Outcome::Done);
+        assert_eq!(later.apply_saved(&saved[0]), Outcome::Done);
         let again: Vec<Outcome> = saved.iter().map(|edit| later.apply_saved(edit)).collect();
         assert_eq!(again, [Outcome::Present; 3]);
     }

@@ -97,8 +97,6 @@ pub enum Ending {
     Interrupted,
     /// The connection or the reply failed.
     Failed,
-    /// The user cancelled it before it was sent.
-    NotSent,
 }
 
 impl Ending {
@@ -109,7 +107,6 @@ impl Ending {
             Ending::Refused => "refused",
             Ending::Interrupted => "interrupted",
             Ending::Failed => "failed",
-            Ending::NotSent => "not sent",
         }
     }
 }
