@@ -12,6 +12,28 @@ fn proposed(id: &str, path: &str) -> ProposedCall {
 }
 
 #[test]
+fn arguments_that_nest_too_deep_are_bad_ones() {
+    let nested = |depth: usize| {
+        let mut call = proposed("a", "x");
+        let value = (0..depth).fold(serde_json::Value::Null, |value, _| vec![value].into());
+        call.arguments = Ok([("z".to_owned(), value)].into_iter().collect());
+        call
+    };
+    for (depth, runs) in [(63, true), (64, false), (120, false)] {
+        let mut conversation = Conversation::new();
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+        turn.handle(Event::Composed);
+        turn.handle(reply(vec![nested(depth)]));
+        let is_prepared = turn.state == State::Preparing(0);
+        assert_eq!(is_prepared, runs, "{depth}");
+        drop(turn);
+        // What is kept can be read back.
+        let messages = serde_json::to_string(conversation.messages()).unwrap();
+        assert!(serde_json::from_str::<Vec<Message>>(&messages).is_ok());
+    }
+}
+
+#[test]
 fn the_same_call_twice_in_a_message_runs_once() {
     check(
         "asked about and run once, and each has a result",

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Log;
 use crate::app::App;
 use crate::error::CliError;
-use dunlin_chat::session::record::Speaker;
+use dunlin_chat::message::ToolCall;
+use dunlin_chat::session::record::{CallEntry, Speaker};
 use dunlin_chat::session::requests::Side;
 use dunlin_chat::session::requests::history::History;
 use dunlin_chat::session::{Loaded, Session, Store};
@@ -42,6 +43,15 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
         .iter()
         .flat_map(|message| &message.tool_calls);
     let numbers: HashMap<&str, usize> = calls.map(|call| (call.id.as_str(), call.number)).collect();
+    let results: HashMap<String, String> = messages
+        .iter()
+        .filter_map(|message| Some((message.tool_call_id.clone()?, message.content.clone())))
+        .collect();
+    // An entry says what happened. Where the request says otherwise, it was edited, and the request counts.
+    let is_as_sent = |entry: &CallEntry, call: &ToolCall| {
+        let is_same_result = entry.result.as_ref() == results.get(&call.id);
+        entry.parameters.as_object() == Some(&call.arguments) && is_same_result
+    };
     let mut kept = Vec::new();
     for call in messages
         .iter_mut()
@@ -49,7 +59,8 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
     {
         if let Some(number) = numbers.get(call.id.as_str()) {
             call.number = *number;
-            kept.extend(before.calls.iter().find(|it| it.number == *number).cloned());
+            let entry = before.calls.iter().find(|it| it.number == *number);
+            kept.extend(entry.filter(|entry| is_as_sent(entry, call)).cloned());
         }
     }
     let loaded = Loaded {

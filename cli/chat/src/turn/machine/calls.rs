@@ -13,7 +13,7 @@ use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
-use crate::provider::{Finish, ReplyEnd};
+use crate::provider::{BadArguments, Finish, ProposedCall, ReplyEnd};
 
 /// The result of a call that the user left out.
 const SKIPPED: &str = "skipped by the user: not run, but not denied either";
@@ -30,8 +30,39 @@ const MAX_CUT_REPLIES: u32 = 3;
 /// few pages it can read again.
 const MAX_EDITED_CHARS: usize = 8_000;
 
+/// How deep arguments may nest. A reader of JSON stops at 128 levels, and a record of a session adds some around them.
+const MAX_ARGUMENT_DEPTH: usize = 64;
+
+/// Arguments that a session could not be read back with count as arguments that cannot be read.
+fn refuse_deep_arguments(call: &mut ProposedCall) {
+    fn is_deep(value: &Value, room: usize) -> bool {
+        match (value, room) {
+            (Value::Array(_) | Value::Object(_), 0) => true,
+            (Value::Array(items), room) => items.iter().any(|item| is_deep(item, room - 1)),
+            (Value::Object(fields), room) => fields.values().any(|field| is_deep(field, room - 1)),
+            _ => false,
+        }
+    }
+    let Ok(arguments) = &call.arguments else {
+        return;
+    };
+    if arguments
+        .values()
+        .any(|value| is_deep(value, MAX_ARGUMENT_DEPTH - 1))
+    {
+        call.arguments = Err(BadArguments {
+            // As text it nests nothing.
+            raw: Value::Object(arguments.clone()).to_string(),
+            problem: format!("they nest deeper than {MAX_ARGUMENT_DEPTH} levels"),
+        });
+    }
+}
+
 impl Turn<'_> {
-    pub(super) fn reply_ended(&mut self, end: ReplyEnd, effects: &mut Vec<Effect>) {
+    pub(super) fn reply_ended(&mut self, mut end: ReplyEnd, effects: &mut Vec<Effect>) {
+        for call in &mut end.calls {
+            refuse_deep_arguments(call);
+        }
         let cut = end.finish == Finish::Cut;
         if end.calls.is_empty() {
             self.store(Vec::new(), cut);
