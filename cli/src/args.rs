@@ -180,7 +180,7 @@ pub struct ChatArgs {
     /// Start a new session without offering earlier ones
     #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
-    /// Pause requests before they are sent, to read and edit them: next, turn or every
+    /// Pause requests before they are sent, to read and edit them: next, turn or every; or auto, to apply saved edits
     #[arg(long, value_name = "MODE", hide_possible_values = true)]
     pub intercept: Option<PauseMode>,
 }
@@ -201,7 +201,7 @@ pub struct AskArgs {
     /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
     #[arg(long, value_name = "LINE")]
     pub allow_line: Vec<String>,
-    /// Pause requests before they are sent, to read and edit them: next, turn or every
+    /// Pause requests before they are sent, to read and edit them: next, turn or every; or auto, to apply saved edits
     #[arg(long, value_name = "MODE", hide_possible_values = true)]
     pub intercept: Option<PauseMode>,
     /// The question; Dunlin appends what you pipe in

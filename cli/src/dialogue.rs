@@ -614,6 +614,12 @@ fn conclude_with(
             ));
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),
+        TurnEnd::Withdrawn {
+            is_unsent: false,
+            reason: CancelReason::User | CancelReason::ModeOff,
+        } => quiet(&format!(
+            "{CANCELLED_BEFORE_SENDING}; what came before it stays, and /retry begins the message again"
+        )),
         TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
             CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
             CancelReason::ContextChanged => "Context changed: request discarded",

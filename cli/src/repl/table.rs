@@ -156,7 +156,7 @@ pub const COMMANDS: &[Command] = &[
     command(
         "/pause",
         "[MODE]",
-        "pause requests before they are sent, to read and edit them: off, next, turn or every; Alt+P pauses the next one",
+        "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; Alt+P pauses the next one",
         Slash::Pause,
     ),
     command(

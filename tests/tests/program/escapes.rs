@@ -136,7 +136,7 @@ fn in_marks_that_take_columns() {
     chat.say("hello");
     let question = chat.question();
     assert!(
-        question.contains("… more: v shows all of it"),
+        question.contains("rows: v shows all of it"),
         "{:?}",
         chat.terminal
     );

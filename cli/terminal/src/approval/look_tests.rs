@@ -235,7 +235,7 @@ fn a_difference_beyond_the_window_is_not_complete() {
     for most in 0..height {
         let shown = question(&entry, false, window(80, 50), most);
         assert!(!shown.complete, "{most}: {shown:?}");
-        let says_more = |row: &String| row.contains("more: v shows all");
+        let says_more = |row: &String| row.contains("v shows all");
         assert!(shown.rows.iter().any(says_more), "{most}: {shown:?}");
     }
     assert!(question(&entry, false, window(80, 50), height).complete);

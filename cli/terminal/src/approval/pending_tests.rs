@@ -299,7 +299,7 @@ fn what_stands_above_the_window_was_not_shown() {
         let heading = shown.iter().position(|row| row.starts_with("  ? 1 "));
         // The line to answer in is the last one.
         let is_whole = heading.is_some_and(|heading| shown.len() - heading < rows)
-            && !shown.iter().any(|row| row.contains("… more"));
+            && !shown.iter().any(|row| row.contains("v shows all"));
         let is_yes = matches!(approvals.answer("y", window), Reply::Resolve(..));
         assert_eq!(is_yes, is_whole, "{rows}: {shown:?}");
         let is_always = matches!(approvals.answer("always", window), Reply::Resolve(..));

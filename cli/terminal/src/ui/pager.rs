@@ -13,6 +13,9 @@ const DEFAULT_PAGER: &str = "less -R";
 /// The shell that understands `$PAGER` as people write it.
 const SHELL: &str = "/bin/sh";
 
+/// Keeps `less` from writing files and running programs.
+const LESS_SECURE: &str = "LESSSECURE";
+
 /// Lets colours through, and leaves what was shown on the screen.
 const LESS_OPTIONS: &str = "RX";
 
@@ -51,6 +54,8 @@ impl Pager {
             if let Some(options) = self.less {
                 command.env(variables::LESS, options);
             }
+            // A word that is meant for Dunlin must not write files or run programs there.
+            command.env(LESS_SECURE, "1");
             let mut child = command.spawn()?;
             if let Some(mut input) = child.stdin.take() {
                 // Who leaves early has seen enough.
