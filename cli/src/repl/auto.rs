@@ -236,7 +236,7 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
         },
         "remove" => remove(app, after)?,
         _ => {
-            let near = nearest(verb, ["capture", "scope", "remove"].into_iter());
+            let near = nearest(verb, ["capture", "scope", "remove"]);
             let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             ui.status(&format!(
                 "Usage: /auto [capture|scope SCOPE|remove [N]].{near}"

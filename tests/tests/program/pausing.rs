@@ -382,6 +382,10 @@ fn a_saved_edit_of_another_text_is_not_applied() {
 
 /// Random edits of a request with a call; how many sequences is set by `DUNLIN_EDIT_SEQUENCES`.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long the test runs is for whoever starts it to say"
+)]
 fn random_edits_send_what_they_show() {
     let count = std::env::var("DUNLIN_EDIT_SEQUENCES").ok();
     let count: usize = count.and_then(|count| count.parse().ok()).unwrap_or(5);

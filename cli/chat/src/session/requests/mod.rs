@@ -15,7 +15,7 @@
 //! new, whatever the length of the conversation. The parts refer to bytes, not to messages, so the bytes come out exactly
 //! the same however messages are serialised by then; a SHA-256 is checked each time.
 //!
-//! [`delta`] finds the parts, [`file`] makes bytes of them again, and [`RequestLog`] writes the records on a thread of
+//! [`delta`] finds the parts, [`mod@file`] makes bytes of them again, and [`RequestLog`] writes the records on a thread of
 //! its own, so that a turn does not wait for it.
 
 pub mod delta;

@@ -81,8 +81,8 @@ impl Growing {
 
     /// The length of the last line.
     fn last_line(&self) -> usize {
-        let lines = self.bytes.split_inclusive(|byte| *byte == b'\n');
-        lines.last().map_or(0, <[u8]>::len)
+        let mut lines = self.bytes.split_inclusive(|byte| *byte == b'\n');
+        lines.next_back().map_or(0, <[u8]>::len)
     }
 }
 
