@@ -296,7 +296,7 @@ fn remove(app: &App, which: &str) -> Result<(), CliError> {
     });
     let removed = removed.map_err(CliError::failed)?;
     app.ui.status(&match removed {
-        0 => "Nothing is removed: /auto lists what is saved.".to_owned(),
+        0 => "No saved edit has that number; /auto lists them.".to_owned(),
         _ => format!(
             "{} removed.",
             counted(removed, "saved edit is", "saved edits are")

@@ -67,7 +67,7 @@ impl<'a> TerminalInterceptor<'a> {
                 let said = match ui.copy(&text) {
                     true => "The request is on the clipboard.",
                     false => {
-                        "The terminal takes nothing for the clipboard; payload prints the request."
+                        "This terminal does not accept clipboard data; payload prints the request."
                     }
                 };
                 Follow::Continue(paused.say(said, window))

@@ -12,7 +12,7 @@ use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
 use dunlin_terminal::ui::Ui;
 
-/// What is paused, as it was set last.
+/// Which requests are paused; shared with the key that changes it.
 #[derive(Debug, Default)]
 pub struct Pausing {
     state: Mutex<State>,
@@ -76,7 +76,7 @@ impl Pausing {
         self.state().captures = captures;
     }
 
-    /// Whether that was asked for.
+    /// Whether the edits of the next message's first request are saved.
     pub fn is_capturing(&self) -> bool {
         self.state().captures
     }

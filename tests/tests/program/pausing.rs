@@ -210,6 +210,28 @@ fn a_cancelled_request_gives_the_message_back() {
 }
 
 #[test]
+fn a_form_that_the_endpoint_wants_is_paused_again() {
+    let refusal =
+        r#"{"error": {"message": "Unrecognized request argument supplied: stream_options"}}"#;
+    let provider = Provider::play([Response::status(400, refusal), Response::reply("Fine.")]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "next");
+    chat.say("count the birds");
+    chat.does("e 1 count the gulls");
+    let screen = chat.does("send");
+    let notice = "The server takes this request only in another form, so it is paused again.";
+    assert!(screen.contains(notice), "{screen}");
+    let shown = chat.payload();
+    assert_eq!(provider.requests().len(), 1);
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Fine.");
+    let requests = provider.requests();
+    assert_eq!(shown, body(&requests[1]));
+    assert_ne!(body(&requests[0]), body(&requests[1]));
+    assert_eq!(said(&requests[1])[0].1, "count the gulls");
+}
+
+#[test]
 fn another_context_discards_the_request() {
     let provider = Provider::play([]);
     let environment = environment(&provider);
@@ -375,9 +397,19 @@ fn a_saved_edit_of_another_text_is_not_applied() {
     );
     assert_eq!(provider.requests().len(), 1);
     chat.chat.say("cancel");
-    chat.chat
-        .terminal
-        .wait_for("Request cancelled before sending");
+    chat.prompt("› (pause: auto) count the terns  (put back: Enter sends it)");
+    chat.chat.terminal.press(Key::Enter);
+    chat.request();
+    kill_process(chat.chat.terminal.id(), Signal::KILL).expect("a process to kill");
+    drop(chat);
+    let mut chat = Chat::waiting(environment.terminal(["--resume"]));
+    chat.prompt_with("count the terns");
+    // What was cancelled is not in the conversation.
+    chat.terminal.press(Key::Enter);
+    chat.prompt();
+    let last = provider.requests().pop().expect("a request");
+    let users = said(&last).into_iter().filter(|(role, _)| role == "user");
+    assert_eq!(users.count(), 2, "{:?}", said(&last));
 }
 
 /// Random edits of a request with a call; how many sequences is set by `DUNLIN_EDIT_SEQUENCES`.

@@ -249,7 +249,7 @@ async fn a_request_that_has_to_be_written_otherwise_is_paused_again_with_its_edi
         step(|paused| {
             let notice = paused.notice.unwrap_or_default();
             assert!(
-                notice.contains("paused again") && !notice.contains("anew"),
+                notice.contains("paused again") && !notice.contains("make them"),
                 "{notice}"
             );
             assert_eq!((paused.round, paused.request.edits().len()), (1, 1));

@@ -7,7 +7,7 @@ use crate::request::Request;
 use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
 use crate::tokens::counted;
 
-/// What is known in a turn of the request that the user has looked at last.
+/// The last request of a turn that was looked at: its edits outlive a change of its form.
 #[derive(Debug, Default)]
 pub(super) struct Review {
     /// Whether the request that is being sent, or was sent last, was looked at.
@@ -71,7 +71,7 @@ impl Review {
             0 => again.to_owned(),
             lost => {
                 let edits = counted(lost, "edit does", "edits do");
-                format!("{again} {edits} not fit it and must be made anew.")
+                format!("{again} {edits} not fit it; make them again.")
             }
         })
     }

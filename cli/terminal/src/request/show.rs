@@ -203,7 +203,9 @@ pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
             .filter(|c| dunlin_host::display::needs_escape(*c))
             .count();
         let changed = counted(changed, "character is", "characters are");
-        format!("{changed} written as \\u here and sent as they are: a terminal must not see them.")
+        format!(
+            "{changed} written as \\u here and sent as they are: they could control the terminal."
+        )
     });
     (shown, notice)
 }
