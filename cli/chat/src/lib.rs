@@ -1,6 +1,6 @@
 //! The chat without a terminal and without a network: messages, agents, the request, the turn and its sessions.
 //!
-//! A [`provider::Provider`] answers, a [`turn::driver::Frontend`] shows, and the host's tools run; none of them is known
+//! A [`provider::Provider`] answers, a [`turn::Frontend`] shows, and the host's tools run; none of them is known
 //! here but by its trait.
 
 pub mod agent;

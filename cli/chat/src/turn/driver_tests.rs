@@ -1,9 +1,11 @@
 use std::error::Error;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dunlin_host::ask::{Origin, Question, Scope};
+use async_trait::async_trait;
+use dunlin_host::Progress;
+use dunlin_host::ask::{Ask, Origin, Question, Scope};
 use dunlin_host::call::{Failure, Standing, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use futures::stream;
@@ -11,14 +13,22 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use super::*;
+use crate::agent::Agent;
 use crate::message::{Message, Role};
+use crate::provider::Provider;
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::plain::Plain;
+use crate::provider::retry::{RetryPolicy, Retrying};
 use crate::provider::{Dialect, EventStream, ProposedCall};
 use crate::request::Draft;
 use crate::request::editor::{Origin as SectionOrigin, Outline};
+use crate::request::{ContextBudget, HistoryLimits};
+use crate::turn::approve::Approver;
 use crate::turn::approve::{Choice, Decision};
+use crate::turn::call::CallView;
+use crate::turn::context::Frontend;
 use crate::turn::event::OnDenial;
+use crate::turn::event::TurnRules;
 use crate::turn::pause::NoInterceptor;
 
 /// What happened, in the order in which it did, from all sides.

@@ -11,7 +11,7 @@ use dunlin_host::call::Failure;
 use dunlin_host::display::shorten;
 
 use super::compact::summarise;
-use super::driver::{TurnContext, unless};
+use super::context::{TurnContext, unless};
 use super::machine::Turn;
 use super::review::Review;
 use crate::provider::error::ProviderError;

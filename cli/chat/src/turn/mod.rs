@@ -49,6 +49,7 @@
 pub mod approve;
 pub mod call;
 pub mod compact;
+mod context;
 pub mod driver;
 pub mod event;
 mod fit;
@@ -62,7 +63,8 @@ mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall};
-pub use driver::{CallContext, Frontend, Tools, TurnContext, TurnReport, run_calls, run_turn};
+pub use context::{CallContext, Frontend, Tools, TurnContext};
+pub use driver::{TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use fit::with_joined;
 pub use journal::{Journal, NoJournal};

@@ -1,6 +1,6 @@
 //! Gets a request ready to be looked at, and takes over what the user made of it.
 
-use super::driver::TurnContext;
+use super::context::TurnContext;
 use super::machine::Turn;
 use super::pause::{CancelReason, PausedRequest, Verdict};
 use crate::request::Request;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::{Stream, poll, stream};
 use tokio::time::{Instant, sleep};
 
-use super::driver::{Frontend, TurnContext};
+use super::context::{Frontend, TurnContext};
 use super::in_flight::InFlight;
 use super::journal::Journal;
 use super::machine::Turn;
