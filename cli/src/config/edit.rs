@@ -492,7 +492,7 @@ mod tests {
             None,
             "b",
             &keyed,
-            "/dunlin/config.toml:1: [mcp.servers.b]: api_key names no [keys.k]",
+            "/dunlin/config.toml:3: [mcp.servers.b]: api_key names no [keys.k]",
         );
         check(
             None,

@@ -426,12 +426,12 @@ impl Loaded {
         }
         for (name, agent) in &self.file.agents {
             let patch = agent.get_ref();
-            let key = patch.api_key.as_deref();
-            let problem = problem_of(patch)
-                .or_else(|| key::name_problem("api_key", key, &self.file.keys, author));
-            if let Some(problem) = problem {
-                return Err(self.error_of(agent, format!("[agents.{name}]: {problem}")));
+            let heading = format!("agents.{name}");
+            if let Some(problem) = problem_of(patch) {
+                return Err(self.error_of(agent, format!("[{heading}]: {problem}")));
             }
+            let key = patch.api_key.as_deref();
+            self.check_key_name(agent, &heading, "api_key", key, author)?;
             if author == Author::User && patch.model.is_none() {
                 return Err(self.error_of(agent, "missing field `model`"));
             }
@@ -440,18 +440,14 @@ impl Loaded {
             let entry = server.get_ref();
             // A project may switch one of the user's off, and need not repeat it for that.
             let is_off = author == Author::Project && !entry.is_enabled();
-            let problem = mcp::name_problem(name)
-                .or_else(|| entry.problem().filter(|_| !is_off))
-                .or_else(|| {
-                    key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
-                })
-                .or_else(|| {
-                    let secret = entry.client_secret.as_deref();
-                    key::name_problem("client_secret", secret, &self.file.keys, author)
-                });
+            let heading = format!("mcp.servers.{name}");
+            let problem = mcp::name_problem(name).or_else(|| entry.problem().filter(|_| !is_off));
             if let Some(problem) = problem {
-                return Err(self.error_of(server, format!("[mcp.servers.{name}]: {problem}")));
+                return Err(self.error_of(server, format!("[{heading}]: {problem}")));
             }
+            let (key, secret) = (entry.api_key.as_deref(), entry.client_secret.as_deref());
+            self.check_key_name(server, &heading, "api_key", key, author)?;
+            self.check_key_name(server, &heading, "client_secret", secret, author)?;
         }
         for (name, site) in &self.file.web_fetch.auth {
             if let Err(error) = site.get_ref().headers(name) {
@@ -460,23 +456,41 @@ impl Loaded {
         }
         if let Some(search) = &self.file.web_search {
             let entry = search.get_ref();
-            let problem = entry.problem().or_else(|| {
-                key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
-            });
-            if let Some(problem) = problem {
+            if let Some(problem) = entry.problem() {
                 return Err(self.error_of(search, format!("[web_search]: {problem}")));
             }
+            let key = entry.api_key.as_deref();
+            self.check_key_name(search, "web_search", "api_key", key, author)?;
         }
         if let Some(search) = &self.file.codebase_search {
             let entry = search.get_ref();
-            let problem = entry.problem().or_else(|| {
-                key::name_problem("api_key", entry.api_key.as_deref(), &self.file.keys, author)
-            });
-            if let Some(problem) = problem {
+            if let Some(problem) = entry.problem() {
                 return Err(self.error_of(search, format!("[codebase_search]: {problem}")));
             }
+            let key = entry.api_key.as_deref();
+            self.check_key_name(search, "codebase_search", "api_key", key, author)?;
         }
         Ok(())
+    }
+
+    /// Checks that a `field` of a table names one of the keys.
+    fn check_key_name<T>(
+        &self,
+        table: &Spanned<T>,
+        heading: &str,
+        field: &str,
+        key: Option<&str>,
+        author: Author,
+    ) -> Result<(), FileError> {
+        let problem = key::name_problem(field, key, &self.file.keys, author);
+        problem.map_or(Ok(()), |problem| {
+            Err(FileError::Invalid {
+                path: self.path.clone(),
+                line: self.line_of_key(table, field),
+                problem: format!("[{heading}]: {problem}"),
+                hint: None,
+            })
+        })
     }
 
     fn error_at(&self, offset: usize, problem: String, hint: Option<String>) -> FileError {

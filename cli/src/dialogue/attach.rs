@@ -74,9 +74,9 @@ pub struct Tags {
 type Problem = (String, String);
 
 impl Tag {
-    /// How many bytes of it the model gets.
-    pub fn bytes(&self) -> usize {
-        self.content.len()
+    /// How many bytes the file had, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        self.stamp.map(|(_, bytes)| bytes)
     }
 
     /// About how many tokens that is.

@@ -5,7 +5,7 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
-use super::table::{COMMANDS, REQUEST_PARTS, VERBS};
+use super::table::{REQUEST_PARTS, VERBS, commands};
 use crate::mentions;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
@@ -65,8 +65,7 @@ pub fn candidates(
         };
     }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
-        let fitting = COMMANDS
-            .iter()
+        let fitting = commands()
             .map(|command| command.name)
             .filter(|name| name.starts_with(before));
         let fitting: Vec<String> = fitting.map(str::to_owned).collect();

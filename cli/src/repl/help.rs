@@ -2,7 +2,7 @@
 
 use dunlin_host::display::width;
 
-use super::table::COMMANDS;
+use super::table::{self, Command, GROUPS, Input, commands};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;
@@ -35,20 +35,62 @@ const KEYS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Shows it.
-pub fn show(ui: &Ui) {
-    let commands = COMMANDS.iter().filter(|command| !command.about.is_empty());
-    let commands = commands.map(|command| {
-        let typed = format!("{} {}", command.name, command.arguments);
-        (typed.trim_end().to_owned(), command.about)
-    });
-    let keys = KEYS
-        .iter()
-        .map(|(keys, about)| ((*keys).to_owned(), *about));
-    let all: Vec<(String, &str)> = commands.chain(keys).collect();
-    let widest = all.iter().map(|(typed, _)| width(typed)).max();
+/// `/help [COMMAND|all]`: the names of all commands, below what they are about, and the keys; or what one of them does, or
+/// each.
+pub fn show(ui: &Ui, rest: &str) {
+    match rest {
+        "" => overview(ui),
+        "all" => {
+            let all = commands().filter(|command| !command.about.is_empty());
+            list(ui, all.map(entry).chain(keys()).collect());
+        }
+        word => {
+            let name = format!("/{}", word.trim_start_matches('/'));
+            match table::parse(&name) {
+                Input::Slash(slash, rest) if rest.is_empty() => {
+                    let all = commands().filter(|command| !command.about.is_empty());
+                    list(ui, all.filter(|it| it.slash == slash).map(entry).collect());
+                }
+                Input::UnknownSlash(word, near) => ui.status(&table::no_such_command(&word, near)),
+                _ => ui.status("Usage: /help [COMMAND|all]"),
+            }
+        }
+    }
+}
+
+fn overview(ui: &Ui) {
+    let columns = ui.window().columns.saturating_sub(1);
+    let widest = GROUPS.iter().map(|(heading, _)| width(heading)).max();
+    let indent = widest.unwrap_or_default() + 4;
+    for (heading, commands) in GROUPS {
+        let named = commands.iter().filter(|command| !command.about.is_empty());
+        let names: Vec<&str> = named.map(|command| command.name).collect();
+        let first = format!("  {heading:<width$}", width = indent - 2);
+        for row in wrap::hanging(&first, indent, &names.join(" "), columns) {
+            ui.data(&row);
+        }
+    }
+    list(ui, keys().collect());
+    ui.status("/help COMMAND describes a command, /help all describes all of them.");
+}
+
+/// What is typed, and what it does.
+type Entry = (String, &'static str);
+
+fn entry(command: &Command) -> Entry {
+    let typed = format!("{} {}", command.name, command.arguments);
+    (typed.trim_end().to_owned(), command.about)
+}
+
+fn keys() -> impl Iterator<Item = Entry> {
+    KEYS.iter()
+        .map(|(keys, about)| ((*keys).to_owned(), *about))
+}
+
+fn list(ui: &Ui, entries: Vec<Entry>) {
+    let widest = entries.iter().map(|(typed, _)| width(typed)).max();
     let columns = ui.window().columns;
-    for (typed, about) in &all {
+    for (typed, about) in &entries {
         for (typed, about) in rows(typed, about, widest.unwrap_or_default(), columns) {
             let typed = ui.styles().paint(Label::Key, &typed);
             ui.data(format!("  {typed} {about}").trim_end());

@@ -8,7 +8,7 @@ use dunlin_host::Tool;
 
 use super::auto;
 use super::line::Recall;
-use super::table::{self, COMMANDS, Input, Slash};
+use super::table::{self, Input, Slash, commands};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use dunlin_chat::message::Message;
@@ -150,7 +150,8 @@ impl<'a> TerminalInterceptor<'a> {
     fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
         let app = self.app;
         let window = app.ui.window();
-        let again = || Follow::Continue(paused.open(window));
+        // The list is still there, and `list` prints it again.
+        let again = || Follow::Continue(Vec::new());
         match table::parse(line) {
             // These begin another context, in which this request means nothing.
             Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
@@ -158,7 +159,7 @@ impl<'a> TerminalInterceptor<'a> {
                 Follow::Break(Err(CancelReason::ContextChanged))
             }
             Input::Slash(command, rest) => {
-                let entry = COMMANDS.iter().find(|entry| entry.slash == command);
+                let entry = commands().find(|entry| entry.slash == command);
                 if let Some(entry) = entry.filter(|entry| !entry.waits.is_empty()) {
                     let sentence = format!(
                         "{} has to wait: send or cancel the request first.",

@@ -23,7 +23,7 @@ use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::resize::Drawn;
 use super::steps::Toggle;
-use super::table::COMMANDS;
+use super::table::commands;
 use crate::config::paths::Folders;
 use crate::mentions;
 use dunlin_host::files::make_private;
@@ -493,9 +493,7 @@ fn hint(line: &str) -> Option<String> {
     if line.len() < 2 || !line.starts_with('/') {
         return None;
     }
-    let mut fitting = COMMANDS
-        .iter()
-        .filter(|command| command.name.starts_with(line));
+    let mut fitting = commands().filter(|command| command.name.starts_with(line));
     match (fitting.next(), fitting.next()) {
         (Some(command), None) => {
             Some(command.name[line.len()..].to_owned()).filter(|rest| !rest.is_empty())

@@ -131,7 +131,8 @@ pub fn run(ui: &Ui, pausing: &Pausing, rest: &str) {
             let now = pausing.mode();
             ui.data(&format!("Pausing is {}: {}.", now.as_str(), now.about()));
             for mode in PauseMode::ALL {
-                ui.data(&format!("  /pause {:5}  {}", mode.as_str(), mode.about()));
+                let name = format!("  /pause {:5}  ", mode.as_str());
+                ui.data_rows(&format!("{name}{}", mode.about()), name.len());
             }
         }
         None => {

@@ -7,7 +7,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::undo::Fate;
 
-use super::table::{COMMANDS, SERVERS, Slash};
+use super::table::{SERVERS, Slash, commands};
 use super::{
     auto, budget, choice, compose, expand, help, messages, pausing, requests, servers, sessions,
     steps, tags,
@@ -35,7 +35,7 @@ pub enum Next {
 
 /// What is said of words behind a command that takes none, or none such: to pass over them could do what nobody meant.
 fn surplus(slash: Slash, rest: &str) -> Option<String> {
-    let command = COMMANDS.iter().find(|command| command.slash == slash)?;
+    let command = commands().find(|command| command.slash == slash)?;
     let fits = rest.is_empty()
         || match command.arguments {
             "" => false,
@@ -133,7 +133,7 @@ pub fn while_waiting(
         app.ui.status(&format!("  {surplus}"));
         return Ok(false);
     }
-    let command = COMMANDS.iter().find(|command| command.slash == slash);
+    let command = commands().find(|command| command.slash == slash);
     let waits = command.and_then(|command| match command.waits {
         // Looking is possible at any time.
         "" if slash == Slash::Mcp && !rest.is_empty() => Some((command.name, SERVERS)),
@@ -159,7 +159,7 @@ fn look(
     let ui = &app.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
-        Slash::Help => help::show(ui),
+        Slash::Help => help::show(ui, rest),
         Slash::Permissions if rest.is_empty() => show_permissions(app)?,
         Slash::Permissions => return forget_answers(app, rest),
         Slash::Mcp => servers::run(app, rest)?,

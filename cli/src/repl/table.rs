@@ -125,158 +125,193 @@ pub const SERVERS: &str = "it changes the tools of this turn: answer the calls t
 /// Why what is counted has to wait.
 const TURN: &str = "a turn is counted when it is over; answer its calls first";
 
-/// Every command. The completion and the help use this table, too.
-pub const COMMANDS: &[Command] = &[
-    command("/help", "", "list the commands and keys", Slash::Help),
-    command(
-        "/tools",
-        "[NAME MODE]",
-        "list the tools, or set the mode of one for this session: prompt, always or never",
-        Slash::Tools,
+/// Every command, below the headings of the help. The completion uses this table, too.
+pub const GROUPS: &[(&str, &[Command])] = &[
+    (
+        "This chat",
+        &[
+            command(
+                "/help",
+                "[COMMAND|all]",
+                "list the commands and keys; describe one of them, or all",
+                Slash::Help,
+            ),
+            command(
+                "/permissions",
+                "[forget [KEY]]",
+                "list everything in force, tool modes first; forget takes back answers of this session",
+                Slash::Permissions,
+            ),
+            command(
+                "/tools",
+                "[NAME MODE]",
+                "list the tools, or set the mode of one for this session: prompt, always or never",
+                Slash::Tools,
+            ),
+            command(
+                "/mcp",
+                "[VERB NAME]",
+                "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
+                Slash::Mcp,
+            ),
+            command(
+                "/model",
+                "[NAME]",
+                "list the models, or switch to another one",
+                Slash::Model,
+            )
+            .waits(NEXT),
+            command(
+                "/agent",
+                "[NAME]",
+                "list the agents, or switch to another one",
+                Slash::Agent,
+            )
+            .waits(NEXT),
+            command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
+            command("/quit", "", "", Slash::Exit).waits(LEAVING),
+        ],
     ),
-    command(
-        "/mcp",
-        "[VERB NAME]",
-        "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
-        Slash::Mcp,
+    (
+        "The message",
+        &[
+            command(
+                "/edit",
+                "[TEXT]",
+                "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E opens the current line there",
+                Slash::Edit,
+            )
+            .waits(NEXT),
+            command("/tags", "", "list the files that you attached with @", Slash::Tags).waits(NEXT),
+            command(
+                "/untag",
+                "N|PATH|all",
+                "remove files from the next message",
+                Slash::Untag,
+            )
+            .waits(NEXT),
+            command(
+                "/prompt",
+                "[SERVER NAME ...]",
+                "list the prompts of MCP servers, or send one",
+                Slash::Prompt,
+            )
+            .waits(NEXT),
+            command(
+                "/retry",
+                "",
+                "send the last message again and replace its answer",
+                Slash::Retry,
+            )
+            .waits(NEXT),
+            command(
+                "/undo",
+                "",
+                "undo the file edits of the last turn; repeat it for the turn before",
+                Slash::Undo,
+            )
+            .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+            command(
+                "/compact",
+                "",
+                "have the model summarise earlier turns, and send the summary instead",
+                Slash::Compact,
+            )
+            .waits(TURN),
+        ],
     ),
-    command(
-        "/prompt",
-        "[SERVER NAME ...]",
-        "list the prompts of MCP servers, or send one",
-        Slash::Prompt,
-    )
-    .waits(NEXT),
-    command(
-        "/permissions",
-        "[forget [KEY]]",
-        "list everything in force, tool modes first; forget takes back answers of this session",
-        Slash::Permissions,
+    (
+        "Look back",
+        &[
+            command(
+                "/history",
+                "[all]",
+                "list messages (m1, m2, ...) and calls (by their numbers)",
+                Slash::History,
+            ),
+            command(
+                "/show",
+                "[N|mN]",
+                "show call N or message mN in full; without a number, the last one",
+                Slash::Show,
+            ),
+            command(
+                "/expand",
+                "[N] [all]",
+                "show call N in full; without a number, the last one",
+                Slash::Expand,
+            ),
+            command(
+                "/diff",
+                "[N]",
+                "show what call N changed in files, or the last turn without a number",
+                Slash::Diff,
+            ),
+            command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
+            command(
+                "/steps",
+                "[on|off]",
+                "show or hide calls, reasoning and notices, as Ctrl-V does",
+                Slash::Steps,
+            ),
+        ],
     ),
-    command(
-        "/pause",
-        "[MODE]",
-        "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; Alt+P pauses the next one",
-        Slash::Pause,
+    (
+        "Requests",
+        &[
+            command(
+                "/pause",
+                "[MODE]",
+                "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; Alt+P pauses the next one",
+                Slash::Pause,
+            ),
+            command(
+                "/auto",
+                "[VERB]",
+                "list saved edits of requests, or capture, scope SCOPE, remove [N]; /pause auto applies them",
+                Slash::Auto,
+            ),
+            command(
+                "/requests",
+                "[N [PART]]",
+                "list the requests of this session, or show one; PART is sent, original, diff or curl",
+                Slash::Requests,
+            )
+            .waits(TURN),
+            command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
+            command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
+        ],
     ),
-    command(
-        "/auto",
-        "[VERB]",
-        "list saved edits of requests, or capture, scope SCOPE, remove [N]; /pause auto applies them",
-        Slash::Auto,
+    (
+        "Sessions",
+        &[
+            command("/new", "", "start a new session; this one is saved", Slash::New).waits(LEAVING),
+            command(
+                "/sessions",
+                "[N]",
+                "list the other sessions of the project, or resume one",
+                Slash::Sessions,
+            )
+            .waits(LEAVING),
+            command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
+            command("/fork", "[ID]", "continue in a copy of this session, or of another", Slash::Fork)
+                .waits(LEAVING),
+            command(
+                "/export",
+                "[md|json] [FILE]",
+                "write the conversation to a file; - prints it",
+                Slash::Export,
+            )
+            .waits(LEAVING),
+            command("/clear", "", "clear the conversation", Slash::Clear).waits(LEAVING),
+        ],
     ),
-    command(
-        "/history",
-        "[all]",
-        "list messages (m1, m2, ...) and calls (by their numbers)",
-        Slash::History,
-    ),
-    command(
-        "/show",
-        "[N|mN]",
-        "show call N or message mN in full; without a number, the last one",
-        Slash::Show,
-    ),
-    command(
-        "/expand",
-        "[N] [all]",
-        "show call N in full; without a number, the last one",
-        Slash::Expand,
-    ),
-    command(
-        "/diff",
-        "[N]",
-        "show what call N changed in files, or the last turn without a number",
-        Slash::Diff,
-    ),
-    command(
-        "/steps",
-        "[on|off]",
-        "show or hide calls, reasoning and notices, as Ctrl-V does",
-        Slash::Steps,
-    ),
-    command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
-    command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
-    command(
-        "/compact",
-        "",
-        "have the model summarise earlier turns, and send the summary instead",
-        Slash::Compact,
-    )
-    .waits(TURN),
-    command(
-        "/requests",
-        "[N [PART]]",
-        "list the requests of this session, or show one; PART is sent, original, diff or curl",
-        Slash::Requests,
-    )
-    .waits(TURN),
-    command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),
-    command(
-        "/undo",
-        "",
-        "undo the file edits of the last turn; repeat it for the turn before",
-        Slash::Undo,
-    )
-    .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
-    command(
-        "/edit",
-        "[TEXT]",
-        "write the message in $VISUAL or $EDITOR; Ctrl-X Ctrl-E opens the current line there",
-        Slash::Edit,
-    )
-    .waits(NEXT),
-    command(
-        "/retry",
-        "",
-        "send the last message again and replace its answer",
-        Slash::Retry,
-    )
-    .waits(NEXT),
-    command("/tags", "", "list the files that you attached with @", Slash::Tags).waits(NEXT),
-    command(
-        "/untag",
-        "N|PATH|all",
-        "remove files from the next message",
-        Slash::Untag,
-    )
-    .waits(NEXT),
-    command(
-        "/model",
-        "[NAME]",
-        "list the models, or switch to another one",
-        Slash::Model,
-    )
-    .waits(NEXT),
-    command(
-        "/agent",
-        "[NAME]",
-        "list the agents, or switch to another one",
-        Slash::Agent,
-    )
-    .waits(NEXT),
-    command("/new", "", "start a new session; this one is saved", Slash::New).waits(LEAVING),
-    command(
-        "/sessions",
-        "[N]",
-        "list the other sessions of the project, or resume one",
-        Slash::Sessions,
-    )
-    .waits(LEAVING),
-    command("/rename", "TITLE", "give this session a title", Slash::Rename).waits(LEAVING),
-    command("/fork", "[ID]", "continue in a copy of this session, or of another", Slash::Fork)
-        .waits(LEAVING),
-    command(
-        "/export",
-        "[md|json] [FILE]",
-        "write the conversation to a file; - prints it",
-        Slash::Export,
-    )
-    .waits(LEAVING),
-    command("/clear", "", "clear the conversation", Slash::Clear).waits(LEAVING),
-    command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
-    command("/quit", "", "", Slash::Exit).waits(LEAVING),
 ];
+
+/// Every command.
+pub fn commands() -> impl Iterator<Item = &'static Command> {
+    GROUPS.iter().flat_map(|(_, commands)| commands.iter())
+}
 
 /// What a line turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -307,10 +342,10 @@ pub fn parse(line: &str) -> Input {
     if !word.starts_with('/') || word[1..].contains('/') || text.contains('\n') {
         return Input::Message(continued(text));
     }
-    match COMMANDS.iter().find(|command| command.name == word) {
+    match commands().find(|command| command.name == word) {
         Some(command) => Input::Slash(command.slash, text[word.len()..].trim().to_owned()),
         None => {
-            let names = || COMMANDS.iter().map(|command| command.name);
+            let names = || commands().map(|command| command.name);
             // Without the slash: all names share it, which would make everything alike.
             let near = nearest(&word[1..], names().map(|name| &name[1..]));
             let near = names().find(|name| Some(&name[1..]) == near);

@@ -102,11 +102,13 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
 fn line(ui: &Ui, tag: &Tag) -> String {
     let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
     let size = match tag.bytes() {
-        bytes @ ..1000 => format!("{bytes} bytes"),
-        bytes => format!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),
+        None => String::new(),
+        Some(1) => "1 byte, ".to_owned(),
+        Some(bytes @ ..1000) => format!("{bytes} bytes, "),
+        Some(bytes) => format!("{}.{} kB, ", bytes / 1000, bytes % 1000 / 100),
     };
     format!(
-        "{} · {size}, about {} tokens",
+        "{} · {size}about {} tokens",
         fit(&escape(&tag.path), room),
         grouped(tag.tokens())
     )

@@ -190,8 +190,14 @@ fn slash_commands() {
     };
     check(
         "/help",
+        "  This chat    /help /permissions /tools /mcp /model /agent /exit\n",
+    );
+    check(
+        "/help permissions",
         "  /permissions [forget [KEY]] list everything in force, tool modes first; ",
     );
+    check("/help undoo", "There is no /undoo. Did you mean /undo?");
+    check("/help undo x", "Usage: /help [COMMAND|all]");
     check("/tools", "\nread_file            prompt ");
     check("/history", "Nothing was said yet.");
     check("/copy", "There is no reply to copy.");

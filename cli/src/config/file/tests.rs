@@ -44,7 +44,7 @@ fn errors_name_the_line_and_the_way_out() {
     );
     check(
         "[mcp.servers.x]\nurl = \"https://h/mcp\"\napi_key = \"k\"",
-        "config.toml:1: [mcp.servers.x]: api_key names no [keys.k]",
+        "config.toml:3: [mcp.servers.x]: api_key names no [keys.k]",
     );
     check("[keys.k]\nkeyring = \"x\"", "valid");
     check(
@@ -105,22 +105,24 @@ fn an_agent_without_an_address_has_that_of_its_protocol() {
 
 #[test]
 fn agents_are_checked() {
-    let check = |line: &str, expected: &str| {
+    let check_at = |place: usize, line: &str, expected: &str| {
         let error = error_of(&format!("[keys.openai]\nenv = \"K\"\n{AGENT}{line}\n"));
         assert_eq!(
             error,
-            format!("config.toml:3: [agents.a]: {expected}"),
+            format!("config.toml:{place}: [agents.a]: {expected}"),
             "{line}"
         );
     };
+    let check = |line: &str, expected: &str| check_at(3, line, expected);
     check("temperature = 2.5", "temperature must be from 0 to 2");
     check("top_p = -1.0", "top_p must be from 0 to 1");
     check("max_tokens = 0", "max_tokens must be at least 1");
-    check(
+    check_at(
+        6,
         "api_key = \"openia\"",
         "api_key names no [keys.openia]; the nearest is [keys.openai]",
     );
-    check("api_key = \"zz\"", "api_key names no [keys.zz]");
+    check_at(6, "api_key = \"zz\"", "api_key names no [keys.zz]");
     let error = error_of(&format!("{AGENT}max_tokens = -5\n"));
     assert_eq!(error, "config.toml:4: max_tokens must be at least 1");
 }

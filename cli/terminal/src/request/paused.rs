@@ -134,8 +134,10 @@ impl Paused {
             Command::List(all) => self.page_of(self.overview(all, window), all),
             Command::Show(number) => self.show(number, window),
             Command::Edit(place, value) => self.edit(&place, value, window),
-            Command::Delete(number) => self.change("", |request| request.delete(number), window),
-            Command::Restore(number) => self.change("", |request| request.restore(number), window),
+            Command::Delete(numbers) => self.each(&numbers, true, EditableRequest::delete, window),
+            Command::Restore(numbers) => {
+                self.each(&numbers, false, EditableRequest::restore, window)
+            }
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
             Command::Redo => self.change("done again: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),
@@ -291,6 +293,62 @@ impl Paused {
         })
     }
 
+    /// Does a step for each section, and stops at the first that is refused. What is so already, as the results of a call
+    /// that went with it, is passed over where several are named.
+    fn each(
+        &mut self,
+        numbers: &[usize],
+        deletes: bool,
+        step: impl Fn(&mut EditableRequest, usize) -> Result<Change, EditError>,
+        window: Window,
+    ) -> Reply {
+        if let [number] = numbers {
+            return self.change("", |request| step(request, *number), window);
+        }
+        let before = self.measure.real(self.counts.total());
+        let mut done = 0;
+        let mut refused = None;
+        for number in numbers {
+            let exists = self.request.section(*number).is_some();
+            if exists && self.request.is_deleted(*number) == deletes {
+                continue;
+            }
+            match step(&mut self.request, *number) {
+                Ok(change) => {
+                    self.counts.update(&self.request, &change, &self.measure);
+                    done += change.sections.len();
+                }
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
+        }
+        let what = if deletes { "deleted" } else { "restored" };
+        let sections = counted(done, "section", "sections");
+        let mut rows = match done {
+            0 if refused.is_some() => Vec::new(),
+            0 => self.say("nothing to change", window),
+            _ => {
+                let parts = self.costs(format!("{sections} {what}"), before);
+                self.say(&parts, window)
+            }
+        };
+        rows.extend(refused.iter().flat_map(|error| self.error(error, window)));
+        Reply::Say(rows)
+    }
+
+    /// What was done, and what it saves and costs. `before`: the tokens before it.
+    fn costs(&self, done: String, before: u64) -> String {
+        let after = self.measure.real(self.counts.total());
+        let mut parts = vec![done];
+        if before != after {
+            parts.push(format!("{} → {} tokens", grouped(before), grouped(after)));
+        }
+        parts.extend(self.kept());
+        parts.join(" · ")
+    }
+
     fn change(
         &mut self,
         how: &str,
@@ -311,15 +369,11 @@ impl Paused {
         match edit(&mut self.request) {
             Ok(change) => {
                 self.counts.update(&self.request, &change, &self.measure);
-                let after = self.measure.real(self.counts.total());
-                let mut parts = vec![format!("{how}{}", escape(&change.to_string()))];
-                if change.edit.is_some() {
-                    if before != after {
-                        parts.push(format!("{} → {} tokens", grouped(before), grouped(after)));
-                    }
-                    parts.extend(self.kept());
+                let done = format!("{how}{}", escape(&change.to_string()));
+                match change.edit {
+                    Some(_) => foreign(&self.costs(done, before), window),
+                    None => foreign(&done, window),
                 }
-                foreign(&parts.join(" · "), window)
             }
             Err(error) => self.error(&error, window),
         }

@@ -7,6 +7,9 @@ use dunlin_host::nearest::nearest;
 /// How much of a word that is none is quoted, in characters.
 const MAX_WORD_CHARS: usize = 40;
 
+/// The most sections that one line names.
+const MAX_RANGE: usize = 10_000;
+
 /// What can be typed: the word, what comes after it, and what it does.
 pub const WORDS: &[(&str, &str, &str)] = &[
     ("send", "", "send the request as it is now"),
@@ -37,10 +40,10 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ),
     (
         "d",
-        "N",
-        "delete a section; a call and its results go together",
+        "N ...",
+        "delete sections, as in d 3 7-9; a call and its results go together",
     ),
-    ("restore", "N", "bring a deleted section back"),
+    ("restore", "N ...", "bring deleted sections back"),
     ("undo", "", "undo the last edit"),
     ("redo", "", "do it again"),
     ("reset", "", "undo all edits; undo brings them back"),
@@ -97,10 +100,10 @@ pub enum Command {
     Show(usize),
     /// Change a value; `None`: in an editor.
     Edit(Place, Option<String>),
-    /// Delete a section.
-    Delete(usize),
-    /// Bring a section back.
-    Restore(usize),
+    /// Delete sections.
+    Delete(Vec<usize>),
+    /// Bring sections back.
+    Restore(Vec<usize>),
     /// Undo an edit.
     Undo,
     /// Redo it.
@@ -135,6 +138,12 @@ pub enum NotUnderstood {
     /// A number is missing or wrong.
     #[error("{word} takes the number of a section, as in {word} 2")]
     Number {
+        /// The word.
+        word: &'static str,
+    },
+    /// Numbers are missing or wrong.
+    #[error("{word} takes numbers of sections, as in {word} 2 or {word} 2 5-7")]
+    Numbers {
         /// The word.
         word: &'static str,
     },
@@ -201,8 +210,8 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "list" if rest.trim() == "all" => Ok(Command::List(true)),
         "list" => alone(Command::List(false)),
         "show" => number().map(Command::Show),
-        "d" => number().map(Command::Delete),
-        "restore" => number().map(Command::Restore),
+        "d" => numbers(word, rest).map(Command::Delete),
+        "restore" => numbers(word, rest).map(Command::Restore),
         "undo" => alone(Command::Undo),
         "redo" => alone(Command::Redo),
         "reset" => alone(Command::Reset),
@@ -211,6 +220,28 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "copy" => alone(Command::Copy),
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
+    }
+}
+
+/// Numbers and ranges of them.
+fn numbers(word: &'static str, rest: &str) -> Result<Vec<usize>, NotUnderstood> {
+    let wrong = || NotUnderstood::Numbers { word };
+    let number = |digits: &str| {
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|_| is_number)
+    };
+    let mut numbers = Vec::new();
+    for part in rest.split([' ', '\t', ',']).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = number(first).zip(number(last)).ok_or_else(wrong)?;
+        if first > last || last - first >= MAX_RANGE {
+            return Err(wrong());
+        }
+        numbers.extend(first..=last);
+    }
+    match numbers.is_empty() || numbers.len() > MAX_RANGE {
+        true => Err(wrong()),
+        false => Ok(numbers),
     }
 }
 
@@ -246,9 +277,9 @@ mod tests {
         check("", Command::List(false));
         check("list all", Command::List(true));
         check("show 12", Command::Show(12));
-        check("d 3", Command::Delete(3));
-        check("delete 3", Command::Delete(3));
-        check("restore 3", Command::Restore(3));
+        check("d 3", Command::Delete(vec![3]));
+        check("delete 3 7-9, 12", Command::Delete(vec![3, 7, 8, 9, 12]));
+        check("restore 3", Command::Restore(vec![3]));
         check("?", Command::Help);
         check("/pause off", Command::Slash);
         check("e 2", Command::Edit(Place::Section(2), None));
@@ -283,8 +314,18 @@ mod tests {
             "\"snd\" is not a word of the request editor, did you mean send?; ? lists them",
         );
         check("show", "show takes the number of a section, as in show 2");
-        check("d x", "d takes the number of a section, as in d 2");
-        check("d -1", "d takes the number of a section, as in d 2");
+        let numbers = "d takes numbers of sections, as in d 2 or d 2 5-7";
+        for line in [
+            "d",
+            "d x",
+            "d -1",
+            "d 1-",
+            "d 3-2",
+            "d 1-99999999999",
+            "d 2 x",
+        ] {
+            check(line, numbers);
+        }
         check("send it", "send takes nothing after it");
         check(
             "e",
