@@ -882,7 +882,7 @@ impl Frontend for Presenter {
         let text = escape(text);
         let rows = match text.strip_prefix(NOTICE_MARK) {
             // Below the calls that it is about.
-            Some(rest) => wrap::hanging(&format!("  {NOTICE_MARK}"), 4, rest, room),
+            Some(rest) => wrap::barred(&format!("  {NOTICE_MARK}"), 2, rest, room),
             None => wrap::rows(&text, room),
         };
         for row in rows {

@@ -15,23 +15,16 @@ use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
 use crate::settings::project::ProjectFile;
-use dunlin_chat::tokens::counted;
-use dunlin_terminal::approval::look::{Window, height};
-use dunlin_terminal::approval::text::{BAR, room, wrap};
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::review::{Review, barred};
 use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::{Typed, Ui, answer};
 
 /// Characters of a value in lists that nothing is decided by.
 const MAX_SHOWN_CHARS: usize = 120;
 
 /// Margin of foreign text, in columns.
 const INDENT: usize = 2;
-
-/// Rows of the screen that the list leaves free: for its heading, its last row, the question, and one above.
-const RESERVED_ROWS: usize = 6;
-
-/// The fewest rows of the list that are shown, however small the window is.
-const MIN_ROWS: usize = 6;
 
 /// There is nobody to ask.
 #[derive(Debug, thiserror::Error)]
@@ -152,39 +145,11 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         _ => "wants to set more than a project may by itself:",
     };
     ui.data(&format!("{} {what}", escape(&short)));
-    let window = ui.window();
-    let rows = question_rows(file, window);
-    let room = window.rows.saturating_sub(RESERVED_ROWS);
-    let height: usize = rows.iter().map(|row| height(row, window)).sum();
-    let mut is_seen = height <= room;
-    let shown = match is_seen {
-        true => rows.len(),
-        false => rows.len().min(room.max(MIN_ROWS)).saturating_sub(1),
-    };
-    for row in rows.iter().take(shown) {
-        ui.data(row);
-    }
-    if !is_seen {
-        let more = format!(
-            "  … {}: v shows the file",
-            counted(rows.len() - shown, "more row", "more rows")
-        );
-        ui.data(&ui.styles().paint(Label::Quiet, &more));
-    }
-    loop {
-        match ui.plain_line("Trust this version of the file? [y/n], v shows all of it ") {
-            Typed::Line(line) => match (answer::understand(&line), line.trim()) {
-                (Some(true), _) if is_seen => return Some(true),
-                (Some(true), _) => {
-                    ui.data("There is more than the screen shows: read it with v first.");
-                }
-                (Some(false), _) => return Some(false),
-                (None, "v" | "view") => is_seen |= ui.page(&file_rows(file, ui.window())),
-                (None, _) => ui.data("Type y, n or v, then press Enter."),
-            },
-            Typed::Interrupted | Typed::End => return None,
-        }
-    }
+    ui.review(&Review {
+        rows: question_rows(file, ui.window()),
+        whole: Some(file_rows(file, ui.window())),
+        question: "Trust this version of the file?",
+    })
 }
 
 /// Everything the file would set and what never counts, each value whole.
@@ -199,7 +164,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
     wishes
         .chain(refused)
-        .flat_map(|line| barred(&line, window))
+        .flat_map(|line| barred(&line, INDENT, window))
         .collect()
 }
 
@@ -207,17 +172,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
 fn file_rows(file: &ProjectFile, window: Window) -> Vec<String> {
     let lines = (1..).zip(file.text.lines());
     lines
-        .flat_map(|(number, line)| barred(&format!("{number}: {line}"), window))
-        .collect()
-}
-
-/// One line of foreign text behind the bar, in as many rows as it takes.
-fn barred(line: &str, window: Window) -> Vec<String> {
-    let bar = window.styles.paint(Label::Quiet, BAR.trim_end());
-    let tabs = line.replace('\t', "    ");
-    let rows = wrap(&escape(&tabs), room(INDENT, window.columns));
-    rows.into_iter()
-        .map(|row| format!("{:INDENT$}{bar} {row}", ""))
+        .flat_map(|(number, line)| barred(&format!("{number}: {line}"), INDENT, window))
         .collect()
 }
 

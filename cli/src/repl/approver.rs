@@ -136,7 +136,8 @@ impl<'a> TerminalApprover<'a> {
 
     fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
-        let again = || ControlFlow::Continue(self.approvals.borrow().again(ui.window()));
+        // What a command prints may be the model's, and look like a question.
+        let again = || ControlFlow::Continue(self.approvals.borrow_mut().show_again(ui.window()));
         match table::parse(line) {
             Input::Slash(command, rest) => {
                 let messages = waiting.conversation.messages();

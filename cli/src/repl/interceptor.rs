@@ -150,8 +150,7 @@ impl<'a> TerminalInterceptor<'a> {
     fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
         let app = self.app;
         let window = app.ui.window();
-        // The list is still there, and `list` prints it again.
-        let again = || Follow::Continue(Vec::new());
+        let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
             // These begin another context, in which this request means nothing.
             Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
@@ -174,12 +173,16 @@ impl<'a> TerminalInterceptor<'a> {
                     (Slash::Pause, PauseMode::Off) if rest == PauseMode::Off.as_str() => {
                         Follow::Break(Err(CancelReason::ModeOff))
                     }
+                    // What these print is Dunlin's own; what others print may be the model's, and look like a list of sections.
+                    _ if matches!(command, Slash::Help | Slash::Pause | Slash::Steps) => {
+                        Follow::Continue(Vec::new())
+                    }
                     _ => again(),
                 }
             }
             Input::UnknownSlash(word, near) => {
                 app.ui.status(&table::no_such_command(&word, near));
-                again()
+                Follow::Continue(Vec::new())
             }
             // A path, or several lines: a message.
             Input::Empty | Input::Message(_) => {

@@ -177,7 +177,10 @@ impl Gate for WebGate<'_> {
                 return false;
             }
         };
-        let mut what = format!("{} '{}'", need.operation.verb(), need.target.shown());
+        // The target has no query, and what a server does can depend on nothing else.
+        let query = hop.url.query().map(|query| format!("?{query}"));
+        let sent = format!("{}{}", need.target.shown(), query.unwrap_or_default());
+        let mut what = format!("{} '{sent}'", need.operation.verb());
         // Of what a contract's own request cannot be, people should know.
         if !matches!(*hop.method, Method::GET | Method::HEAD | Method::POST) {
             what += &format!(" with {}", hop.method);

@@ -146,7 +146,10 @@ impl<'a> Programs<'a> {
         for (at, word) in words.iter().enumerate() {
             let Some(word) = word else { continue };
             if word.contains(char::is_whitespace) {
-                self.nested_line(word, is_shell, depth + 1);
+                // The value of an option can stand in its word, too: `--split-string=git push`, `-Sgit push`.
+                for line in std::iter::once(word.as_str()).chain(value_of_option(word)) {
+                    self.nested_line(line, is_shell, depth + 1);
+                }
                 continue;
             }
             is_shell |= self.is_shell(word.rsplit('/').next().unwrap_or(word));
@@ -210,6 +213,15 @@ impl<'a> Programs<'a> {
         let found = self.names.program(name).ok();
         self.seen.insert(name.to_owned(), found.clone());
         found
+    }
+}
+
+/// What an option has as its value within its own word.
+fn value_of_option(word: &str) -> Option<&str> {
+    let rest = word.strip_prefix('-')?;
+    match rest.strip_prefix('-') {
+        Some(long) => long.split_once('=').map(|(_, value)| value),
+        None => rest.get(rest.chars().next()?.len_utf8()..),
     }
 }
 

@@ -1,9 +1,15 @@
 //! The start of an MCP server as a target of permissions.
 
+use std::fmt::Write as _;
 use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
 
 use super::{CommandError, Names, named};
 use crate::target::{CommandKey, CommandTarget};
+
+/// The program that sets variables for another one.
+const ENV: &str = "/usr/bin/env";
 
 impl CommandTarget {
     /// The start of an MCP server with these words in this folder, its program first as it is configured.
@@ -12,8 +18,13 @@ impl CommandTarget {
     /// server has all of the user's rights, and what its words come to run depends on files, folders and variables that no
     /// list names completely: modules, packages, interpreters, settings of a package manager. So an answer to such a start
     /// holds for this start alone, however far a tool is trusted.
+    ///
+    /// `variables` are those that the configuration sets for it. Many decide what a program runs (`BASH_ENV`, `NODE_OPTIONS`),
+    /// so outside of the sandbox the key begins with them, as `env` takes them. What they are set to may be secret: the key
+    /// has its digest.
     pub(crate) fn of_server(
         words: &[String],
+        variables: &[(String, String)],
         folder: &Path,
         is_sandboxed: bool,
         names: &dyn Names,
@@ -35,7 +46,10 @@ impl CommandTarget {
                 let covers = named::writable(&program, &words, names);
                 (CommandKey::Line(subject.clone()), covers)
             }
-            false => (CommandKey::Server(subject.clone()), None),
+            false => {
+                let words = with_variables(variables).chain(subject.iter().cloned());
+                (CommandKey::Server(words.collect()), None)
+            }
         };
         Ok(CommandTarget {
             is_storable: key.is_storable() && covers.is_some(),
@@ -55,4 +69,18 @@ impl CommandTarget {
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.key, CommandKey::Server(_))
     }
+}
+
+/// The words that set variables, in front of a command line: none for none.
+fn with_variables(variables: &[(String, String)]) -> impl Iterator<Item = String> {
+    let env = (!variables.is_empty()).then(|| ENV.to_owned());
+    let set = variables.iter().map(|(name, value)| {
+        let mut word = format!("{name}=sha256:");
+        for byte in Sha256::digest(value.as_bytes()) {
+            // Writing to a string cannot fail.
+            let _ = write!(word, "{byte:02x}");
+        }
+        word
+    });
+    env.into_iter().chain(set)
 }

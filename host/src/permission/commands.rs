@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
-use crate::process::{Access, CommandOptions, Held, LinkedWorktree, linked_worktree};
+use crate::process::{Access, CommandOptions, Held, LinkedWorktree};
 use crate::resolve::{self, Mounts};
 use crate::target::Operation;
 
@@ -29,12 +29,6 @@ impl Permissions {
         for path in self.configured_to_write(options)? {
             access.writable.push(path);
         }
-        let elsewhere = linked_worktree(self.project());
-        // That names the repository itself, which only lines that run git may change, and of it only what commits need.
-        let is_elsewhere = |key: &Key| {
-            let repository = elsewhere.as_ref().map(|worktree| &worktree.repository);
-            matches!(key, Key::Exact(path) if Some(path) == repository)
-        };
         let decided = self.for_every_tool()?;
         let programs = programs(&decided);
         for (key, operation, allowed) in &decided {
@@ -51,7 +45,9 @@ impl Permissions {
                 access.held.push(Held::new(path.clone(), is_folder));
             }
             match (operation, allowed) {
-                (Operation::Write, true) if is_elsewhere(key) => {}
+                // Without a slash at its end the key is for the folder itself. A folder that is mounted to be written is
+                // open as a whole.
+                (Operation::Write, true) if !is_folder && path.is_dir() => {}
                 (Operation::Write, true) => access.writable.push(path),
                 (Operation::Write, false) => access.read_only.push(path),
                 (Operation::Read, false) => access.hidden.push(path),
@@ -152,11 +148,16 @@ fn programs(decided: &[Decision]) -> HashSet<&Key> {
     with(true).filter(|key| !denied.contains(key)).collect()
 }
 
-/// Whether reading a path, or a folder above it, is granted to every tool.
+/// Whether reading a path with all that is below it is granted to every tool.
 fn opens(decided: &[Decision], path: &Path) -> bool {
     decided.iter().any(|(key, operation, allowed)| {
         let is_grant = *operation == Operation::Read && *allowed;
-        is_grant && path_of(key).is_some_and(|granted| path.starts_with(granted))
+        is_grant
+            && match key {
+                Key::Exact(granted) => path == granted && !path.is_dir(),
+                Key::Below(folder) => path.starts_with(folder),
+                Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => false,
+            }
     })
 }
 

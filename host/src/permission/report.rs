@@ -161,7 +161,7 @@ impl Permissions {
         let (prefix, line) = CommandKey::split(line).unwrap_or(("", line));
         let (command, compound, guarded) = match (prefix, simple_words(line)) {
             ("mcp ", Ok(words)) => {
-                let server = CommandTarget::of_server(&words, self.project(), false, self)?;
+                let server = CommandTarget::of_server(&words, &[], self.project(), false, self)?;
                 (Arc::new(server), None, Vec::new())
             }
             _ => {

@@ -203,7 +203,7 @@ fn a_configuration_that_does_not_fit_is_trusted_only_after_it_was_read_to_its_en
     };
     let screen = asked(&terminal, 1);
     assert!(
-        screen.contains("more rows: v shows the file"),
+        screen.contains("more rows: v shows all of it"),
         "{terminal:?}"
     );
     assert!(!screen.contains("agents.agent-39"), "{terminal:?}");

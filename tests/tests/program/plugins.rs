@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::ceiling::Ceiling;
@@ -75,6 +76,46 @@ fn a_plugin_comes_and_goes() {
         r#"tools call echo --args {"text":"hello"}"#,
         2,
     );
+}
+
+/// A component can declare more than fits on the screen, and rows that look like others.
+#[test]
+fn what_is_installed_was_read_first() {
+    let environment = Environment::new(program!());
+    let forged = format!("~/w{}  abilities  none", " ".repeat(100));
+    let folders: Vec<String> = (10..40)
+        .map(|number| format!("~/.cache/{number}"))
+        .collect();
+    let mut targets = vec![("/", "rwx"), (forged.as_str(), "r--")];
+    targets.extend(folders.iter().map(|folder| (folder.as_str(), "r--")));
+    let bytes = may(&targets).put_into(guest("echo").bytes).unwrap();
+    let echo = file(&environment, "echo.wasm", &bytes);
+    let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
+    terminal.resize(NonZeroU16::new(24).unwrap(), NonZeroU16::new(80).unwrap());
+    let screen = terminal.wait_for("Install it? [y/n]");
+    assert!(
+        screen.contains("more rows: v shows all of it"),
+        "{screen:?}"
+    );
+    terminal.type_line("y");
+    terminal.wait_for("There is more than the screen shows");
+    let asked_again = |times| {
+        terminal.wait_until("the question again", |screen| {
+            screen.count("Install it?") == times && screen.cursor_line.starts_with("Install it?")
+        })
+    };
+    asked_again(2);
+    terminal.type_line("v");
+    terminal.wait_for("rows; Enter shows more, q stops:");
+    terminal.type_line("");
+    // Of what stands there nothing looks like a row of its own.
+    let screen = terminal.wait_for("~/w abilities none");
+    assert!(!screen.text.contains("  abilities  none"), "{screen:?}");
+    terminal.wait_until("the question again", |screen| {
+        screen.cursor_line.starts_with("Install it?")
+    });
+    terminal.type_line("y");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
 }
 
 #[test]

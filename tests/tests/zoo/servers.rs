@@ -209,6 +209,23 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
         .expect("stored");
     let plan = in_project.prepare(&wanted).await.expect("a plan");
     assert_eq!(plan.standing, Standing::Allowed);
+    // With other variables it is another start: many of them decide what runs.
+    for (name, value) in [("OWN", "2"), ("BASH_ENV", "evil.sh")] {
+        let other = host_with(&sandbox, &["good"], |server| {
+            if let ServerAt::Program(program) = &mut server.at {
+                program
+                    .own_variables
+                    .retain(|(existing, _)| existing != name);
+                let variable = (name.to_owned(), value.to_owned());
+                program.own_variables.push(variable);
+            }
+        });
+        let plan = other.prepare(&wanted).await.expect("a plan");
+        assert!(
+            matches!(plan.standing, Standing::Ask { .. }),
+            "{name}: {plan:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

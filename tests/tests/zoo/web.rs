@@ -95,7 +95,7 @@ async fn an_undeclared_address_is_asked_about() {
         question.wording,
         format!(
             "Allow fetch_otherwise to read '{}'? It did not announce this.",
-            site.url("/a")
+            site.url("/a?b=c")
         )
     );
     assert_eq!(
@@ -164,8 +164,12 @@ async fn a_no_sends_nothing() {
 async fn each_address_and_operation_is_its_own() {
     let sandbox = Sandbox::new();
     let there = Site::of(Page::of("text/plain", "there"));
-    let location = there.url("/b");
-    let here = Site::start(move |_| Page::redirect(&location));
+    // What a service does may depend on the query alone.
+    let location = there.url("/b?action=delete&all=1");
+    let here = Site::start({
+        let location = location.clone();
+        move |_| Page::redirect(&location)
+    });
     let host = host(&sandbox, SiteHeaders::default());
     host.permissions().set(&here.target("/"), "r--").unwrap();
     let asker = Arc::new(Asker::no());
@@ -173,10 +177,7 @@ async fn each_address_and_operation_is_its_own() {
     fetch(&host, arguments, asker.clone()).await.unwrap_err();
     assert_eq!(
         asker.questions()[0].wording,
-        format!(
-            "Allow fetch_otherwise to follow a redirect from 127.0.0.1 and read '{}'?",
-            there.url("/b")
-        )
+        format!("Allow fetch_otherwise to follow a redirect from 127.0.0.1 and read '{location}'?")
     );
     assert_eq!((here.requests().len(), there.requests().len()), (1, 0));
     let arguments = json!({ "url": here.url("/a"), "body": "data" });

@@ -53,6 +53,9 @@ impl Dialect for Learned {
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut body = Plain.body(draft);
         body["stream"] = true.into();
+        if let Some(body) = body.as_object_mut() {
+            body.remove("model");
+        }
         body
     }
 

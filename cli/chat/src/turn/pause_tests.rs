@@ -229,6 +229,51 @@ async fn a_tool_that_was_left_out_is_unknown_for_this_reply() {
     assert_eq!(offers, [false, true], "it is offered again");
 }
 
+/// Edits the first form of a request without a pause, and the others with one.
+struct Auto {
+    /// Whether each request that was reviewed had to be paused.
+    paused: RefCell<Vec<bool>>,
+    path: &'static str,
+}
+
+#[async_trait(?Send)]
+impl Interceptor for Auto {
+    fn pauses(&self, _round: u32) -> bool {
+        false
+    }
+
+    fn revises(&self) -> bool {
+        true
+    }
+
+    async fn review(&self, mut paused: PausedRequest<'_>) -> Verdict {
+        let is_first = self.paused.borrow().is_empty();
+        self.paused.borrow_mut().push(paused.must_pause);
+        if is_first {
+            paused.request.set(self.path, "other").unwrap();
+        }
+        Verdict::Send(Box::new(paused.request))
+    }
+}
+
+/// What the user wants of every request is not left out of one because the server wants it in another form.
+#[tokio::test]
+async fn another_form_that_loses_an_edit_is_paused() {
+    for (path, pauses) in [("messages[0].content", false), ("model", true)] {
+        let world = World::new(vec![taught(), answered()], None);
+        world.says_it_otherwise_after_a_refusal();
+        let auto = Auto {
+            paused: RefCell::default(),
+            path,
+        };
+        let mut context = world.context(OnDenial::Continue);
+        context.interceptor = &auto;
+        let mut conversation = Conversation::new();
+        run_turn(&mut conversation, "Go".to_owned(), &context, pending()).await;
+        assert_eq!(auto.paused.into_inner(), [false, pauses], "{path}");
+    }
+}
+
 fn taught() -> Vec<Piece> {
     let mut error = Refusal {
         status: 400,

@@ -56,10 +56,11 @@ impl Review {
         self.left_out.iter().any(|name| name == tool)
     }
 
-    /// Does again what was done to the request in its other form. What there is to say about it.
-    fn carry_over(&mut self, request: &mut EditableRequest) -> Option<String> {
+    /// Does again what was done to the request in its other form. What there is to say about it, and how many of the edits
+    /// have no place in this one.
+    fn carry_over(&mut self, request: &mut EditableRequest) -> (Option<String>, usize) {
         if !std::mem::take(&mut self.is_outdated) {
-            return None;
+            return (None, 0);
         }
         let edits = std::mem::take(&mut self.edits);
         let lost = edits
@@ -67,13 +68,14 @@ impl Review {
             .filter_map(|edit| request.apply(edit).err());
         let lost = lost.count();
         let again = "The server takes this request only in another form, so it is paused again.";
-        Some(match lost {
+        let notice = match lost {
             0 => again.to_owned(),
             lost => {
                 let edits = counted(lost, "edit does", "edits do");
                 format!("{again} {edits} not fit it; make them again.")
             }
-        })
+        };
+        (Some(notice), lost)
     }
 
     fn sent(&mut self, request: &EditableRequest) {
@@ -113,8 +115,9 @@ impl TurnContext<'_> {
             let mut request = EditableRequest::new(composed.bytes().clone(), outline);
             let round = turn.rounds() + 1;
             let again = review.is_outdated && review.was_paused;
-            review.was_paused = again || self.interceptor.pauses(round);
-            let notice = review.carry_over(&mut request);
+            let (notice, lost) = review.carry_over(&mut request);
+            // A request that would go without what the user wants of every one is for the user to decide about.
+            review.was_paused = again || lost > 0 || self.interceptor.pauses(round);
             let fixed = budget.fixed(occasion);
             PausedRequest {
                 request,

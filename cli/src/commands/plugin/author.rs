@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
+use dunlin_terminal::ui::review::Review;
 
 use super::install::put;
-use super::report::show;
+use super::report;
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 use crate::models::size;
@@ -179,12 +180,18 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
             Err(error) => ui.error(&error),
             Ok(examined) => {
                 if !agreed {
-                    show(app, &examined);
+                    let report = |window| report::rows(&examined, window);
                     if !app.asks() {
+                        report::print(app, &report(ui.data_window()));
                         return Err(CliError::new(Exit::Denied, NobodyToAsk)
                             .with_hint("--yes installs without asking".to_owned()));
                     }
-                    if !ui.confirms("Install it now and after each change?") {
+                    let agrees = ui.review(&Review {
+                        rows: report(ui.window()),
+                        whole: None,
+                        question: "Install it now and after each change?",
+                    });
+                    if agrees != Some(true) {
                         ui.status("Nothing was installed.");
                         return Ok(Exit::Done);
                     }

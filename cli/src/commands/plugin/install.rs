@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
-use super::report::{changes, show};
+use super::report::{changes, print, rows};
 use crate::app::App;
 use crate::args::PluginInstallArgs;
 use crate::error::{CliError, Exit};
@@ -14,6 +14,8 @@ use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::installed::Record;
 use dunlin_host::nearest::nearest;
+use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::ui::review::Review;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.
@@ -40,10 +42,11 @@ struct Broke {
 /// Says all there is to say about a plugin.
 pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
     let examined = examine(app, from, None)?;
-    show(app, &examined);
-    if let Some(record) = app.installed_plugins().record(&examined.name) {
-        changes(app, &record, &examined);
-    }
+    let installed = app.installed_plugins().record(&examined.name);
+    print(
+        app,
+        &report(&examined, installed.as_ref(), app.ui.data_window()),
+    );
     match examined.broke() {
         Some((tool, problem)) => Err(CliError::failed(Broke { tool, problem })),
         None => Ok(Exit::Done),
@@ -65,12 +68,13 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
         ));
         return Ok(Exit::Done);
     }
-    show(app, &examined);
-    if let Some((tool, problem)) = examined.broke() {
-        return Err(CliError::failed(Broke { tool, problem }));
+    let report = |window| report(&examined, installed.as_ref(), window);
+    let broke = examined.broke();
+    if args.yes || !app.asks() || broke.is_some() {
+        print(app, &report(ui.data_window()));
     }
-    if let Some(record) = &installed {
-        changes(app, record, &examined);
+    if let Some((tool, problem)) = broke {
+        return Err(CliError::failed(Broke { tool, problem }));
     }
     if !args.yes {
         if !app.asks() {
@@ -81,7 +85,12 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
             Some(_) => "Replace the installed version?",
             None => "Install it?",
         };
-        if !ui.confirms(question) {
+        let agreed = ui.review(&Review {
+            rows: report(ui.window()),
+            whole: None,
+            question,
+        });
+        if agreed != Some(true) {
             ui.status("Nothing was installed.");
             return Ok(Exit::Done);
         }
@@ -89,6 +98,17 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     put(app, &examined)?;
     ui.status(&format!("{name} is installed."));
     Ok(Exit::Done)
+}
+
+/// All there is to say about a plugin, and about the version of it that is installed.
+fn report(examined: &Examined, installed: Option<&Record>, window: Window) -> Vec<String> {
+    let mut rows = rows(examined, window);
+    rows.extend(
+        installed
+            .iter()
+            .flat_map(|old| changes(old, examined, window)),
+    );
+    rows
 }
 
 /// Puts a plugin where the host finds it.

@@ -11,7 +11,9 @@ use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
 use crate::plugin::installed::Record;
+use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap;
 
 /// Columns of what stands before the first item of a list.
 const HEADING_COLUMNS: usize = 11;
@@ -22,56 +24,56 @@ const NAME_COLUMNS: usize = 16;
 /// Characters of a description or a question.
 const MAX_WORDS_CHARS: usize = 200;
 
-/// Shows what it holds and may ask for.
-pub fn show(app: &App, examined: &Examined) {
-    let ui = &app.ui;
-    let styles = ui.styles();
-    ui.data(&format!(
+/// What it holds and may ask for, in rows for the window.
+pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
+    let mut rows = vec![format!(
         "{} · {} · ready in {} ms",
-        styles.paint(Label::Name, &escape(&examined.name)),
+        window.styles.paint(Label::Name, &escape(&examined.name)),
         size(examined.bytes.len() as u64),
         examined.took.as_millis()
-    ));
-    row(app, "from", "", &examined.source);
-    row(app, "sha256", "", &examined.digest);
+    )];
+    let mut row = |heading: &str, name: &str, words: &str| {
+        rows.extend(row(heading, name, words, window));
+    };
+    row("from", "", &examined.source);
+    row("sha256", "", &examined.digest);
     // No other is loaded.
-    row(app, "contract", "", &format!("dunlin:tool {CONTRACT}"));
+    row("contract", "", &format!("dunlin:tool {CONTRACT}"));
     let mut heading = "tools";
     for tool in &examined.tools {
         let about = tool.description.split_whitespace().collect::<Vec<_>>();
-        row(app, heading, &tool.name, &about.join(" "));
+        row(heading, &tool.name, &about.join(" "));
         heading = "";
     }
     let mut heading = "takes";
     for tool in &examined.tools {
-        row(app, heading, &tool.name, &takes(&tool.parameters));
+        row(heading, &tool.name, &takes(&tool.parameters));
         heading = "";
     }
     let mut heading = "abilities";
     let abilities = examined.abilities();
     if abilities.is_empty() {
-        row(app, heading, "none", "it computes, and touches nothing");
+        row(heading, "none", "it computes, and touches nothing");
     }
     for ability in &abilities {
         // Streams are a way to use the others.
         if ability == "wasi:io" {
             continue;
         }
-        row(app, heading, ability, in_words(ability).unwrap_or_default());
+        row(heading, ability, in_words(ability).unwrap_or_default());
         heading = "";
     }
     match &examined.may {
         None => row(
-            app,
             "may ask",
             "",
             "whatever its abilities reach: it declares no ceiling",
         ),
-        Some(may) if may.is_empty() => row(app, "may ask", "", "nothing at all"),
+        Some(may) if may.is_empty() => row("may ask", "", "nothing at all"),
         Some(may) => {
             let mut heading = "may ask";
             for (target, bits) in may {
-                row(app, heading, bits, target);
+                row(heading, bits, target);
                 heading = "";
             }
         }
@@ -84,22 +86,27 @@ pub fn show(app: &App, examined: &Examined) {
             Tried::Refuses(said) => format!("refuses the made-up call: {said}"),
             Tried::Broke(problem) => format!("broke: it {problem}"),
         };
-        row(app, heading, tool, &said);
+        row(heading, tool, &said);
         heading = "";
     }
+    rows
 }
 
-/// Shows what is different from the version that is installed.
-pub fn changes(app: &App, old: &Record, new: &Examined) {
-    let ui = &app.ui;
+/// Prints rows.
+pub fn print(app: &App, rows: &[String]) {
+    rows.iter().for_each(|row| app.ui.data(row));
+}
+
+/// What is different from the version that is installed.
+pub fn changes(old: &Record, new: &Examined, window: Window) -> Vec<String> {
     if old.digest == new.digest {
-        ui.data("  This very version is installed.");
-        return;
+        return vec!["  This very version is installed.".to_owned()];
     }
     let short: String = old.digest.chars().take(8).collect();
-    ui.data(&format!(
-        "  Another version is installed ({short}). What was allowed to that one for always is asked again."
-    ));
+    let sentence = format!(
+        "Another version is installed ({short}). What was allowed to that one for always is asked again."
+    );
+    let mut rows = wrap::hanging("  ", 2, &sentence, window.columns.saturating_sub(1));
     let tools: Vec<String> = new.tools.iter().map(|tool| tool.name.clone()).collect();
     let abilities = new.abilities();
     let mut lines = Vec::new();
@@ -110,8 +117,9 @@ pub fn changes(app: &App, old: &Record, new: &Examined) {
         lines.push("= the same tools, abilities and ceiling".to_owned());
     }
     for line in lines {
-        ui.data(&format!("  {}", escape(&line)));
+        rows.extend(foreign("  ", &line, 2, window));
     }
+    rows
 }
 
 /// The parameters of a schema, in one line: `file_path string, lines array?`, where a question mark says that it may be left
@@ -164,17 +172,23 @@ fn compare_ceilings(old: Option<&May>, new: Option<&May>) -> Vec<String> {
     lines
 }
 
-fn row(app: &App, heading: &str, name: &str, words: &str) {
-    let ui = &app.ui;
-    let words = escape(words);
+fn row(heading: &str, name: &str, words: &str, window: Window) -> Vec<String> {
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = shorten(&words, MAX_WORDS_CHARS);
     let heading = format!("  {heading:<HEADING_COLUMNS$}");
-    let heading = ui.styles().paint(Label::Quiet, &heading);
-    let name = match name {
-        "" => String::new(),
-        name => format!("{:<NAME_COLUMNS$} ", escape(name)),
+    let margin = heading.len();
+    let heading = window.styles.paint(Label::Quiet, &heading);
+    let text = match name {
+        "" => words.into_owned(),
+        name => format!("{name:<NAME_COLUMNS$} {words}"),
     };
-    ui.data(format!("{heading}{name}{words}").trim_end());
+    foreign(&heading, text.trim_end(), margin, window)
+}
+
+/// Foreign text behind what stands before it; on the rows below, that is a bar.
+fn foreign(first: &str, text: &str, margin: usize, window: Window) -> Vec<String> {
+    let columns = window.columns.saturating_sub(1);
+    wrap::barred(first, margin, &escape(text), columns)
 }
 
 #[cfg(test)]

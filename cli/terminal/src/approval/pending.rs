@@ -52,6 +52,8 @@ pub struct PendingApprovals {
     shown: HashSet<Form>,
     seen: HashSet<Form>,
     targets: HashSet<Form>,
+    /// The columns and rows of the window that the calls were shown in.
+    shown_in: (usize, usize),
     /// What was left of arguments that were edited and are not to be used like that.
     pub drafts: HashMap<usize, String>,
 }
@@ -74,6 +76,19 @@ impl PendingApprovals {
             };
         }
         self.entries = entries;
+        self.show(window)
+    }
+
+    /// Shows all open calls once more: something else was printed below them, or the terminal broke their rows anew. What a
+    /// yes counts for is worked out anew, too.
+    pub fn show_again(&mut self, window: Window) -> Vec<String> {
+        self.shown.clear();
+        self.targets.clear();
+        self.show(window)
+    }
+
+    fn show(&mut self, window: Window) -> Vec<String> {
+        self.shown_in = (window.columns, window.rows);
         let asking = self.asking().count();
         let begins = self.shown.is_empty();
         self.several |= asking > 1;
@@ -243,6 +258,18 @@ impl PendingApprovals {
             }
             Line::Word(word, which, comment) => (word, which, comment),
         };
+        let allows = match &word {
+            Word::Answer(answer) => answer.allow,
+            Word::Run | Word::Tool(ToolMode::Always) => true,
+            _ => false,
+        };
+        if allows && self.shown_in != (window.columns, window.rows) {
+            let sentence =
+                "Nothing was approved: the window has changed, so here is the question again.";
+            let mut rows = sentences_in_rows([sentence], window);
+            rows.extend(self.show_again(window));
+            return Ok(Reply::Say(rows));
+        }
         match word {
             Word::Help => {
                 let asking: Vec<&Entry> = self.asking().collect();

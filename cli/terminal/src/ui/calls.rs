@@ -101,7 +101,7 @@ pub fn ended(call: &CallView, styles: Styles, columns: usize) -> String {
         ..call.clone()
     };
     let room = columns.saturating_sub(REASON_INDENT + 1);
-    let mut rows = wrap::rows(&note, room);
+    let mut rows = wrap::barred("", 0, &note, room);
     if rows.len() > MAX_REASON_ROWS {
         rows.truncate(MAX_REASON_ROWS);
         if let Some(last) = rows.last_mut() {
@@ -141,8 +141,8 @@ pub fn denied_by(rule: &str, undo: Option<&str>, columns: usize) -> Vec<String> 
         Some((rule, _)) => rule,
         None => rule,
     };
-    let rule = format!("denied by: {}", escape(rule));
-    let rule = wrap::rows(&rule, columns.saturating_sub(REASON_INDENT));
+    let room = columns.saturating_sub(REASON_INDENT);
+    let rule = wrap::barred("denied by: ", 0, &escape(rule), room);
     let mut rows: Vec<String> = rule
         .into_iter()
         .map(|row| format!("{:REASON_INDENT$}{row}", ""))
@@ -317,7 +317,7 @@ mod tests {
         check(
             &call,
             40,
-            "  ✗ read_file /pr…n.rs · failed · 12 ms\n    the server trip has ended; its last\n    words: out of memory",
+            "  ✗ read_file /pr…n.rs · failed · 12 ms\n    the server trip has ended; its last\n    │ words: out of memory",
         );
         call.note = Some("word ".repeat(40));
         let rows = ended(&call, Styles::plain(), 40);

@@ -29,6 +29,7 @@ pub mod prompt;
 pub mod prompt_of_server;
 pub mod question;
 mod reply;
+pub mod review;
 mod stop;
 pub mod stream;
 pub mod style;
@@ -261,6 +262,18 @@ impl Ui {
             columns,
             rows,
             styles: self.styles,
+        }
+    }
+
+    /// The window for lists on the output: without an edge where no terminal shows them.
+    pub fn data_window(&self) -> Window {
+        let window = self.window();
+        match self.streams.output {
+            true => window,
+            false => Window {
+                columns: usize::MAX,
+                ..window
+            },
         }
     }
 

@@ -20,8 +20,12 @@ const MIN_COLUMNS: usize = 8;
 /// How far in a command stands that has rows of its own below its label, in columns.
 const COMMAND_INDENT: usize = 2;
 
-/// What a way out begins with.
+/// What a way out begins with. What is foreign in a text has no line ends, so it begins no line.
 const HINT: &str = "hint:";
+
+/// What texts begin with that are foreign in part, such as the message of a server or the name of a file: a bar stands before
+/// their rows below the first, where a word could look like a row of Dunlin's own.
+const FOREIGN: [&str; 4] = ["error:", "warning:", "because:", "·"];
 
 /// How a command of the chat begins. It cannot be continued on another row.
 const CHAT_COMMAND: char = '/';
@@ -160,7 +164,8 @@ fn line(text: &str, columns: usize) -> Cow<'_, str> {
     if visible(text) <= columns {
         return Cow::Borrowed(text);
     }
-    if text.contains(HINT) {
+    let own = after_colours(text);
+    if own.starts_with(HINT) {
         let indent = " ".repeat(HINT.len() + 1);
         // A command that is to be copied must not hold a line end: there the terminal breaks the row.
         let has_command = text.contains("dunlin ") || text.contains(['`', '\'']);
@@ -170,8 +175,20 @@ fn line(text: &str, columns: usize) -> Cow<'_, str> {
         });
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
-    let indent = " ".repeat(spaces.min(MAX_INDENT));
+    let mut indent = " ".repeat(spaces.min(MAX_INDENT));
+    if FOREIGN.iter().any(|label| own.starts_with(label)) {
+        indent.push_str(BAR);
+    }
     Cow::Owned(broken(text, columns, &indent).join("\n"))
+}
+
+/// What a text begins with, behind spaces and colours.
+fn after_colours(text: &str) -> &str {
+    let mut rest = text.trim_start_matches(' ');
+    while let at @ 1.. = sequence(rest) {
+        rest = rest.get(at..).unwrap_or_default().trim_start_matches(' ');
+    }
+    rest
 }
 
 /// The parts of a sentence that a semicolon separates, but not within quotes.
@@ -191,6 +208,12 @@ fn clauses(text: &str) -> Vec<&str> {
     }
     clauses.push(&text[start..]);
     clauses
+}
+
+/// The same with a bar on the rows below the first: part of the text is foreign. `margin` is that of the bar.
+pub fn barred(first: &str, margin: usize, text: &str, columns: usize) -> Vec<String> {
+    let indent = format!("{:margin$}{BAR}", "");
+    broken(&format!("{first}{text}"), columns, &indent)
 }
 
 /// One line behind a margin: what stands there on the first row, and as much room below it.
@@ -237,14 +260,15 @@ pub fn with_command(margin: usize, text: &str, separator: &str, columns: usize) 
     let own = |row: String| format!("{:margin$}{row}", "");
     let room = columns.saturating_sub(margin);
     let Some((sentence, undo)) = text.split_once('\n') else {
-        return rows(text, room).into_iter().map(own).collect();
+        return barred("", 0, text, room).into_iter().map(own).collect();
     };
     let one = format!("{sentence}{separator}{undo}");
     if visible(&one) <= room {
         return vec![own(one)];
     }
     let (label, what) = undo.split_once(' ').unwrap_or((undo, ""));
-    let sentence = rows(sentence, room).into_iter().map(own);
+    // It names targets.
+    let sentence = barred("", 0, sentence, room).into_iter().map(own);
     sentence
         .chain(command(margin, label, what, columns))
         .collect()
@@ -261,7 +285,7 @@ mod tests {
         check("one two three four", "one two\nthree four");
         check(
             "\x1b[1;31merror:\x1b[0m one two",
-            "\x1b[1;31merror:\x1b[0m one\ntwo",
+            "\x1b[1;31merror:\x1b[0m one\n│ two",
         );
         check(
             "\x1b]8;;https://example.org/long\x1b\\link\x1b]8;;\x1b\\ one",
@@ -271,6 +295,12 @@ mod tests {
         check("averyveryverylongword x", "averyveryver\nylongword x");
         check("日本語 日本語 x", "日本語\n日本語 x");
         check("hint: one two three", "hint: one two\n      three");
+        // What is foreign begins no row.
+        check(
+            "error: one two hint: `dunlin x`",
+            "error: one\n│ two\n│ hint:\n│ `dunlin\n│ x`",
+        );
+        check("  · one two three", "  · one two\n  │ three");
         // But for commands, which are copied.
         check("hint: dunlin a b c", "hint: dunlin a b c");
         check(

@@ -258,6 +258,9 @@ fn a_no_holds_where_options_or_variables_hide_the_command() {
         "timeout x git -C . push",
         "bash -c 'git -C \"$d\" push'",
         "ls; git -p push",
+        "env -S 'git push'",
+        "env '-Sgit push'",
+        "env --split-string='git push'",
     ] {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
     }

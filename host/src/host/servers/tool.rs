@@ -188,8 +188,9 @@ impl McpTools {
         let words: Vec<String> = std::iter::once(called.to_owned())
             .chain(program.arguments.iter().cloned())
             .collect();
-        let folder = &program.folder;
-        CommandTarget::of_server(&words, folder, program.sandbox, &self.shared.permissions)
+        let (variables, folder) = (&program.own_variables, &program.folder);
+        let permissions = &self.shared.permissions;
+        CommandTarget::of_server(&words, variables, folder, program.sandbox, permissions)
             .map_err(|e| fail(&e))
     }
 

@@ -60,6 +60,42 @@ fn own_files_stay_own_where_their_links_lead() {
     assert!(!access.written().any(|path| path == at("project")));
 }
 
+/// A key without a slash at its end is for the folder itself, and what is mounted is open as a whole.
+#[test]
+fn a_key_for_a_folder_alone_gives_commands_nothing_in_it() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    for folder in ["outside/keys", "outside/alone", "outside/below"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    let mut options = fixture.options();
+    options.commands.secrets = vec![at("outside/keys"), at("outside/notes.txt")];
+    let permissions = Permissions::open(&options).unwrap();
+    for (path, bits) in [
+        ("outside/keys", "r??"),
+        ("outside/notes.txt", "r??"),
+        ("outside/alone", "?w?"),
+        ("outside/below/", "?w?"),
+        ("outside/new.txt", "?w?"),
+    ] {
+        let path = format!("{}/{path}", fixture.root.display());
+        permissions.set(&path, bits).unwrap();
+    }
+    let access = permissions
+        .access_of_commands(&options.commands, None)
+        .unwrap();
+    assert!(access.hidden.contains(&at("outside/keys")));
+    assert!(!access.hidden.contains(&at("outside/notes.txt")));
+    for (path, is_writable) in [
+        ("outside/alone", false),
+        ("outside/below", true),
+        ("outside/new.txt", true),
+    ] {
+        let is_there = access.written().any(|written| written == at(path));
+        assert_eq!(is_there, is_writable, "{path}");
+    }
+}
+
 #[test]
 fn a_link_that_comes_later_counts() {
     let fixture = Fixture::new();
