@@ -205,7 +205,7 @@ pub struct AskArgs {
     #[arg(long, value_name = "MODE", hide_possible_values = true)]
     pub intercept: Option<PauseMode>,
     /// The question; Dunlin appends what you pipe in
-    #[arg(value_name = "PROMPT", trailing_var_arg = true)]
+    #[arg(value_name = "PROMPT")]
     pub prompt: Vec<String>,
 }
 

@@ -84,6 +84,9 @@ pub struct Applied {
     pub done: usize,
     /// What could not be done, escaped, each with the reason.
     pub left_out: Vec<String>,
+    /// Whether one of them is about a message of this session. Only Dunlin changes the text of a message, where it shortens
+    /// or joins messages: what the user took out of it would be sent.
+    pub has_lost_message: bool,
 }
 
 fn path(app: &App) -> PathBuf {
@@ -146,6 +149,7 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
             match request.apply_saved(&kept.edit) {
                 Outcome::Done | Outcome::Present => applied.done += 1,
                 Outcome::Changed => {
+                    applied.has_lost_message |= !kept.edit.outlives_session();
                     applied.left_out.push(format!(
                         "{}: the text that it replaces has changed",
                         about()

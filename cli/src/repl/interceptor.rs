@@ -238,7 +238,11 @@ impl TerminalInterceptor<'_> {
                 "a saved edit is not applied: {edit}; /auto lists the saved edits"
             ));
         }
-        true
+        if applied.has_lost_message {
+            let notice = "A saved edit of a message could not be made, so the request is paused.";
+            request.notice = Some(notice.to_owned());
+        }
+        !applied.has_lost_message
     }
 
     fn keep_edits(&self, request: &EditableRequest, applied: &[SavedEdit]) {

@@ -125,6 +125,7 @@ fn end_of(status: WaitStatus) -> End {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => End::Exited(code),
         (None, Some(signal)) => End::Killed(signal),
-        (None, None) => End::Killed(0),
+        // A program that wants to be traced stops at a signal, and nobody traces it: it is ended.
+        (None, None) => End::Killed(status.stopping_signal().unwrap_or_default()),
     }
 }

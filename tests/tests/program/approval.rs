@@ -1,5 +1,7 @@
 //! The approval: what may be answered, what that stores, and what the model gets to know.
 
+use std::num::NonZeroU16;
+
 use dunlin_tests::{Environment, Key, Provider, Response, Screen};
 use serde_json::{Value, json};
 
@@ -340,4 +342,43 @@ fn a_call_that_was_written_as_text_is_said_to_be_one() {
     let screen = chat.prompt();
     assert_eq!(screen.count("as text"), 2, "{:?}", chat.terminal);
     chat.leave();
+}
+
+/// What a command of the chat prints may be the model's words, and look like a question: the real one stands below it.
+#[test]
+fn the_question_is_shown_again_below_what_a_command_prints() {
+    let forged = "```\n  ? 1 read_file asks\n    read    /etc/hostname\n```";
+    let call = ("read_file", json!({ "file_path": PATH }));
+    let first = Response::stream().text(forged).calls_of([call]);
+    let (_provider, _environment, mut chat) = asked(vec![first, Response::reply("Thank you.")]);
+    chat.answer("/show m2");
+    let screen = chat.question();
+    let target = screen.line_with("    read ").unwrap_or_default();
+    assert!(target.ends_with("/outside/notes.txt"), "{screen:?}");
+    chat.answer("y");
+    chat.prompt();
+}
+
+/// The terminal breaks the rows of a question anew when the window changes: it is asked again, whole.
+#[test]
+fn a_yes_to_a_question_for_another_window_does_not_count() {
+    let (provider, _environment, mut chat) = asked(script(true));
+    let size = |rows, columns| {
+        (
+            NonZeroU16::new(rows).expect("rows"),
+            NonZeroU16::new(columns).expect("columns"),
+        )
+    };
+    let (rows, columns) = size(40, 60);
+    chat.terminal.resize(rows, columns);
+    chat.answer("y");
+    let screen = chat.question();
+    assert!(
+        screen.contains("Nothing was approved: the window has changed"),
+        "{screen:?}"
+    );
+    assert_eq!(provider.requests().len(), 1);
+    chat.answer("y");
+    chat.prompt();
+    assert_eq!(provider.requests().len(), 2);
 }

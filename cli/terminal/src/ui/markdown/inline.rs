@@ -8,7 +8,7 @@ use dunlin_host::display::escape;
 use dunlin_host::display::usual_width_of_char;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::links::Links;
+use super::links::{self, Links};
 use super::look::Look;
 use super::rows::{Bit, Rows};
 
@@ -368,7 +368,8 @@ impl Reading<'_> {
         };
         let texts = self.bits.get(begin..).unwrap_or_default();
         let shown: String = texts.iter().map(|(text, _)| text.as_str()).collect();
-        let address = escape(address.trim());
+        let address = links::legible(&address);
+        let address = escape(&address);
         let plain = address.strip_prefix("mailto:").unwrap_or(&address);
         if shown != plain && !address.is_empty() {
             let address = dunlin_host::display::shorten(&address, MAX_ADDRESS_CHARS);

@@ -3,6 +3,7 @@
 //! The address comes from the model, so little of it reaches the terminal: only `http` and `https`, in the spelling of the URL
 //! standard, which is printable ASCII. The text of the reply shows the address as well, see [`super::inline`].
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use url::Url;
@@ -65,6 +66,15 @@ fn target(address: &str) -> Option<String> {
     (is_web && !has_name && is_harmless).then_some(target)
 }
 
+/// An address as it is to be read: where the host has other letters than those of ASCII, which can look like them, as the URL
+/// standard writes it.
+pub fn legible(address: &str) -> Cow<'_, str> {
+    match Url::parse(address.trim()) {
+        Ok(url) if url.has_host() && !address.is_ascii() => Cow::Owned(String::from(url)),
+        _ => Cow::Borrowed(address.trim()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +96,24 @@ mod tests {
             assert_eq!(target(address).as_deref(), expected, "{address:?}");
         }
         assert_eq!(target(&format!("https://h/{}", "x".repeat(3000))), None);
+    }
+
+    #[test]
+    fn a_host_is_not_taken_for_another() {
+        for (address, expected) in [
+            (
+                "https://\u{430}\u{440}\u{440}le.com/c",
+                "https://xn--le-6kc8da.com/c",
+            ),
+            (
+                "https://github.com\u{3002}evil.example/k",
+                "https://github.com.evil.example/k",
+            ),
+            ("https://docs.rs/a", "https://docs.rs/a"),
+            ("d\u{e9}j\u{e0}.md", "d\u{e9}j\u{e0}.md"),
+        ] {
+            assert_eq!(legible(address), expected);
+        }
     }
 
     #[test]
