@@ -26,8 +26,12 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROFILE := --release --locked
 
 # Tests run our own code unoptimised, with the dependencies of a release: optimising it takes longer than all tests.
-UNOPTIMISED := $(foreach crate,dunlin dunlin-chat dunlin-provider dunlin-terminal dunlin-host dunlin-tests dunlin-zoo,--config 'profile.release.package.$(crate).opt-level=0')
-CARGO_TEST = CARGO_INCREMENTAL=1 $(CARGO) test $(PROFILE) --workspace $(UNOPTIMISED)
+OWN := $(addprefix dunlin-,ask-user chat code code-index codebase-search edit-file host local mcp-bridge params provider \
+	read-file run-terminal-command sdk terminal tests web-fetch web-search zoo) dunlin
+UNOPTIMISED := $(foreach crate,$(OWN),--config 'profile.release.package.$(crate).opt-level=0')
+# Whoever builds once (CARGO_INCREMENTAL=0) saves what the next build would gain. Tests wait for programs most of the time.
+CARGO_TEST = CARGO_INCREMENTAL=$${CARGO_INCREMENTAL:-1} RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
+	$(CARGO) test $(PROFILE) --workspace $(UNOPTIMISED)
 
 # Says what a step is and how long it took.
 step = @echo "==> $(1)"; start=$$SECONDS; $(2); echo "==> $(1): $$((SECONDS - start)) s"

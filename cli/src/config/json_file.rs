@@ -51,8 +51,14 @@ pub fn update<T: Default + Serialize + DeserializeOwned, R>(
     let mut file = tempfile::Builder::new()
         .prefix(".new.")
         .tempfile_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, &known)?;
-    file.write_all(b"\n")?;
+    let mut text = serde_json::to_vec_pretty(&known)?;
+    text.push(b'\n');
+    // What is larger could not be read again.
+    if text.len() as u64 > MAX_FILE_BYTES {
+        let problem = format!("it would be larger than {MAX_FILE_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    file.write_all(&text)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     // The rename itself must survive a power cut.

@@ -53,11 +53,11 @@ pub fn model(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
 pub fn may_use_its_own(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliError> {
     let file = app.settings.folders.used_models_file();
     let model = dialogue.model().to_owned();
-    if !dialogue.is_model_checked && !used_models::contains(&file, dialogue.agent(), &model) {
-        dialogue.is_model_checked = may_use(app, dialogue, &model, CHECK_TIMEOUT)?;
-        return Ok(dialogue.is_model_checked);
+    if !dialogue.is_model_checked {
+        dialogue.is_model_checked = used_models::contains(&file, dialogue.agent(), &model)
+            || may_use(app, dialogue, &model, CHECK_TIMEOUT)?;
     }
-    Ok(true)
+    Ok(dialogue.is_model_checked)
 }
 
 /// Whether a model may be used: its server lists it, or lists nothing, or the user wants it all the same. Where nobody can

@@ -67,7 +67,7 @@ pub fn run(
         Slash::Undo => {
             let undone = undo(app)?;
             if let Some(dialogue) = dialogue {
-                dialogue.tell_undone(&undone);
+                dialogue.tell_undone(undone);
             }
         }
         Slash::Edit => {
@@ -294,7 +294,6 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     Ok(count > 0)
 }
 
-/// Takes back edits and says which files it was.
 /// Takes the edits of the last turn back; the files that changed by that, as the model names them.
 fn undo(app: &App) -> Result<Vec<String>, CliError> {
     let ui = &app.ui;

@@ -198,23 +198,26 @@ fn what_a_component_exports() {
 
 #[test]
 fn a_toolchain_with_wasi_alone_will_do_where_it_may() {
-    let folder = tempfile::tempdir().unwrap();
-    let rustc = folder.path().join("rustc");
-    let there = folder.path().display();
+    // A crate for temporary folders would be built twice more: this one is compiled for build scripts, too.
+    let name = format!("dunlin-guest-build-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let rustc = folder.join("rustc");
+    let there = folder.display();
     let script = format!(
         "#!/bin/sh\ncase \"$*\" in *wasm32-wasip2*) echo {there};; *) echo {there}/none;; esac\n"
     );
     fs::write(&rustc, script).unwrap();
     fs::set_permissions(&rustc, fs::Permissions::from_mode(0o755)).unwrap();
     let request = |ways: &[Way]| Request {
-        workspace: folder.path().to_owned(),
+        workspace: folder.clone(),
         packages: Vec::new(),
         made_for: MadeFor::Size,
         cargo: "cargo".into(),
         rustc: rustc.clone(),
         ways: ways.to_vec(),
-        scratch: folder.path().to_owned(),
-        out: folder.path().to_owned(),
+        scratch: folder.clone(),
+        out: folder.clone(),
     };
     let found = way::find(&request(&[Way::Installed, Way::Wasi]));
     assert_eq!(found.unwrap().way, Way::Wasi);
@@ -225,4 +228,5 @@ fn a_toolchain_with_wasi_alone_will_do_where_it_may() {
             .ends_with("run `rustup target add wasm32-unknown-unknown`"),
         "{error}"
     );
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -447,6 +447,7 @@ fn is_known(kind: &str) -> bool {
             | "closed"
             | "request"
             | "answer"
+            | "unsent"
     )
 }
 

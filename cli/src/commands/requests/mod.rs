@@ -7,7 +7,6 @@ mod fork;
 mod list;
 mod replay;
 mod show;
-mod words;
 
 use crate::app::App;
 use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};

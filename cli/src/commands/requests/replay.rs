@@ -8,9 +8,9 @@ use dunlin_host::display::{escape, one_line, shorten};
 use futures::StreamExt;
 use serde_json::Value;
 
+use super::Log;
 use super::about::{cost, spent};
 use super::fork::history;
-use super::{Log, words};
 use crate::app::App;
 use crate::dialogue::switch::connect;
 use crate::dialogue::{HandsOff, interrupted};
@@ -22,6 +22,7 @@ use dunlin_chat::request::{Request, compose};
 use dunlin_chat::session::requests::history::History;
 use dunlin_chat::session::requests::{LoggedRequest, Side};
 use dunlin_terminal::editor::{self, Draft};
+use dunlin_terminal::request::difference;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::elapsed;
 use dunlin_terminal::ui::style::Label;
@@ -144,10 +145,13 @@ pub fn run(
     match then {
         None => quiet(ui, "there is no earlier answer to compare with"),
         Some(then) => {
-            let difference = words::of_texts(&then, &now);
+            let difference = difference::of_texts(&then, &now);
             match difference.is_empty() {
                 true => quiet(ui, "none: both answers are the same"),
-                false => difference.print(ui),
+                false => difference
+                    .rows(ui.styles())
+                    .iter()
+                    .for_each(|row| ui.data(row)),
             }
         }
     }

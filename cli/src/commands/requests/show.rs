@@ -4,11 +4,12 @@ use dunlin_host::display::{escape, one_line};
 use dunlin_host::json;
 
 use super::about::{About, cost, edits, ending, size};
-use super::{Log, curl, words};
+use super::{Log, curl};
 use crate::app::App;
 use crate::args::RequestsShowArgs;
 use crate::error::CliError;
 use dunlin_chat::session::requests::{LoggedRequest, Side};
+use dunlin_terminal::request::difference;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -72,7 +73,11 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
                 String::from_utf8_lossy(&original),
                 String::from_utf8_lossy(&sent),
             );
-            words::of_bodies(&original, &sent).print(ui);
+            let difference = difference::of_bodies(&original, &sent);
+            difference
+                .rows(ui.styles())
+                .iter()
+                .for_each(|row| ui.data(row));
         }
         Part::Curl => {
             let command = curl::of(app, request, &log.file.body(number, Side::Sent)?)?;

@@ -3,20 +3,16 @@
 use dunlin_chat::request::editor::{Difference, EditableRequest, Leaf, LeafKind, Row, RowValue};
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{escape, escape_multiline, one_line, width};
-use dunlin_host::edit::diff::Change;
-use dunlin_host::edit::words::between;
 use dunlin_host::json;
 
+use super::difference;
 use crate::approval::look::{MARGIN, Window};
 use crate::approval::text::{BAR, room, wrap};
 use crate::ui::calls::fit;
-use crate::ui::style::Label;
+use crate::ui::style::{Label, Styles};
 
 /// How far text of a section stands in.
 const INDENT: usize = 4;
-
-/// How many unchanged words stand around a changed one.
-const CONTEXT_WORDS: usize = 8;
 
 /// A section with all its values. `heading` is its first row.
 pub fn section(
@@ -164,32 +160,10 @@ fn decoded(json: &str) -> String {
     serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
 }
 
-/// Two texts compared word by word.
+/// Two texts compared word by word, behind a bar.
 fn words(old: &str, new: &str, window: Window) -> Vec<String> {
-    let words = between(old, new);
-    let last = words.len().saturating_sub(1);
-    let shown = words.iter().enumerate().map(|(index, words)| {
-        let text = &words.text;
-        match words.change {
-            Change::Kept => around(text, index == 0, index == last),
-            Change::Removed => format!("[-{text}-]"),
-            Change::Added => format!("{{+{text}+}}"),
-        }
-    });
-    text(&shown.collect::<String>(), window)
-}
-
-/// Of unchanged text the words next to a change.
-fn around(text: &str, is_first: bool, is_last: bool) -> String {
-    let pieces: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
-    let head = if is_first { 0 } else { CONTEXT_WORDS };
-    let tail = if is_last { 0 } else { CONTEXT_WORDS };
-    if pieces.len() <= head + tail + 1 {
-        return text.to_owned();
-    }
-    let before = pieces.iter().take(head).copied().collect::<String>();
-    let after = pieces.iter().skip(pieces.len() - tail).copied();
-    format!("{before} … {}", after.collect::<String>())
+    let rows = difference::of_texts(old, new).rows(Styles::plain());
+    rows.iter().flat_map(|row| text(row, window)).collect()
 }
 
 /// The JSON that would be sent, and what there is to say about it. Characters that could act on the terminal or hide in it

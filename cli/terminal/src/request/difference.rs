@@ -5,8 +5,7 @@ use dunlin_host::edit::diff::{Change, Diff};
 use dunlin_host::edit::words::{Words, between};
 use serde_json::Value;
 
-use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::style::{Label, Styles};
+use crate::ui::style::{Label, Styles};
 
 /// How many words that stay are shown beside a change.
 const CONTEXT_WORDS: usize = 8;
@@ -22,11 +21,9 @@ type Piece = (Change, String);
 pub struct WordDiff(Vec<Vec<Piece>>);
 
 impl WordDiff {
-    /// Prints it.
-    pub fn print(&self, ui: &Ui) {
-        for line in &self.0 {
-            ui.data(&shown(line, ui.styles()));
-        }
+    /// One row for each line. Escaped.
+    pub fn rows(&self, styles: Styles) -> Vec<String> {
+        self.0.iter().map(|line| shown(line, styles)).collect()
     }
 
     /// Whether the texts are the same.
@@ -133,12 +130,7 @@ mod tests {
     use super::*;
 
     fn text(diff: &WordDiff) -> String {
-        let lines: Vec<String> = diff
-            .0
-            .iter()
-            .map(|line| shown(line, Styles::plain()))
-            .collect();
-        lines.join("\n")
+        diff.rows(Styles::plain()).join("\n")
     }
 
     #[test]
