@@ -69,8 +69,8 @@ pub struct Dialogue {
     /// How full the window was when that was last spoken of, in percent.
     marked: u64,
     shows_reply: bool,
-    /// What the model is told with the next message, besides what the user says.
-    note: Option<String>,
+    /// Files that the user has put back: the model is told of them with the next message.
+    undone: BTreeSet<String>,
 }
 
 impl Dialogue {
@@ -100,7 +100,7 @@ impl Dialogue {
             spent: Spent::default(),
             marked: 0,
             shows_reply: true,
-            note: None,
+            undone: BTreeSet::new(),
         })
     }
 
@@ -230,18 +230,27 @@ impl Dialogue {
         if let Some(session) = &self.session {
             session.clear();
         }
+        self.undone.clear();
         self.tags.forget_sent();
     }
 
     /// Tells the model with the next message that the user has taken its edits of these files back.
-    pub fn tell_undone(&mut self, files: &[String]) {
-        if !files.is_empty() && !self.conversation.messages().is_empty() {
-            let files = files.join(", ");
-            self.note = Some(format!(
+    pub fn tell_undone(&mut self, files: Vec<String>) {
+        if !self.conversation.messages().is_empty() {
+            self.undone.extend(files);
+        }
+    }
+
+    /// What the model is told with the next message.
+    fn note(&self) -> Option<String> {
+        let files: Vec<&str> = self.undone.iter().map(String::as_str).collect();
+        let files = serde_json::to_string(&files).ok();
+        files.filter(|_| !self.undone.is_empty()).map(|files| {
+            format!(
                 "(The user has undone your last edits. These files are as they were before; read them again before you \
                  edit them: {files})"
-            ));
-        }
+            )
+        })
     }
 
     /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.
@@ -310,7 +319,7 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        let prompt = match &self.note {
+        let prompt = match self.note() {
             Some(note) => format!("{prompt}\n\n{note}"),
             None => prompt,
         };
@@ -331,7 +340,7 @@ impl Dialogue {
                 ..
             }
         ) {
-            self.note = None;
+            self.undone.clear();
         }
         ask.complete(&mut report.denials);
         app.ui.end_reply();
