@@ -6,7 +6,9 @@ use dunlin_host::display::escape;
 
 use super::files::FileIndex;
 use super::table::{COMMANDS, REQUEST_PARTS, VERBS};
+use super::templates;
 use crate::mentions;
+use crate::templates::Places;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
@@ -31,6 +33,7 @@ pub fn candidates(
     home: Option<&Path>,
     names: &Names,
     files: &FileIndex,
+    places: &Places,
 ) -> (usize, Vec<String>) {
     for (command, names) in [("/agent ", &names.agents), ("/model ", &names.models)] {
         if let Some(typed) = before.strip_prefix(command) {
@@ -65,14 +68,13 @@ pub fn candidates(
         };
     }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
-        let fitting = COMMANDS
-            .iter()
-            .map(|command| command.name)
-            .filter(|name| name.starts_with(before));
-        let fitting: Vec<String> = fitting.map(str::to_owned).collect();
+        let fitting = slash_names(before, places);
         if !fitting.is_empty() {
             return (0, fitting);
         }
+    }
+    if let Some(found) = template_argument(before, project, home, places) {
+        return found;
     }
     if let Some((start, word)) = mentions::unfinished(before) {
         return (start, mentioned(word, project, home, files));
@@ -82,6 +84,41 @@ pub fn candidates(
         .rfind([' ', '\n', '\t', '\'', '"', '`', '(', '[', '<'])
         .map_or(0, |at| at + 1);
     (start, paths(&before[start..], project, home))
+}
+
+/// The commands and templates that a word can become.
+pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
+    let commands = COMMANDS.iter().map(|command| command.name.to_owned());
+    let templates = places.list(templates::is_command).templates.into_iter();
+    let templates = templates.map(|template| format!("/{}", template.name));
+    let names = commands.chain(templates);
+    names.filter(|name| name.starts_with(word)).collect()
+}
+
+/// The names of a template's arguments, and paths behind them.
+fn template_argument(
+    before: &str,
+    project: &Path,
+    home: Option<&Path>,
+    places: &Places,
+) -> Option<(usize, Vec<String>)> {
+    let (word, rest) = before.split_once(' ').filter(|_| before.starts_with('/'))?;
+    let last = rest.rsplit(' ').next()?;
+    if let Some((_, path)) = last.split_once('=') {
+        let known = templates::arguments(places, word);
+        let is_known = known
+            .iter()
+            .any(|name| last.starts_with(&format!("{name}=")));
+        return is_known.then(|| (before.len() - path.len(), paths(path, project, home)));
+    }
+    let is_given = |name: &String| {
+        rest.split(' ')
+            .any(|it| it.starts_with(&format!("{name}=")))
+    };
+    let names = templates::arguments(places, word).into_iter();
+    let fitting = names.filter(|name| name.starts_with(last) && !is_given(name));
+    let fitting: Vec<String> = fitting.map(|name| format!("{name}=")).collect();
+    (!fitting.is_empty()).then(|| (before.len() - last.len(), fitting))
 }
 
 /// Files of the project, and what a path that is being typed leads to: that reaches the others as well.
@@ -144,6 +181,7 @@ fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::paths::Folders;
 
     #[test]
     fn commands_and_paths_are_completed() {
@@ -161,6 +199,13 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let files = FileIndex::walked(project.path());
+        let outside = tempfile::tempdir().unwrap();
+        let environment = [("HOME", outside.path())].into_iter().collect();
+        let folders = Folders::find(&environment).unwrap();
+        let places = Places::new(&folders, (project.path(), false));
+        std::fs::create_dir_all(places.user()).unwrap();
+        let template = "+++\narguments = [\"file\", \"focus=x\"]\n+++\n{{file}} {{focus}}";
+        std::fs::write(places.user().join("heron.md"), template).unwrap();
         let check = |before: &str, start: usize, expected: &[&str]| {
             let names = Names {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
@@ -168,7 +213,14 @@ mod tests {
                 servers: vec!["git".to_owned(), "good".to_owned()],
                 requests: vec!["12".to_owned(), "11".to_owned(), "2".to_owned()],
             };
-            let found = candidates(before, project.path(), Some(project.path()), &names, &files);
+            let found = candidates(
+                before,
+                project.path(),
+                Some(project.path()),
+                &names,
+                &files,
+                &places,
+            );
             assert_eq!(
                 found,
                 (
@@ -178,7 +230,14 @@ mod tests {
                 "{before:?}"
             );
         };
-        check("/he", 0, &["/help"]);
+        check("/he", 0, &["/help", "/heron"]);
+        check("/her", 0, &["/heron"]);
+        check("/heron f", 7, &["file=", "focus="]);
+        check("/heron file=x fo", 14, &["focus="]);
+        check("/heron file=x fi", 14, &[]);
+        check("/heron file=src/mai", 12, &["src/main.rs"]);
+        check("/heron nope=src/mai", 7, &[]);
+        check("/stork f", 7, &[]);
         check("read sr", 5, &["src/"]);
         check("read src/ma", 5, &["src/main.rs", "src/matter.rs"]);
         check("what is in `RE", 12, &["README.md"]);

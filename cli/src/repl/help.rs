@@ -3,7 +3,8 @@
 use dunlin_host::display::width;
 
 use super::table::COMMANDS;
-use dunlin_terminal::ui::Ui;
+use super::templates;
+use crate::app::App;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;
 
@@ -35,8 +36,10 @@ const KEYS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Shows it.
-pub fn show(ui: &Ui) {
+/// Shows it, the templates of the user and the project last.
+pub fn show(app: &App) {
+    let ui = &app.ui;
+    let templates = templates::rows(app);
     let commands = COMMANDS.iter().filter(|command| !command.about.is_empty());
     let commands = commands.map(|command| {
         let typed = format!("{} {}", command.name, command.arguments);
@@ -45,11 +48,14 @@ pub fn show(ui: &Ui) {
     let keys = KEYS
         .iter()
         .map(|(keys, about)| ((*keys).to_owned(), *about));
-    let all: Vec<(String, &str)> = commands.chain(keys).collect();
-    let widest = all.iter().map(|(typed, _)| width(typed)).max();
+    let own: Vec<(String, &str)> = commands.chain(keys).collect();
+    // A template with many arguments does not move the others.
+    let widest = own.iter().map(|(typed, _)| width(typed)).max();
+    let templates = templates.iter();
+    let templates = templates.map(|row| (row.typed.clone(), row.about.as_str()));
     let columns = ui.window().columns;
-    for (typed, about) in &all {
-        for (typed, about) in rows(typed, about, widest.unwrap_or_default(), columns) {
+    for (typed, about) in own.into_iter().chain(templates) {
+        for (typed, about) in rows(&typed, about, widest.unwrap_or_default(), columns) {
             let typed = ui.styles().paint(Label::Key, &typed);
             ui.data(format!("  {typed} {about}").trim_end());
         }
@@ -59,7 +65,7 @@ pub fn show(ui: &Ui) {
 /// The rows of one entry: what stands in either column.
 fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String, String)> {
     let beside = columns.saturating_sub(widest + 4);
-    if beside >= LEAST_BESIDE {
+    if beside >= LEAST_BESIDE && width(typed) <= widest {
         let mut first = Some(typed);
         let rows = wrap::rows(about, beside).into_iter();
         return rows
@@ -82,6 +88,14 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_entry_stands_above_what_it_is_for() {
+        let rows = rows("/review file=…", "reviews a file", 7, 80);
+        let expected = [("/review file=…", ""), ("   ", "reviews a file")];
+        let expected = expected.map(|(typed, about)| (typed.to_owned(), about.to_owned()));
+        assert_eq!(rows, expected);
+    }
 
     #[test]
     fn entries_fit_their_columns() {

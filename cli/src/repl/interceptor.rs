@@ -9,6 +9,7 @@ use dunlin_host::Tool;
 use super::auto;
 use super::line::Recall;
 use super::table::{self, COMMANDS, Input, Slash};
+use super::templates;
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use dunlin_chat::message::Message;
@@ -27,6 +28,9 @@ const VALUE: editor::Draft = editor::Draft {
     suffix: ".md",
     what: "the value",
 };
+
+/// What has to be done before a command that waits.
+const FIRST: &str = "send or cancel the request first.";
 
 /// Pauses requests of one turn at the terminal.
 pub struct TerminalInterceptor<'a> {
@@ -71,6 +75,10 @@ impl<'a> TerminalInterceptor<'a> {
                     }
                 };
                 Follow::Continue(paused.say(said, window))
+            }
+            Reply::Save(saved) => {
+                let said = templates::save(self.app, &saved);
+                Follow::Continue(paused.say(&said, window))
             }
             Reply::Slash => self.command(line, paused, messages),
             Reply::Keep(rows) => {
@@ -160,10 +168,7 @@ impl<'a> TerminalInterceptor<'a> {
             Input::Slash(command, rest) => {
                 let entry = COMMANDS.iter().find(|entry| entry.slash == command);
                 if let Some(entry) = entry.filter(|entry| !entry.waits.is_empty()) {
-                    let sentence = format!(
-                        "{} has to wait: send or cancel the request first.",
-                        entry.name
-                    );
+                    let sentence = format!("{} has to wait: {FIRST}", entry.name);
                     return Follow::Continue(paused.say(&sentence, window));
                 }
                 if let Err(error) = (app.while_waiting)(app, messages, self.tools, command, &rest) {
@@ -176,9 +181,9 @@ impl<'a> TerminalInterceptor<'a> {
                     _ => again(),
                 }
             }
-            Input::UnknownSlash(word, near) => {
-                app.ui.status(&table::no_such_command(&word, near));
-                again()
+            Input::UnknownSlash { word, near, .. } => {
+                let sentence = templates::has_to_wait(app, &word, near, FIRST);
+                Follow::Continue(paused.say(&sentence, window))
             }
             // A path, or several lines: a message.
             Input::Empty | Input::Message(_) => {

@@ -29,6 +29,7 @@ pub mod slash;
 mod steps;
 pub mod table;
 mod tags;
+pub mod templates;
 mod transcript;
 
 use std::sync::atomic::Ordering;
@@ -231,27 +232,32 @@ fn respond(
     let mut is_new = true;
     let text = match input {
         Input::Empty => return Ok(Answer::Next),
-        Input::UnknownSlash(word, near) => {
-            app.ui.status(&table::no_such_command(&word, near));
-            return Ok(Answer::Next);
-        }
-        Input::Slash(command, rest) => match slash::run(app, dialogue, command, &rest)? {
-            Next::Prompt => return Ok(Answer::Next),
-            Next::Leave => return Ok(Answer::Leave),
-            Next::Say(text) => {
-                show_said(app, &text);
-                // What cannot be remembered can still be sent.
-                let _ = editor.remember(&text);
-                text
-            }
-            // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
-            Next::AsItIs(text) => {
-                show_said(app, &text);
-                is_new = false;
-                text
-            }
-        },
         Input::Message(text) => text,
+        Input::UnknownSlash { .. } | Input::Slash(..) => {
+            let next = match input {
+                Input::UnknownSlash { word, rest, near } => {
+                    templates::run(app, &word, &rest, near)?
+                }
+                Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
+                Input::Empty | Input::Message(_) => Next::Prompt,
+            };
+            match next {
+                Next::Prompt => return Ok(Answer::Next),
+                Next::Leave => return Ok(Answer::Leave),
+                Next::Say(text) => {
+                    show_said(app, &text);
+                    // What cannot be remembered can still be sent.
+                    let _ = editor.remember(&text);
+                    text
+                }
+                // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
+                Next::AsItIs(text) => {
+                    show_said(app, &text);
+                    is_new = false;
+                    text
+                }
+            }
+        }
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,

@@ -10,6 +10,7 @@ use super::hub;
 use super::line::Recall;
 use super::slash::{self, Next};
 use super::table::{self, Input};
+use super::templates;
 use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
@@ -38,18 +39,16 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     };
     let mut exit = Exit::Done;
     while let Some(line) = next_line(app)? {
-        let text = match table::parse(&line) {
+        let next = match table::parse(&line) {
             Input::Empty => continue,
-            Input::UnknownSlash(word, near) => {
-                app.ui.status(&table::no_such_command(&word, near));
-                continue;
-            }
-            Input::Slash(command, rest) => match slash::run(app, &mut dialogue, command, &rest)? {
-                Next::Prompt => continue,
-                Next::Leave => break,
-                Next::Say(text) | Next::AsItIs(text) => text,
-            },
-            Input::Message(text) => text,
+            Input::UnknownSlash { word, rest, near } => templates::run(app, &word, &rest, near)?,
+            Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,
+            Input::Message(text) => Next::Say(text),
+        };
+        let text = match next {
+            Next::Prompt => continue,
+            Next::Leave => break,
+            Next::Say(text) | Next::AsItIs(text) => text,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,

@@ -159,7 +159,7 @@ fn look(
     let ui = &app.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
-        Slash::Help => help::show(ui),
+        Slash::Help => help::show(app),
         Slash::Permissions if rest.is_empty() => show_permissions(app)?,
         Slash::Permissions => return forget_answers(app, rest),
         Slash::Mcp => servers::run(app, rest)?,

@@ -13,13 +13,13 @@ use crate::stage::{Chat, environment, read};
 const REQUEST: &str = "  request?";
 
 /// A chat with the line of paused requests.
-struct Pausing {
-    chat: Chat,
+pub struct Pausing {
+    pub chat: Chat,
     lines: usize,
 }
 
 impl Pausing {
-    fn open(environment: &Environment, mode: &str) -> Pausing {
+    pub fn open(environment: &Environment, mode: &str) -> Pausing {
         let command = environment.command(["--intercept", mode]);
         // Long texts are printed.
         let terminal = command.variable("PAGER", "cat").terminal();
@@ -43,19 +43,19 @@ impl Pausing {
         screen.text
     }
 
-    fn say(&mut self, message: &str) -> String {
+    pub fn say(&mut self, message: &str) -> String {
         self.chat.say(message);
         self.request()
     }
 
     /// Types a word of the editor, and waits for the next line.
-    fn does(&mut self, line: &str) -> String {
+    pub fn does(&mut self, line: &str) -> String {
         self.chat.say(line);
         self.request()
     }
 
     /// Waits for the prompt with this line.
-    fn prompt(&self, line: &str) {
+    pub fn prompt(&self, line: &str) {
         self.chat
             .terminal
             .wait_until(line, |screen| screen.cursor_line.trim_end() == line);

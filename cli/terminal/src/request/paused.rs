@@ -39,10 +39,23 @@ pub enum Reply {
     Edit(Draft),
     /// This is copied to the clipboard.
     Copy(String),
+    /// A text is saved as a prompt template.
+    Save(Saved),
     /// The line is a command of the chat.
     Slash,
     /// The line may be a message: it is kept, and these rows are shown.
     Keep(Vec<String>),
+}
+
+/// A text to be saved as a prompt template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The name that was typed for it, not checked.
+    pub name: String,
+    /// What it was: `user`, `system prompt`. Names in it may be the model's or a plugin's.
+    pub label: String,
+    /// The text.
+    pub text: String,
 }
 
 /// A value to be edited.
@@ -153,6 +166,7 @@ impl Paused {
                 let bytes = String::from_utf8_lossy(self.request.bytes());
                 Reply::Copy(bytes.into_owned())
             }
+            Command::Save(number, name) => self.save(number, name, window),
             Command::Help => Reply::Say(help(window)),
             Command::Slash => Reply::Slash,
         }
@@ -289,6 +303,18 @@ impl Paused {
             target,
             text,
         })
+    }
+
+    fn save(&self, number: usize, name: String, window: Window) -> Reply {
+        let target = self.request.only_text(number);
+        let leaf = target.and_then(|target| self.request.leaf(&target));
+        let text = match leaf {
+            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Err(error) => return Reply::Say(self.error(&error, window)),
+        };
+        let section = self.request.section(number);
+        let label = section.map_or_else(String::new, |section| one_line(&section.label));
+        Reply::Save(Saved { name, label, text })
     }
 
     fn change(

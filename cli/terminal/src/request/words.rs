@@ -47,6 +47,11 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("diff", "", "show what you changed, word by word"),
     ("payload", "", "print the exact JSON that would be sent"),
     ("copy", "", "copy that JSON to the clipboard"),
+    (
+        "save",
+        "N NAME",
+        "save the text of a section as a prompt template, which /NAME sends",
+    ),
     ("?", "", "list these words"),
 ];
 
@@ -113,6 +118,8 @@ pub enum Command {
     Payload,
     /// Copy it.
     Copy,
+    /// Save the text of a section as a template with this name.
+    Save(usize, String),
     /// List the words.
     Help,
     /// A command of the chat.
@@ -138,6 +145,9 @@ pub enum NotUnderstood {
         /// The word.
         word: &'static str,
     },
+    /// A number or a name is missing or wrong.
+    #[error("save takes the number of a section and a name for the template, as in save 2 review")]
+    Save,
     /// The word stands alone.
     #[error("{word} takes nothing after it")]
     Surplus {
@@ -209,8 +219,24 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "diff" => alone(Command::Diff),
         "payload" => alone(Command::Payload),
         "copy" => alone(Command::Copy),
+        "save" => save(rest),
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
+    }
+}
+
+fn save(rest: &str) -> Result<Command, NotUnderstood> {
+    let mut words = rest.split_whitespace();
+    let number = words
+        .next()
+        .filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    match (
+        number.and_then(|number| number.parse().ok()),
+        words.next(),
+        words.next(),
+    ) {
+        (Some(number), Some(name), None) => Ok(Command::Save(number, name.to_owned())),
+        _ => Err(NotUnderstood::Save),
     }
 }
 
@@ -249,6 +275,7 @@ mod tests {
         check("d 3", Command::Delete(3));
         check("delete 3", Command::Delete(3));
         check("restore 3", Command::Restore(3));
+        check("save 2  review ", Command::Save(2, "review".to_owned()));
         check("?", Command::Help);
         check("/pause off", Command::Slash);
         check("e 2", Command::Edit(Place::Section(2), None));
@@ -285,6 +312,12 @@ mod tests {
         check("show", "show takes the number of a section, as in show 2");
         check("d x", "d takes the number of a section, as in d 2");
         check("d -1", "d takes the number of a section, as in d 2");
+        let save =
+            "save takes the number of a section and a name for the template, as in save 2 review";
+        check("save", save);
+        check("save 2", save);
+        check("save review 2", save);
+        check("save 2 review it", save);
         check("send it", "send takes nothing after it");
         check(
             "e",
