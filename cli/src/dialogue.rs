@@ -23,7 +23,7 @@ use crate::repl::interceptor::TerminalInterceptor;
 use crate::repl::line::Recall;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
-use dunlin_chat::message::{Conversation, Message};
+use dunlin_chat::message::{Conversation, Message, UserMessage};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::{RetryPolicy, Retrying};
@@ -249,10 +249,11 @@ impl Dialogue {
     pub fn turn(
         &mut self,
         app: &App,
-        prompt: String,
+        prompt: impl Into<UserMessage>,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
         if app.refresh_plugins() {
+        let mut prompt = prompt.into();
             self.tools = look_at_tools(app)?;
         }
         let host = app.host()?;
@@ -310,10 +311,10 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        let prompt = match &self.note {
-            Some(note) => format!("{prompt}\n\n{note}"),
-            None => prompt,
-        };
+        if let Some(note) = &self.note {
+            prompt.text.push_str("\n\n");
+            prompt.text.push_str(note);
+        }
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let mut report = app.runtime()?.block_on(async {
             tokio::select! {

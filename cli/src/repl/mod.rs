@@ -45,7 +45,7 @@ use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 use complete::Names;
-use dunlin_chat::message::Role;
+use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
@@ -230,9 +230,9 @@ fn respond(
     input: Input,
 ) -> Result<Answer, CliError> {
     let mut is_new = true;
-    let text = match input {
+    let said: UserMessage = match input {
         Input::Empty => return Ok(Answer::Next),
-        Input::Message(text) => text,
+        Input::Message(text) => text.into(),
         Input::UnknownSlash { .. } | Input::Slash(..) => {
             let next = match input {
                 Input::UnknownSlash { word, rest, near } => {
@@ -248,13 +248,13 @@ fn respond(
                     show_said(app, &text);
                     // What cannot be remembered can still be sent.
                     let _ = editor.remember(&text);
-                    text
+                    text.into()
                 }
                 // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
-                Next::AsItIs(text) => {
-                    show_said(app, &text);
+                Next::AsItIs(said) => {
+                    show_said(app, &said.text);
                     is_new = false;
-                    text
+                    said
                 }
             }
         }
@@ -266,19 +266,19 @@ fn respond(
     if !choice::may_use_its_own(app, dialogue)? {
         app.ui
             .status("Nothing is sent. /model lists the models and chooses one.");
-        app.ui.keep_for_later(&text);
+        app.ui.keep_for_later(&said.text);
         return Ok(Answer::Next);
     }
-    let typed = text.clone();
-    let text = match is_new && dialogue.agent().files {
-        true => tags::attach(app, dialogue, &text, editor.recall())?,
-        false => Some(text),
+    let typed = said.text.clone();
+    let said = match is_new && dialogue.agent().files {
+        true => tags::attach(app, dialogue, &typed, editor.recall())?,
+        false => Some(said),
     };
-    if let Some(text) = text {
+    if let Some(said) = said {
         if interceptor::may_hold(app) {
             dialogue.keep_unsent(Some(&typed));
         }
-        let report = dialogue.turn(app, text, editor.recall())?;
+        let report = dialogue.turn(app, said, editor.recall())?;
         if let TurnEnd::Withdrawn {
             is_unsent: true, ..
         } = report.end

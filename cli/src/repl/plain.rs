@@ -45,10 +45,11 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
             Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,
             Input::Message(text) => Next::Say(text),
         };
-        let text = match next {
+        let said = match next {
             Next::Prompt => continue,
             Next::Leave => break,
-            Next::Say(text) | Next::AsItIs(text) => text,
+            Next::Say(text) => text.into(),
+            Next::AsItIs(said) => said,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,
@@ -56,7 +57,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
         };
         // Nobody can be asked, so this only warns.
         choice::may_use_its_own(app, dialogue)?;
-        let report = dialogue.turn(app, text, Recall::default())?;
+        let report = dialogue.turn(app, said, Recall::default())?;
         say_unasked(app, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use dunlin_chat::message::Message;
+use dunlin_chat::message::{Message, UserMessage};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -28,7 +28,7 @@ pub enum Next {
     /// A message that was written elsewhere than on the line.
     Say(String),
     /// A message that is sent as it is: it was sent before, or a server wrote it.
-    AsItIs(String),
+    AsItIs(UserMessage),
     /// The end.
     Leave,
 }
@@ -81,7 +81,7 @@ pub fn run(
         },
         Slash::Prompt => {
             if let Some(text) = servers::prompt(app, rest)? {
-                return Ok(Next::AsItIs(text));
+                return Ok(Next::AsItIs(text.into()));
             }
         }
         Slash::Tags => tags::list(app, dialogue.as_ref()),

@@ -67,7 +67,7 @@ pub fn run(
     let is_sent = template.owner == Owner::User
         || trust::of_template(&app.ui, &app.settings, app.asks(), &template.path, &file)?;
     match is_sent {
-        true => Ok(Next::AsItIs(filled)),
+        true => Ok(Next::AsItIs(filled.into())),
         false => {
             app.ui.status("Nothing is sent.");
             back();

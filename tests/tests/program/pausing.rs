@@ -140,6 +140,40 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
+fn attached_files_name_the_section() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    environment.project_file("notes/terns.md", "Terns\nfly far.\n");
+    let mut chat = Pausing::open(&environment, "turn");
+    let prompt = "› (pause: turn) Type a message, @ to attach a file";
+    let mut bodies = Vec::new();
+    for message in ["read @notes/terns.md", "/retry"] {
+        let screen = chat.say(message);
+        assert!(screen.contains(" 1 user, with terns.md  "), "{screen}");
+        bodies.push(chat.payload());
+        chat.chat.say("send");
+        chat.prompt(prompt);
+    }
+    chat.chat.terminal.press(Key::CtrlD);
+    assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+    let resumed = environment.terminal(["--resume", "--intercept", "turn"]);
+    let mut chat = Pausing {
+        chat: Chat::waiting(resumed),
+        lines: 0,
+    };
+    chat.prompt(prompt);
+    let screen = chat.say("and the gulls");
+    assert!(screen.contains(" 1 user, with terns.md  "), "{screen}");
+    assert!(screen.contains(" 3 user  "), "{screen}");
+    // The label is no part of what is sent.
+    let requests = provider.requests();
+    let sent: Vec<String> = requests.iter().map(body).collect();
+    assert_eq!(sent, bodies);
+    assert_eq!(sent[0], sent[1]);
+    assert!(!sent[0].contains("attached\":"), "{}", sent[0]);
+}
+
+#[test]
 fn the_log_has_what_was_composed_and_what_was_sent() {
     let provider = Provider::play([Response::reply("Terns.")]);
     let environment = environment(&provider);
