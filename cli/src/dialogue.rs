@@ -21,6 +21,7 @@ use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::interceptor::TerminalInterceptor;
 use crate::repl::line::Recall;
+use crate::repl::metadata::Answering;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, UserMessage};
@@ -252,8 +253,8 @@ impl Dialogue {
         prompt: impl Into<UserMessage>,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
-        if app.refresh_plugins() {
         let mut prompt = prompt.into();
+        if app.refresh_plugins() {
             self.tools = look_at_tools(app)?;
         }
         let host = app.host()?;
@@ -267,7 +268,13 @@ impl Dialogue {
         let recall = Arc::new(recall);
         let approver = approver(app, &known, Arc::clone(&recall));
         let interceptor: Box<dyn Interceptor> = match app.asks() {
-            true => Box::new(TerminalInterceptor::new(app, &known, recall)),
+            true => {
+                let answering = Answering {
+                    agent: &self.agent,
+                    provider: self.provider.as_ref(),
+                };
+                Box::new(TerminalInterceptor::new(app, &known, recall, answering))
+            }
             false => Box::new(NoInterceptor),
         };
         if let Some(session) = &self.session {

@@ -5,8 +5,10 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
+use super::metadata::SETS;
 use super::table::{COMMANDS, REQUEST_PARTS, VERBS};
 use super::templates;
+use crate::config::request_editor::MetadataField;
 use crate::mentions;
 use crate::templates::Places;
 
@@ -47,6 +49,19 @@ pub fn candidates(
             None => (typed, names.requests.iter().map(String::as_str).collect()),
         };
         let fitting = known.into_iter().filter(|name| name.starts_with(word));
+        return (
+            before.len() - word.len(),
+            fitting.map(str::to_owned).collect(),
+        );
+    }
+    if let Some(typed) = before.strip_prefix("/metadata ") {
+        let (given, word) = typed.rsplit_once(' ').unwrap_or(("", typed));
+        let fields = MetadataField::ALL.iter().map(|field| field.as_str());
+        let sets = SETS.iter().copied().filter(|_| given.is_empty());
+        let fitting = fields
+            .filter(|name| !given.split(' ').any(|it| it == *name))
+            .chain(sets)
+            .filter(|name| name.starts_with(word));
         return (
             before.len() - word.len(),
             fitting.map(str::to_owned).collect(),
@@ -259,6 +274,10 @@ mod tests {
         check("/model RE", 7, &[]);
         check("/requests 1", 10, &["12", "11"]);
         check("/requests 12 s", 13, &["sent"]);
+        check("/metadata mod", 10, &["model", "mode"]);
+        check("/metadata n", 10, &["none"]);
+        check("/metadata model mod", 16, &["mode"]);
+        check("/metadata model n", 16, &[]);
         check("/mcp dis", 5, &["disconnect ", "disable "]);
         check("/mcp connect go", 13, &["good"]);
         check("/mcp disable ", 13, &["git", "good"]);

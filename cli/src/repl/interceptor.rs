@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
+use dunlin_host::display::{escape, one_line};
 
 use super::auto;
 use super::line::Recall;
+use super::metadata::{self, Answering, Metadata};
 use super::table::{self, COMMANDS, Input, Slash};
 use super::templates;
 use crate::app::App;
-use crate::config::request_editor::PauseMode;
+use crate::config::request_editor::{MetadataField, PauseMode};
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -37,6 +39,7 @@ pub struct TerminalInterceptor<'a> {
     app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
+    answering: Answering<'a>,
 }
 
 /// What follows a line: the pause is over, or these rows and another line.
@@ -44,8 +47,18 @@ type Follow = ControlFlow<Result<(), CancelReason>, Vec<String>>;
 
 impl<'a> TerminalInterceptor<'a> {
     /// An interceptor for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
-    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
-        TerminalInterceptor { app, tools, recall }
+    pub fn new(
+        app: &'a App,
+        tools: &'a [Tool],
+        recall: Arc<Recall>,
+        answering: Answering<'a>,
+    ) -> Self {
+        TerminalInterceptor {
+            app,
+            tools,
+            recall,
+            answering,
+        }
     }
 
     /// Shows rows, and reads a line below them.
@@ -67,6 +80,10 @@ impl<'a> TerminalInterceptor<'a> {
             Reply::Send => Follow::Break(Ok(())),
             Reply::Cancel => Follow::Break(Err(CancelReason::User)),
             Reply::Edit(draft) => Follow::Continue(self.edit(draft, paused).await),
+            Reply::CopyField(name) => {
+                let said = self.copy_field(&name, paused);
+                Follow::Continue(paused.say(&said, window))
+            }
             Reply::Copy(text) => {
                 let said = match ui.copy(&text) {
                     true => "The request is on the clipboard.",
@@ -86,6 +103,37 @@ impl<'a> TerminalInterceptor<'a> {
                     ui.keep_for_later(line);
                 }
                 Follow::Continue(rows)
+            }
+        }
+    }
+
+    /// Copies a field of `/metadata`; what to say.
+    fn copy_field(&self, name: &str, paused: &Paused) -> String {
+        let field = match MetadataField::named(name) {
+            Ok(field) => field,
+            Err(problem) => return format!("{}; copy alone copies the request", escape(&problem)),
+        };
+        let metadata = Metadata::of_paused(self.app, self.answering, paused);
+        let value = metadata.get(field);
+        match self.app.ui.copy(value) {
+            true => format!("On the clipboard: {}", one_line(value)),
+            false => "This terminal does not accept clipboard data; /metadata shows the fields."
+                .to_owned(),
+        }
+    }
+
+    /// `/metadata` of the paused request.
+    fn metadata(&self, rest: &str, paused: &Paused) -> Vec<String> {
+        let app = self.app;
+        if rest.is_empty() {
+            let metadata = Metadata::of_paused(app, self.answering, paused);
+            return metadata.rows(&app.metadata_fields());
+        }
+        match metadata::choose(app, rest) {
+            Ok(said) => paused.say(&said, app.ui.window()),
+            Err(error) => {
+                app.ui.error(&error);
+                Vec::new()
             }
         }
     }
@@ -160,6 +208,7 @@ impl<'a> TerminalInterceptor<'a> {
         let window = app.ui.window();
         let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
+            Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
             // These begin another context, in which this request means nothing.
             Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
                 app.pausing.defer(line);

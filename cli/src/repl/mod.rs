@@ -18,6 +18,7 @@ pub mod hub;
 pub mod interceptor;
 pub mod line;
 mod messages;
+pub mod metadata;
 pub mod pausing;
 pub mod plain;
 mod put_back;

@@ -75,6 +75,8 @@ pub enum Slash {
     Export,
     /// Lists the requests that were sent, or shows one.
     Requests,
+    /// Shows what is known of a request beside its text, or chooses what of it is shown.
+    Metadata,
     /// Leaves.
     Exit,
 }
@@ -209,6 +211,13 @@ pub const COMMANDS: &[Command] = &[
         "[N [PART]]",
         "list the requests of this session, or show one; PART is sent, original, diff or curl",
         Slash::Requests,
+    )
+    .waits(TURN),
+    command(
+        "/metadata",
+        "[FIELD ...]",
+        "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose what of it is shown",
+        Slash::Metadata,
     )
     .waits(TURN),
     command("/copy", "", "copy the last reply to the clipboard", Slash::Copy),

@@ -258,7 +258,10 @@ fn a_section_is_saved_as_a_template() {
     chat.does("e 1 read the notes of {{bird}}");
     for (typed, expected) in [
         ("save 1", "save takes the number of a section and a name"),
-        ("save 99 notes", "no section 99: this request has sections 1 to"),
+        (
+            "save 99 notes",
+            "no section 99: this request has sections 1 to",
+        ),
         (
             "save 1 help",
             "Not saved: /help is a command of Dunlin: choose another name.",

@@ -39,6 +39,8 @@ pub enum Reply {
     Edit(Draft),
     /// This is copied to the clipboard.
     Copy(String),
+    /// A field of what is known of the request is copied; its name is not checked.
+    CopyField(String),
     /// A text is saved as a prompt template.
     Save(Saved),
     /// The line is a command of the chat.
@@ -162,7 +164,8 @@ impl Paused {
                 rows.extend(notice.iter().flat_map(|notice| self.say(notice, window)));
                 Reply::Page(rows)
             }
-            Command::Copy => {
+            Command::Copy(Some(field)) => Reply::CopyField(field),
+            Command::Copy(None) => {
                 let bytes = String::from_utf8_lossy(self.request.bytes());
                 Reply::Copy(bytes.into_owned())
             }
@@ -240,7 +243,29 @@ impl Paused {
         parts.join(" · ")
     }
 
-    fn total(&self) -> String {
+    /// Its number in the session, if the session keeps requests.
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// The model that it names, as it is now.
+    pub fn model(&self) -> Option<String> {
+        let target = self.request.target("model").ok()?;
+        Some(self.request.leaf(&target).ok()??.text())
+    }
+
+    /// Whether it is another one than was composed.
+    pub fn is_edited(&self) -> bool {
+        self.request.is_dirty()
+    }
+
+    /// How many edits were made.
+    pub fn edits(&self) -> usize {
+        self.request.edits().len()
+    }
+
+    /// Its tokens, and the context window.
+    pub fn total(&self) -> String {
         let tokens = grouped(self.measure.real(self.counts.total()));
         match self.window_tokens {
             Some(window) => format!("{tokens} of {} tokens", grouped(window)),

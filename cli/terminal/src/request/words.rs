@@ -46,7 +46,11 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("reset", "", "undo all edits; undo brings them back"),
     ("diff", "", "show what you changed, word by word"),
     ("payload", "", "print the exact JSON that would be sent"),
-    ("copy", "", "copy that JSON to the clipboard"),
+    (
+        "copy",
+        "[FIELD]",
+        "copy that JSON to the clipboard, or a field of /metadata",
+    ),
     (
         "save",
         "N NAME",
@@ -116,8 +120,8 @@ pub enum Command {
     Diff,
     /// Print the request.
     Payload,
-    /// Copy it.
-    Copy,
+    /// Copy it, or a field of what is known of it.
+    Copy(Option<String>),
     /// Save the text of a section as a template with this name.
     Save(usize, String),
     /// List the words.
@@ -218,7 +222,10 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "reset" => alone(Command::Reset),
         "diff" => alone(Command::Diff),
         "payload" => alone(Command::Payload),
-        "copy" => alone(Command::Copy),
+        "copy" => match rest.trim() {
+            "" => Ok(Command::Copy(None)),
+            field => Ok(Command::Copy(Some(field.to_owned()))),
+        },
         "save" => save(rest),
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
@@ -276,6 +283,8 @@ mod tests {
         check("delete 3", Command::Delete(3));
         check("restore 3", Command::Restore(3));
         check("save 2  review ", Command::Save(2, "review".to_owned()));
+        check("copy", Command::Copy(None));
+        check("copy session", Command::Copy(Some("session".to_owned())));
         check("?", Command::Help);
         check("/pause off", Command::Slash);
         check("e 2", Command::Edit(Place::Section(2), None));
