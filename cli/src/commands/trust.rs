@@ -305,7 +305,7 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
 
 /// Shows rows about a file, and asks until there is an answer that counts. `None`: there is none.
 fn ask_about(ui: &Ui, heading: &str, rows: &[String], text: &str) -> Option<bool> {
-    ui.data(heading);
+    ui.data_rows(heading, 0);
     let window = ui.window();
     let room = window.rows.saturating_sub(RESERVED_ROWS);
     let height: usize = rows.iter().map(|row| height(row, window)).sum();

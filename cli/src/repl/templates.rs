@@ -100,10 +100,11 @@ fn filled(app: &App, template: &Template, text: &TemplateText, rest: &str) -> Op
 pub fn no_such(app: &App, word: &str, near: Option<&'static str>) -> String {
     let name = word.strip_prefix('/').unwrap_or(word);
     let templates = Places::of(&app.settings).list(is_command).templates;
+    let commands = COMMANDS.iter().filter_map(|it| it.name.strip_prefix('/'));
     let names = templates.iter().map(|it| it.name.as_str());
-    match (near, nearest(name, names)) {
-        (None, Some(near)) => table::no_such_command(word, Some(&format!("/{near}"))),
-        _ => table::no_such_command(word, near),
+    match nearest(name, commands.chain(names)).filter(|near| !is_command(near)) {
+        Some(near) => table::no_such_command(word, Some(&format!("/{near}"))),
+        None => table::no_such_command(word, near),
     }
 }
 

@@ -356,8 +356,12 @@ pub fn understand(template: &Template, text: &str) -> Result<TemplateText, ReadE
 /// The names in a folder, sorted; what is hidden and what is no text is left out.
 fn names(folder: OwnedFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in Dir::new(folder)?.take(MAX_ENTRIES) {
+    for (index, entry) in Dir::new(folder)?.enumerate() {
         let entry = entry?;
+        if index >= MAX_ENTRIES {
+            let problem = format!("it has more than {MAX_ENTRIES} entries");
+            return Err(io::Error::other(problem));
+        }
         let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_string_lossy();
         if !name.starts_with('.') {
             names.push(name.into_owned());

@@ -154,14 +154,20 @@ impl TemplateText {
                     .map(|it: &Declared| it.argument.name.as_str())
             };
             let Some(index) = names().position(|name| name == placeholder.name) else {
-                let near = nearest(placeholder.name, names());
+                let name = placeholder.name;
+                let near = nearest(name, names());
                 let near = near.map_or_else(String::new, |near| {
                     format!("; did you mean {{{{{near}}}}}?")
                 });
-                let name = placeholder.name;
-                let problem = format!(
-                    "{{{{{name}}}}} is not in the arguments of the front matter{near} (\\{{{{{name}}}}} is text)"
-                );
+                let problem = match &front {
+                    Some(_) => format!(
+                        "{{{{{name}}}}} is not in the arguments of the front matter{near} (\\{{{{{name}}}}} is text)"
+                    ),
+                    None => format!(
+                        "{{{{{name}}}}} is not declared: begin the file with the lines +++, arguments = [{name:?}] and +++ \
+                         (\\{{{{{name}}}}} is text)"
+                    ),
+                };
                 return Err(error_at(body.start + blank + start, problem));
             };
             parts.push(Part::Argument(index));
@@ -391,6 +397,8 @@ fn line_at(file: &str, offset: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn filled(file: &str, given: &[(&str, &str)]) -> Result<String, String> {
@@ -482,7 +490,7 @@ mod tests {
         );
         check(
             "{{{x}}}",
-            "1: {{x}} is not in the arguments of the front matter (\\{{x}} is text)",
+            "1: {{x}} is not declared: begin the file with the lines +++, arguments = [\"x\"] and +++ (\\{{x}} is text)",
         );
         check(
             "+++\narguments = [\"a\",\n\"b\"]\n+++\n{{a}}",
@@ -533,6 +541,23 @@ mod tests {
             let (file, count) = file_of("section 2 (\"user\"\n)", text);
             assert_eq!(filled(&file, &[]), Ok(text.to_owned()), "{file}");
             assert_eq!(count, escaped, "{file}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_saved_text_is_sent_as_it_was(text in r"[{}\\a_ +=\n\r\u{feff}ä-]{0,60}|\PC{0,40}") {
+            let sent = text.trim_start_matches(['\n', '\r']).trim_end();
+            prop_assume!(!sent.is_empty());
+            let (file, _) = file_of("x", &text);
+            prop_assert_eq!(filled(&file, &[]), Ok(sent.to_owned()));
+        }
+
+        #[test]
+        fn any_file_is_understood_or_refused(file in r"(\+\+\+\n)?[{}\\a+=\n\[\x22#\]]{0,60}(\n\+\+\+\n)?[{}a\\ ]{0,20}") {
+            if let Err(error) = TemplateText::parse(&file) {
+                prop_assert!(error.line >= 1 && error.line <= file.lines().count() + 1);
+            }
         }
     }
 

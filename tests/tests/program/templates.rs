@@ -74,6 +74,13 @@ fn a_template_is_sent_with_its_arguments() {
         let screen = put_back(&mut chat, typed);
         assert!(screen.contains(expected), "{screen:?}");
     }
+    // Nearer than /undo.
+    template(&environment, "unknown.md", "x");
+    let screen = chat.turn("/unknow");
+    assert!(
+        screen.contains("There is no /unknow. Did you mean /unknown?"),
+        "{screen:?}"
+    );
     let screen = chat.turn("/reviwe file=x");
     assert!(
         screen.contains("There is no /reviwe. Did you mean /review?"),
@@ -89,7 +96,7 @@ fn a_template_is_sent_with_its_arguments() {
         ]
     );
     // Recalled is what was typed.
-    for _ in 0..2 {
+    for _ in 0..3 {
         chat.terminal.press(Key::Up);
     }
     chat.terminal.wait_until("what was typed", |screen| {
