@@ -1,6 +1,7 @@
 //! `/metadata`: what is known of the paused request, or of the last one, beside its text.
 
 use dunlin_host::display::{escape, grouped, one_line};
+use serde_json::Value;
 
 use crate::app::App;
 use crate::commands::requests::Log;
@@ -11,7 +12,7 @@ use crate::error::CliError;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
+use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile, Side};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::request::paused::Paused;
 
@@ -91,7 +92,7 @@ impl Metadata {
             session: session.to_owned(),
             request: id(session, entry.number),
             agent: entry.agent.clone(),
-            model: entry.model.clone(),
+            model: sent_model(file, request).unwrap_or_else(|| entry.model.clone()),
             endpoint: entry.endpoint.clone(),
             mode: app.pausing.mode().as_str().to_owned(),
             edited: edited(entry.is_edited(), file.edits(request).len()),
@@ -125,6 +126,13 @@ impl Metadata {
         };
         fields.map(row).collect()
     }
+}
+
+/// The model that an edited request names.
+fn sent_model(file: &RequestFile, request: &LoggedRequest) -> Option<String> {
+    let number = Some(request.entry.number).filter(|_| request.entry.is_edited())?;
+    let body: Value = serde_json::from_slice(&file.body(number, Side::Sent).ok()?).ok()?;
+    body.get("model")?.as_str().map(str::to_owned)
 }
 
 /// The request as `dunlin requests` takes it.

@@ -561,8 +561,11 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
             .filter(|line| line.trim_start().starts_with("session "))
             .count()
             == 2
+            && screen.cursor_line.trim_end() == prompt
     });
-    assert!(screen.contains("edited    yes, 2 edits"), "{screen:?}");
+    let rows = rows_of(&screen.text);
+    assert_eq!(value(rows[4], "edited"), "yes, 2 edits");
+    assert_eq!(value(rows[3], "model"), "other");
     let written = std::fs::read_to_string(environment.config_file()).expect("the configuration");
     let expected =
         "# the order\nmetadata = [\"request\", \"edited\", \"model\", \"session\"] # few\n";
