@@ -19,6 +19,7 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
+use crate::config::request_editor::MetadataField;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::plugin::installed::InstalledPlugins;
@@ -52,6 +53,8 @@ pub struct App {
     pub accepts_edits: Arc<AtomicBool>,
     /// Which requests are paused before they are sent.
     pub pausing: Arc<Pausing>,
+    /// What `/metadata` shows.
+    metadata: RefCell<Vec<MetadataField>>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// Runs slash commands while calls wait.
@@ -80,8 +83,10 @@ impl App {
             // One question pauses only where that is asked for.
             false => Arc::default(),
         };
+        let metadata = RefCell::new(settings.metadata.value.clone());
         App {
             ui,
+            metadata,
             settings,
             calls: Arc::default(),
             accepts_edits: Arc::default(),
@@ -104,6 +109,16 @@ impl App {
     /// Whether the user can be asked.
     pub fn asks(&self) -> bool {
         self.asks
+    }
+
+    /// What `/metadata` shows, in this order.
+    pub fn metadata_fields(&self) -> Vec<MetadataField> {
+        self.metadata.borrow().clone()
+    }
+
+    /// Has `/metadata` show these fields from now on.
+    pub fn set_metadata_fields(&self, fields: Vec<MetadataField>) {
+        self.metadata.replace(fields);
     }
 
     /// Who answers questions.

@@ -5,6 +5,7 @@ mod budget;
 mod sampling_model;
 pub mod switch;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,9 +22,10 @@ use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::interceptor::TerminalInterceptor;
 use crate::repl::line::Recall;
+use crate::repl::metadata::Answering;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
-use dunlin_chat::message::{Conversation, Message};
+use dunlin_chat::message::{Conversation, Message, UserMessage};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::{RetryPolicy, Retrying};
@@ -258,9 +260,10 @@ impl Dialogue {
     pub fn turn(
         &mut self,
         app: &App,
-        prompt: String,
+        prompt: impl Into<UserMessage>,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
+        let mut prompt = prompt.into();
         if app.refresh_plugins() {
             self.tools = look_at_tools(app)?;
         }
@@ -275,7 +278,13 @@ impl Dialogue {
         let recall = Arc::new(recall);
         let approver = approver(app, &known, Arc::clone(&recall));
         let interceptor: Box<dyn Interceptor> = match app.asks() {
-            true => Box::new(TerminalInterceptor::new(app, &known, recall)),
+            true => {
+                let answering = Answering {
+                    agent: &self.agent,
+                    provider: self.provider.as_ref(),
+                };
+                Box::new(TerminalInterceptor::new(app, &known, recall, answering))
+            }
             false => Box::new(NoInterceptor),
         };
         if let Some(session) = &self.session {
@@ -319,10 +328,10 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        let prompt = match self.note() {
-            Some(note) => format!("{prompt}\n\n{note}"),
-            None => prompt,
-        };
+        if let Some(note) = self.note() {
+            prompt.text.push_str("\n\n");
+            prompt.text.push_str(&note);
+        }
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let mut report = app.runtime()?.block_on(async {
             tokio::select! {

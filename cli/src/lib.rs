@@ -19,6 +19,7 @@ pub mod provider;
 pub mod repl;
 pub mod serve;
 pub mod settings;
+pub mod templates;
 pub mod used_models;
 
 use std::process::ExitCode;

@@ -26,7 +26,7 @@ use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenia
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
 use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
-use crate::config::request_editor::PauseMode;
+use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::config::search::WebSearch;
 use crate::config::sites;
 use crate::models;
@@ -81,6 +81,8 @@ pub struct Settings {
     pub pause_mode: Sourced<PauseMode>,
     /// How many sections of a request are shown whose edits are saved.
     pub preview_limit: Sourced<u16>,
+    /// What `/metadata` shows, in this order.
+    pub metadata: Sourced<Vec<MetadataField>>,
     /// Requests within one turn.
     pub max_tool_rounds: Sourced<u32>,
     /// Tokens of the conversation that a request carries.
@@ -162,6 +164,7 @@ impl Settings {
             empty_state: Sourced::default(EMPTY_STATE.to_owned()),
             pause_mode: Sourced::default(PauseMode::Off),
             preview_limit: Sourced::default(DEFAULT_PREVIEW_LIMIT),
+            metadata: Sourced::default(MetadataField::ALL.to_vec()),
             max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
             max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
             max_history_lines: Sourced::default(HistoryLimits::default().max_lines),

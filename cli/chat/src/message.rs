@@ -60,6 +60,33 @@ pub struct Message {
     /// What the model thought before it spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
+    /// The files whose text is part of a message of the user, as the user named them. No request has this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<String>,
+}
+
+/// What the user says in one message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserMessage {
+    /// The text, that of attached files included.
+    pub text: String,
+    /// The files that are part of the text, as the user named them.
+    pub attached: Vec<String>,
+}
+
+impl From<String> for UserMessage {
+    fn from(text: String) -> UserMessage {
+        UserMessage {
+            text,
+            attached: Vec::new(),
+        }
+    }
+}
+
+impl From<&str> for UserMessage {
+    fn from(text: &str) -> UserMessage {
+        text.to_owned().into()
+    }
 }
 
 /// Reasoning, with the provider's own name for it: some endpoints want it back under that name.
@@ -101,6 +128,7 @@ impl Message {
             name: None,
             partial: false,
             reasoning: None,
+            attached: Vec::new(),
         }
     }
 
@@ -178,9 +206,13 @@ impl Conversation {
     }
 
     /// Adds what the user said.
-    pub fn push_user(&mut self, text: impl Into<String>) {
+    pub fn push_user(&mut self, said: impl Into<UserMessage>) {
         self.close_open_calls(CANCELLED);
-        self.messages.push(Message::text(Role::User, text));
+        let UserMessage { text, attached } = said.into();
+        self.messages.push(Message {
+            attached,
+            ..Message::text(Role::User, text)
+        });
     }
 
     /// Takes back what the user said last, if nothing came after it.

@@ -153,6 +153,13 @@ fn show(ui: &Ui, settings: &Settings) {
         limit.value.to_string(),
         &limit.origin,
     );
+    let fields = &settings.metadata;
+    let names: Vec<&str> = fields.value.iter().map(|field| field.as_str()).collect();
+    row(
+        "request_editor.metadata",
+        format!("{names:?}"),
+        &fields.origin,
+    );
     let rounds = &settings.max_tool_rounds;
     row(
         "limits.max_tool_rounds",

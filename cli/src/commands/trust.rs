@@ -1,11 +1,11 @@
-//! Trusting a project's configuration: asked at the start of a chat, given and taken back by
-//! `dunlin config trust` and `untrust`.
+//! Trusting what a project brings: its configuration, asked about at the start of a chat, and its prompt templates, asked
+//! about when one is sent. `dunlin config trust` and `untrust` give and take back trust in both.
 //!
 //! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line. A
 //! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
 //! nothing is trusted, and the settings say what they left out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dunlin_host::display::{escape, shorten};
 
@@ -15,6 +15,8 @@ use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
 use crate::settings::project::ProjectFile;
+use crate::templates::{Owner, Places};
+use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::review::{Review, barred};
@@ -30,6 +32,13 @@ const INDENT: usize = 2;
 #[derive(Debug, thiserror::Error)]
 #[error("nothing was trusted: can't ask for confirmation here")]
 struct NobodyToAsk;
+
+/// A project's template that nobody has looked at.
+#[derive(Debug, thiserror::Error)]
+#[error("the template {} comes with this project and is not trusted", path.display())]
+struct NotTrusted {
+    path: PathBuf,
+}
 
 /// There is nothing that could be trusted.
 #[derive(Debug, thiserror::Error)]
@@ -57,9 +66,21 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     super::load(global, environment)
 }
 
-/// `dunlin config trust`: shows what the file would set, and asks.
+/// `dunlin config trust`: shows what the file would set and what the project's templates would send, and asks.
 pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
-    let file = project_file(settings)?;
+    let templates = project_templates(ui, settings)?;
+    match &settings.project_file {
+        Some(file) => give_file(ui, settings, file, yes)?,
+        None if templates.is_empty() => return Err(no_project_file(settings)),
+        None => {}
+    }
+    for template in templates {
+        give_template(ui, settings, &template, yes)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Result<(), CliError> {
     let short = settings.folders.short(&file.path);
     let short = escape(&short);
     if file.wishes.is_empty() {
@@ -67,11 +88,11 @@ pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
             "{short} only narrows your settings; it needs no trust."
         ));
         show_refused(ui, file);
-        return Ok(Exit::Done);
+        return Ok(());
     }
     if file.trust == Trust::Trusted {
         ui.data(&format!("{short} is already trusted."));
-        return Ok(Exit::Done);
+        return Ok(());
     }
     let trusted = match yes {
         true => {
@@ -80,26 +101,149 @@ pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
             show_refused(ui, file);
             Some(true)
         }
-        false if !ui.can_ask() => {
-            return Err(CliError::new(Exit::Denied, NobodyToAsk)
-                .with_hint("--yes trusts it without asking".to_owned()));
-        }
+        false if !ui.can_ask() => return Err(nobody_to_ask()),
         false => ask(ui, settings, file),
     };
     if let Some(trusted) = trusted {
         keep(settings, file, Some(trusted))?;
     }
+    say_trust(ui, &short, trusted);
+    Ok(())
+}
+
+fn say_trust(ui: &Ui, short: &str, trusted: Option<bool>) {
     ui.data(&match trusted {
         Some(true) => format!("{short} is trusted until it changes."),
         Some(false) => format!("{short} is not trusted."),
         None => "Nothing was changed.".to_owned(),
     });
-    Ok(Exit::Done)
+}
+
+/// A template of a project, as it was read.
+struct ForeignTemplate {
+    path: PathBuf,
+    text: String,
+    trust: Trust,
+}
+
+impl ForeignTemplate {
+    fn new(settings: &Settings, path: &Path, text: &str) -> Result<ForeignTemplate, CliError> {
+        let answers = settings.folders.trust_file();
+        let digest = dunlin_host::sha256_hex(text.as_bytes());
+        Ok(ForeignTemplate {
+            path: path.to_path_buf(),
+            text: text.to_owned(),
+            trust: trust::look_up(&answers, path, &digest).map_err(CliError::failed)?,
+        })
+    }
+
+    fn keep(&self, settings: &Settings, trusted: bool) -> Result<(), CliError> {
+        let digest = dunlin_host::sha256_hex(self.text.as_bytes());
+        let answers = settings.folders.trust_file();
+        let kept = trust::keep(&answers, &self.path, Some((&digest, trusted)));
+        kept.map_err(CliError::failed).map(drop)
+    }
+
+    fn ask(&self, ui: &Ui, settings: &Settings) -> Option<bool> {
+        let short = settings.folders.short(&self.path);
+        let what = match self.trust {
+            Trust::Changed => "changed since you trusted it; this would be sent now:",
+            _ => "comes with this project; this would be sent:",
+        };
+        let heading = format!("{} {what}", escape(&short));
+        ask_about(ui, &heading, text_rows(&self.text, ui.window()), &self.text)
+    }
+}
+
+/// The templates of a project that can be read; warns of the others.
+fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignTemplate>, CliError> {
+    let places = Places::of(settings);
+    // One that has the name of a command is never sent; trusting it does no harm.
+    let listing = places.list(|_| false);
+    let templates = listing.templates.into_iter();
+    let mut found = Vec::new();
+    for template in templates.filter(|template| template.owner == Owner::Project) {
+        match places.read(&template) {
+            Ok(text) => found.push(ForeignTemplate::new(settings, &template.path, &text)?),
+            Err(error) => ui.warn(&error.to_string()),
+        }
+    }
+    Ok(found)
+}
+
+fn give_template(
+    ui: &Ui,
+    settings: &Settings,
+    template: &ForeignTemplate,
+    yes: bool,
+) -> Result<(), CliError> {
+    let short = settings.folders.short(&template.path);
+    let short = escape(&short);
+    let trusted = match (template.trust, yes) {
+        (Trust::Trusted, _) => {
+            ui.data(&format!("{short} is already trusted."));
+            return Ok(());
+        }
+        (_, true) => {
+            ui.data(&format!("{short} sends:"));
+            let rows = text_rows(&template.text, ui.window());
+            rows.iter().for_each(|row| ui.data(row));
+            Some(true)
+        }
+        (_, false) if !ui.can_ask() => return Err(nobody_to_ask()),
+        (_, false) => template.ask(ui, settings),
+    };
+    if let Some(trusted) = trusted {
+        template.keep(settings, trusted)?;
+    }
+    say_trust(ui, &short, trusted);
+    Ok(())
+}
+
+/// Whether a project's template may be sent with this text: it is trusted, or the user trusts it now, having seen it.
+///
+/// # Errors
+/// Nobody can be asked, or the answers cannot be read or kept.
+pub fn of_template(
+    ui: &Ui,
+    settings: &Settings,
+    asks: bool,
+    path: &Path,
+    text: &str,
+) -> Result<bool, CliError> {
+    let template = ForeignTemplate::new(settings, path, text)?;
+    if template.trust == Trust::Trusted {
+        return Ok(true);
+    }
+    if !asks {
+        let path = path.to_path_buf();
+        let hint = "`dunlin config trust` shows and trusts it".to_owned();
+        return Err(CliError::new(Exit::Denied, NotTrusted { path }).with_hint(hint));
+    }
+    let trusted = template.ask(ui, settings);
+    if let Some(trusted) = trusted {
+        template.keep(settings, trusted)?;
+    }
+    Ok(trusted == Some(true))
 }
 
 /// `dunlin config untrust`
 pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
-    let file = project_file(settings)?;
+    let templates = match Places::of(settings).project() {
+        Some(folder) => trust::forget_below(&settings.folders.trust_file(), &folder),
+        None => Ok(0),
+    };
+    let templates = templates.map_err(CliError::failed)?;
+    if templates > 0 {
+        let answers = counted(templates, "template is", "templates are");
+        ui.data(&format!("{answers} not trusted any more"));
+    }
+    let Some(file) = &settings.project_file else {
+        return match templates {
+            0 => Err(no_project_file(settings)),
+            _ => Ok(()),
+        };
+    };
     let short = settings.folders.short(&file.path);
     if keep(settings, file, None)? {
         ui.data(&format!(
@@ -137,17 +281,23 @@ pub fn show_refused(ui: &Ui, file: &ProjectFile) {
     }
 }
 
-/// Asks until there is an answer that counts. `None`: there is none.
+/// Asks whether a project's configuration is trusted.
 fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
     let short = settings.folders.short(&file.path);
     let what = match file.trust {
         Trust::Changed => "changed since you trusted it; it now wants to set:",
         _ => "wants to set more than a project may by itself:",
     };
-    ui.data(&format!("{} {what}", escape(&short)));
+    let heading = format!("{} {what}", escape(&short));
+    ask_about(ui, &heading, question_rows(file, ui.window()), &file.text)
+}
+
+/// Shows rows about a file, and asks until there is an answer that counts. `None`: there is none.
+fn ask_about(ui: &Ui, heading: &str, rows: Vec<String>, text: &str) -> Option<bool> {
+    ui.data_rows(heading, 0);
     ui.review(&Review {
-        rows: question_rows(file, ui.window()),
-        whole: Some(file_rows(file, ui.window())),
+        rows,
+        whole: Some(text_rows(text, ui.window())),
         question: "Trust this version of the file?",
     })
 }
@@ -168,9 +318,9 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
         .collect()
 }
 
-/// The file, with the numbers of its lines.
-fn file_rows(file: &ProjectFile, window: Window) -> Vec<String> {
-    let lines = (1..).zip(file.text.lines());
+/// A file, with the numbers of its lines.
+fn text_rows(text: &str, window: Window) -> Vec<String> {
+    let lines = (1..).zip(text.lines());
     lines
         .flat_map(|(number, line)| barred(&format!("{number}: {line}"), INDENT, window))
         .collect()
@@ -181,9 +331,12 @@ fn keep(settings: &Settings, file: &ProjectFile, trusted: Option<bool>) -> Resul
     trust::keep(&settings.folders.trust_file(), &file.path, answer).map_err(CliError::failed)
 }
 
-fn project_file(settings: &Settings) -> Result<&ProjectFile, CliError> {
-    settings.project_file.as_ref().ok_or_else(|| {
-        let path = settings.project.join(".dunlin/config.toml");
-        CliError::failed(NoProjectFile { path })
-    })
+fn no_project_file(settings: &Settings) -> CliError {
+    let path = settings.project.join(".dunlin/config.toml");
+    CliError::failed(NoProjectFile { path })
+}
+
+fn nobody_to_ask() -> CliError {
+    let hint = "--yes trusts it without asking".to_owned();
+    CliError::new(Exit::Denied, NobodyToAsk).with_hint(hint)
 }

@@ -10,6 +10,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 use super::file::{Author, FileError, Loaded};
 use super::mcp::{ServerEntry, name_problem};
 use super::paths::PRIVATE_FILE_MODE;
+use super::request_editor::MetadataField;
 use dunlin_host::files::make_private;
 
 /// Why the file was not changed. It is as it was then.
@@ -40,8 +41,10 @@ pub enum EditError {
         line: usize,
     },
     /// Tables stand where only values can.
-    #[error("{} has \"mcp\" as something else than a table", path.display())]
+    #[error("{} has {name:?} as something else than a table", path.display())]
     NoTable {
+        /// The name of the table.
+        name: &'static str,
         /// The file.
         path: PathBuf,
     },
@@ -78,6 +81,7 @@ pub fn add_server(path: &Path, name: &str, server: &ServerEntry) -> Result<(), E
             });
         }
         let no_table = || EditError::NoTable {
+            name: "mcp",
             path: path.to_path_buf(),
         };
         let file: (&mut dyn TableLike, bool) = (document.as_table_mut(), false);
@@ -117,6 +121,32 @@ pub fn add_agent(path: &Path, text: &str) -> Result<(), EditError> {
                 _ => {
                     document.insert(name, item.clone());
                 }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Sets what `/metadata` shows, in the user's file. Comments stay, those behind the value too.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn set_metadata(path: &Path, fields: &[MetadataField]) -> Result<(), EditError> {
+    change(path, |_, document| {
+        let file: (&mut dyn TableLike, bool) = (document.as_table_mut(), false);
+        let (editor, _) = table_in(file, "request_editor").ok_or_else(|| EditError::NoTable {
+            name: "request_editor",
+            path: path.to_path_buf(),
+        })?;
+        let names = Array::from_iter(fields.iter().map(|field| field.as_str()));
+        let mut value = Value::Array(names);
+        match editor.get_mut("metadata").and_then(Item::as_value_mut) {
+            Some(there) => {
+                *value.decor_mut() = there.decor().clone();
+                *there = value;
+            }
+            None => {
+                editor.insert("metadata", Item::Value(value));
             }
         }
         Ok(())
@@ -378,6 +408,38 @@ mod tests {
         let names = std::fs::read_dir(path.parent().unwrap()).map_or(0, Iterator::count);
         assert!(names <= 1, "something was left behind");
         (std::fs::read_to_string(&path).unwrap_or_default(), done)
+    }
+
+    #[test]
+    fn what_metadata_shows_is_set_and_comments_stay() {
+        let both = [MetadataField::Budget, MetadataField::Session];
+        for (before, fields, expected) in [
+            (
+                None,
+                &both[..],
+                "[request_editor]\nmetadata = [\"budget\", \"session\"]\n",
+            ),
+            (
+                Some(
+                    "# mine\n[request_editor] # here\n# these\nmetadata = [ \"mode\" ] # few\nmode = \"off\"\n",
+                ),
+                &both,
+                "# mine\n[request_editor] # here\n# these\nmetadata = [\"budget\", \"session\"] # few\nmode = \"off\"\n",
+            ),
+            (
+                Some("request_editor = { mode = \"off\" } # x\n"),
+                &[],
+                "request_editor = { mode = \"off\" , metadata = [] } # x\n",
+            ),
+            (
+                Some("[request_editor]\nmode = \"off\"\n\n[limits]\n"),
+                &[],
+                "[request_editor]\nmode = \"off\"\nmetadata = []\n\n[limits]\n",
+            ),
+        ] {
+            let (text, done) = after(before, |path| set_metadata(path, fields));
+            assert_eq!((text.as_str(), done), (expected, Ok(())));
+        }
     }
 
     #[test]

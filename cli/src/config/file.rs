@@ -13,7 +13,7 @@ use url::Url;
 
 use super::mcp::{self, Mcp};
 use super::meaning::CodebaseSearch;
-use super::request_editor::RequestEditor;
+use super::request_editor::{MetadataField, RequestEditor};
 use super::schema;
 use super::search::WebSearch;
 use super::sites::WebFetch;
@@ -402,6 +402,15 @@ impl Loaded {
             if *seconds.get_ref() > MAX_TIMEOUT_SECS {
                 let problem = format!("{name} must be at most {MAX_TIMEOUT_SECS}, a day");
                 return Err(self.error_of(seconds, problem));
+            }
+        }
+        if let Some(names) = &self.file.request_editor.metadata {
+            let listed = names.get_ref().iter().map(|name| name.get_ref().as_str());
+            if let Err((index, problem)) = MetadataField::list(listed) {
+                return Err(match names.get_ref().get(index) {
+                    Some(name) => self.error_of(name, problem),
+                    None => self.error_of(names, problem),
+                });
             }
         }
         for (name, entry) in &self.file.keys {

@@ -1,6 +1,7 @@
-//! `[request_editor]`: which requests are paused before they are sent.
+//! `[request_editor]`: which requests are paused before they are sent, and what `/metadata` shows of one.
 
 use clap::ValueEnum;
+use dunlin_host::nearest::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -12,6 +13,94 @@ pub struct RequestEditor {
     pub mode: Option<Spanned<PauseMode>>,
     /// How many sections of a request are shown whose edits are saved.
     pub preview_limit: Option<Spanned<u16>>,
+    /// What `/metadata` shows, in this order; checked by [`MetadataField::list`].
+    pub metadata: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+/// What is known of a request beside its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetadataField {
+    /// The id of the session.
+    Session,
+    /// The id of the request: the session and its number.
+    Request,
+    /// The agent.
+    Agent,
+    /// The model.
+    Model,
+    /// Where it goes.
+    Endpoint,
+    /// Which requests are paused.
+    Mode,
+    /// Whether it was edited.
+    Edited,
+    /// Its tokens, and the context window.
+    Budget,
+}
+
+impl MetadataField {
+    /// All of them, in the order in which they are shown where nothing else is set.
+    pub const ALL: [MetadataField; 8] = [
+        MetadataField::Session,
+        MetadataField::Request,
+        MetadataField::Agent,
+        MetadataField::Model,
+        MetadataField::Endpoint,
+        MetadataField::Mode,
+        MetadataField::Edited,
+        MetadataField::Budget,
+    ];
+
+    /// As it is written in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MetadataField::Session => "session",
+            MetadataField::Request => "request",
+            MetadataField::Agent => "agent",
+            MetadataField::Model => "model",
+            MetadataField::Endpoint => "endpoint",
+            MetadataField::Mode => "mode",
+            MetadataField::Edited => "edited",
+            MetadataField::Budget => "budget",
+        }
+    }
+
+    /// The field with this name.
+    ///
+    /// # Errors
+    /// There is none; a sentence that names those there are.
+    pub fn named(name: &str) -> Result<MetadataField, String> {
+        let names = || MetadataField::ALL.iter().map(|field| field.as_str());
+        let known = MetadataField::ALL.into_iter();
+        let mut known = known.filter(|field| field.as_str() == name);
+        known.next().ok_or_else(|| {
+            let near = nearest(name, names());
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            let names: Vec<&str> = names().collect();
+            format!(
+                "metadata has no field {name:?}{near}: use {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The fields with these names.
+    ///
+    /// # Errors
+    /// One is unknown, or there twice: its index, and a sentence.
+    pub fn list<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<MetadataField>, (usize, String)> {
+        let mut fields = Vec::new();
+        for (index, name) in names.into_iter().enumerate() {
+            let field = MetadataField::named(name).map_err(|problem| (index, problem))?;
+            if fields.contains(&field) {
+                return Err((index, format!("metadata has the field {name} twice")));
+            }
+            fields.push(field);
+        }
+        Ok(fields)
+    }
 }
 
 /// Which requests are paused before they are sent.
@@ -70,5 +159,35 @@ impl PauseMode {
         PauseMode::ALL
             .into_iter()
             .find(|mode| mode.as_str() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_known_and_there_once() {
+        let check = |names: &[&str], expected: Result<usize, (usize, &str)>| {
+            let found = MetadataField::list(names.iter().copied());
+            let found = found.map(|fields| fields.len());
+            let expected = expected.map_err(|(index, problem)| (index, problem.to_owned()));
+            assert_eq!(found, expected, "{names:?}");
+        };
+        check(&[], Ok(0));
+        check(&["budget", "session"], Ok(2));
+        check(&MetadataField::ALL.map(MetadataField::as_str), Ok(8));
+        check(
+            &["session", "modle"],
+            Err((
+                1,
+                "metadata has no field \"modle\" (did you mean model?): use session, request, agent, model, endpoint, \
+                 mode, edited, budget",
+            )),
+        );
+        check(
+            &["mode", "mode"],
+            Err((1, "metadata has the field mode twice")),
+        );
     }
 }

@@ -52,6 +52,7 @@ const FILE: &[Key] = &[
 const REQUEST_EDITOR: &[Key] = &[
     key("mode", Shape::Value),
     key("preview_limit", Shape::Value),
+    key("metadata", Shape::Value),
 ];
 
 const LIMITS: &[Key] = &[

@@ -80,6 +80,21 @@ pub fn keep(
     .map_err(|source| failed("write", answers, source))
 }
 
+/// Forgets the answers about everything below a folder; how many there were.
+///
+/// # Errors
+/// The answers cannot be read or written.
+pub fn forget_below(answers: &Path, folder: &Path) -> Result<usize, TrustError> {
+    json_file::update(answers, |known: &mut Answers| {
+        let before = known.0.len();
+        known
+            .0
+            .retain(|path, _| !Path::new(path).starts_with(folder));
+        before - known.0.len()
+    })
+    .map_err(|source| failed("write", answers, source))
+}
+
 fn key(project_file: &Path) -> String {
     project_file.to_string_lossy().into_owned()
 }
@@ -113,6 +128,11 @@ mod tests {
         assert_eq!(found("a"), Trust::Unknown);
         let mode = std::fs::metadata(&answers).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let other = Path::new("/project/.dunlin/prompts/review.md");
+        keep(&answers, other, Some(("a", true))).unwrap();
+        let prompts = Path::new("/project/.dunlin/prompts");
+        assert_eq!(forget_below(&answers, prompts).unwrap(), 1);
+        assert_eq!(forget_below(&answers, prompts).unwrap(), 0);
         assert!(keep(&answers, project, None).unwrap());
         assert!(!keep(&answers, project, None).unwrap());
         assert_eq!(found("b"), Trust::Unknown);

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::error::CliError;
 use crate::mentions::{self, Meaning};
 use crate::repl::line::Recall;
+use dunlin_chat::message::UserMessage;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
@@ -38,7 +39,7 @@ const MAX_NAMES: usize = 5000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attached {
     /// This is to be sent; the first so many bytes are the user's own words.
-    Message(String, usize),
+    Message(UserMessage, usize),
     /// It was nothing but mentions: the files wait for the next message.
     Waiting,
     /// It is not to be sent as it is, for these reasons, and the user should decide anew.
@@ -165,7 +166,7 @@ impl Dialogue {
         words.push_str(text.get(after..).unwrap_or_default());
         let nothing_to_attach = paths.is_empty() && self.tags.tags.iter().all(|tag| tag.is_sent);
         if problems.is_empty() && nothing_to_attach {
-            return Ok(Attached::Message(text.to_owned(), text.len()));
+            return Ok(Attached::Message(text.into(), text.len()));
         }
         if paths.len() > MAX_FILES {
             let problem = format!("more than {MAX_FILES} files are mentioned");
@@ -210,7 +211,14 @@ impl Dialogue {
         }
         Ok(match is_only_mentions {
             true => Attached::Waiting,
-            false => Attached::Message(message, text.len()),
+            false => {
+                let attached = paths;
+                let message = UserMessage {
+                    text: message,
+                    attached,
+                };
+                Attached::Message(message, text.len())
+            }
         })
     }
 

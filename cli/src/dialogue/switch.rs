@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::error::CliError;
 use crate::provider::provider;
 use dunlin_chat::agent::Agent;
+use dunlin_chat::message::UserMessage;
 use dunlin_chat::provider::Provider;
 use dunlin_provider::http::Timeouts;
 
@@ -52,7 +53,7 @@ impl Dialogue {
     }
 
     /// Takes back the last turn, and gives back what the user said in it, as it was sent. `None`: nothing was said.
-    pub fn take_back_turn(&mut self) -> Option<String> {
+    pub fn take_back_turn(&mut self) -> Option<UserMessage> {
         let said = self.conversation.cut_last_turn()?;
         let left = self.conversation.messages().len();
         self.context_budget().truncate(left);

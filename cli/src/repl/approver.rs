@@ -12,7 +12,8 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::table::{self, Input};
+use super::table::{self, Input, NEXT};
+use super::templates;
 use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
@@ -152,8 +153,8 @@ impl<'a> TerminalApprover<'a> {
                     }
                 }
             }
-            Input::UnknownSlash(word, near) => {
-                ui.status(&table::no_such_command(&word, near));
+            Input::UnknownSlash { word, near, .. } => {
+                ui.status(&templates::has_to_wait(self.app, &word, near, NEXT));
                 again()
             }
             // A path, or several lines: a message.

@@ -5,8 +5,12 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::files::FileIndex;
+use super::metadata::SETS;
 use super::table::{REQUEST_PARTS, VERBS, commands};
+use super::templates;
+use crate::config::request_editor::MetadataField;
 use crate::mentions;
+use crate::templates::Places;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
@@ -31,6 +35,7 @@ pub fn candidates(
     home: Option<&Path>,
     names: &Names,
     files: &FileIndex,
+    places: &Places,
 ) -> (usize, Vec<String>) {
     for (command, names) in [("/agent ", &names.agents), ("/model ", &names.models)] {
         if let Some(typed) = before.strip_prefix(command) {
@@ -44,6 +49,19 @@ pub fn candidates(
             None => (typed, names.requests.iter().map(String::as_str).collect()),
         };
         let fitting = known.into_iter().filter(|name| name.starts_with(word));
+        return (
+            before.len() - word.len(),
+            fitting.map(str::to_owned).collect(),
+        );
+    }
+    if let Some(typed) = before.strip_prefix("/metadata ") {
+        let (given, word) = typed.rsplit_once(' ').unwrap_or(("", typed));
+        let fields = MetadataField::ALL.iter().map(|field| field.as_str());
+        let sets = SETS.iter().copied().filter(|_| given.is_empty());
+        let fitting = fields
+            .filter(|name| !given.split(' ').any(|it| it == *name))
+            .chain(sets)
+            .filter(|name| name.starts_with(word));
         return (
             before.len() - word.len(),
             fitting.map(str::to_owned).collect(),
@@ -65,13 +83,13 @@ pub fn candidates(
         };
     }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
-        let fitting = commands()
-            .map(|command| command.name)
-            .filter(|name| name.starts_with(before));
-        let fitting: Vec<String> = fitting.map(str::to_owned).collect();
+        let fitting = slash_names(before, places);
         if !fitting.is_empty() {
             return (0, fitting);
         }
+    }
+    if let Some(found) = template_argument(before, project, home, places) {
+        return found;
     }
     if let Some((start, word)) = mentions::unfinished(before) {
         return (start, mentioned(word, project, home, files));
@@ -81,6 +99,41 @@ pub fn candidates(
         .rfind([' ', '\n', '\t', '\'', '"', '`', '(', '[', '<'])
         .map_or(0, |at| at + 1);
     (start, paths(&before[start..], project, home))
+}
+
+/// The commands and templates that a word can become.
+pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
+    let commands = commands().map(|command| command.name.to_owned());
+    let templates = places.list(templates::is_command).templates.into_iter();
+    let templates = templates.map(|template| format!("/{}", template.name));
+    let names = commands.chain(templates);
+    names.filter(|name| name.starts_with(word)).collect()
+}
+
+/// The names of a template's arguments, and paths behind them.
+fn template_argument(
+    before: &str,
+    project: &Path,
+    home: Option<&Path>,
+    places: &Places,
+) -> Option<(usize, Vec<String>)> {
+    let (word, rest) = before.split_once(' ').filter(|_| before.starts_with('/'))?;
+    let last = rest.rsplit(' ').next()?;
+    if let Some((_, path)) = last.split_once('=') {
+        let known = templates::arguments(places, word);
+        let is_known = known
+            .iter()
+            .any(|name| last.starts_with(&format!("{name}=")));
+        return is_known.then(|| (before.len() - path.len(), paths(path, project, home)));
+    }
+    let is_given = |name: &String| {
+        rest.split(' ')
+            .any(|it| it.starts_with(&format!("{name}=")))
+    };
+    let names = templates::arguments(places, word).into_iter();
+    let fitting = names.filter(|name| name.starts_with(last) && !is_given(name));
+    let fitting: Vec<String> = fitting.map(|name| format!("{name}=")).collect();
+    (!fitting.is_empty()).then(|| (before.len() - last.len(), fitting))
 }
 
 /// Files of the project, and what a path that is being typed leads to: that reaches the others as well.
@@ -143,6 +196,7 @@ fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::paths::Folders;
 
     #[test]
     fn commands_and_paths_are_completed() {
@@ -160,6 +214,13 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let files = FileIndex::walked(project.path());
+        let outside = tempfile::tempdir().unwrap();
+        let environment = [("HOME", outside.path())].into_iter().collect();
+        let folders = Folders::find(&environment).unwrap();
+        let places = Places::new(&folders, (project.path(), false));
+        std::fs::create_dir_all(places.user()).unwrap();
+        let template = "+++\narguments = [\"file\", \"focus=x\"]\n+++\n{{file}} {{focus}}";
+        std::fs::write(places.user().join("heron.md"), template).unwrap();
         let check = |before: &str, start: usize, expected: &[&str]| {
             let names = Names {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
@@ -167,7 +228,14 @@ mod tests {
                 servers: vec!["git".to_owned(), "good".to_owned()],
                 requests: vec!["12".to_owned(), "11".to_owned(), "2".to_owned()],
             };
-            let found = candidates(before, project.path(), Some(project.path()), &names, &files);
+            let found = candidates(
+                before,
+                project.path(),
+                Some(project.path()),
+                &names,
+                &files,
+                &places,
+            );
             assert_eq!(
                 found,
                 (
@@ -177,7 +245,14 @@ mod tests {
                 "{before:?}"
             );
         };
-        check("/he", 0, &["/help"]);
+        check("/he", 0, &["/help", "/heron"]);
+        check("/her", 0, &["/heron"]);
+        check("/heron f", 7, &["file=", "focus="]);
+        check("/heron file=x fo", 14, &["focus="]);
+        check("/heron file=x fi", 14, &[]);
+        check("/heron file=src/mai", 12, &["src/main.rs"]);
+        check("/heron nope=src/mai", 7, &[]);
+        check("/stork f", 7, &[]);
         check("read sr", 5, &["src/"]);
         check("read src/ma", 5, &["src/main.rs", "src/matter.rs"]);
         check("what is in `RE", 12, &["README.md"]);
@@ -199,6 +274,10 @@ mod tests {
         check("/model RE", 7, &[]);
         check("/requests 1", 10, &["12", "11"]);
         check("/requests 12 s", 13, &["sent"]);
+        check("/metadata mod", 10, &["model", "mode"]);
+        check("/metadata n", 10, &["none"]);
+        check("/metadata model mod", 16, &["mode"]);
+        check("/metadata model n", 16, &[]);
         check("/mcp dis", 5, &["disconnect ", "disable "]);
         check("/mcp connect go", 13, &["good"]);
         check("/mcp disable ", 13, &["git", "good"]);

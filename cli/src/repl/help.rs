@@ -3,6 +3,8 @@
 use dunlin_host::display::width;
 
 use super::table::{self, Command, GROUPS, Input, commands};
+use super::templates;
+use crate::app::App;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;
@@ -36,29 +38,46 @@ const KEYS: [(&str, &str); 6] = [
 ];
 
 /// `/help [COMMAND|all]`: the names of all commands, below what they are about, and the keys; or what one of them does, or
-/// each.
-pub fn show(ui: &Ui, rest: &str) {
+/// each. Templates of the user and the project are shown with the names.
+pub fn show(app: &App, rest: &str) {
+    let ui = &app.ui;
     match rest {
-        "" => overview(ui),
+        "" => overview(app),
         "all" => {
             let all = commands().filter(|command| !command.about.is_empty());
-            list(ui, all.map(entry).chain(keys()).collect());
+            list(ui, &all.map(entry).chain(keys()).collect::<Vec<_>>());
         }
         word => {
             let name = format!("/{}", word.trim_start_matches('/'));
+            let all = commands().filter(|command| !command.about.is_empty());
             match table::parse(&name) {
                 Input::Slash(slash, rest) if rest.is_empty() => {
-                    let all = commands().filter(|command| !command.about.is_empty());
-                    list(ui, all.filter(|it| it.slash == slash).map(entry).collect());
+                    list(
+                        ui,
+                        &all.filter(|it| it.slash == slash)
+                            .map(entry)
+                            .collect::<Vec<_>>(),
+                    );
                 }
-                Input::UnknownSlash(word, near) => ui.status(&table::no_such_command(&word, near)),
+                Input::UnknownSlash { word, near, .. } => {
+                    let templates = templates::rows(app);
+                    let name = templates.iter().filter(|row| {
+                        let typed = row.typed.split(' ').next();
+                        typed == Some(word.as_str())
+                    });
+                    match name.map(of_template).collect::<Vec<_>>().as_slice() {
+                        [] => ui.status(&templates::no_such(app, &word, near)),
+                        found => list(ui, found),
+                    }
+                }
                 _ => ui.status("Usage: /help [COMMAND|all]"),
             }
         }
     }
 }
 
-fn overview(ui: &Ui) {
+fn overview(app: &App) {
+    let ui = &app.ui;
     let columns = ui.window().columns.saturating_sub(1);
     let widest = GROUPS.iter().map(|(heading, _)| width(heading)).max();
     let indent = widest.unwrap_or_default() + 4;
@@ -70,28 +89,37 @@ fn overview(ui: &Ui) {
             ui.data(&row);
         }
     }
-    list(ui, keys().collect());
+    list(ui, &keys().collect::<Vec<_>>());
+    let templates = templates::rows(app);
+    list(ui, &templates.iter().map(of_template).collect::<Vec<_>>());
     ui.status("/help COMMAND describes a command, /help all describes all of them.");
 }
 
 /// What is typed, and what it does.
-type Entry = (String, &'static str);
+type Entry = (String, String);
 
 fn entry(command: &Command) -> Entry {
     let typed = format!("{} {}", command.name, command.arguments);
-    (typed.trim_end().to_owned(), command.about)
+    (typed.trim_end().to_owned(), command.about.to_owned())
 }
 
 fn keys() -> impl Iterator<Item = Entry> {
-    KEYS.iter()
-        .map(|(keys, about)| ((*keys).to_owned(), *about))
+    let keys = KEYS.iter();
+    keys.map(|(keys, about)| ((*keys).to_owned(), (*about).to_owned()))
 }
 
-fn list(ui: &Ui, entries: Vec<Entry>) {
-    let widest = entries.iter().map(|(typed, _)| width(typed)).max();
+fn of_template(row: &templates::Row) -> Entry {
+    (row.typed.clone(), row.about.clone())
+}
+
+fn list(ui: &Ui, entries: &[Entry]) {
     let columns = ui.window().columns;
-    for (typed, about) in &entries {
-        for (typed, about) in rows(typed, about, widest.unwrap_or_default(), columns) {
+    let fits = |columns: &usize| columns + 4 + LEAST_BESIDE <= ui.window().columns;
+    let widest = entries.iter().map(|(typed, _)| width(typed));
+    // An entry with many arguments does not move the others.
+    let widest = widest.filter(fits).max().unwrap_or_default();
+    for (typed, about) in entries {
+        for (typed, about) in rows(typed, about, widest, columns) {
             let typed = ui.styles().paint(Label::Key, &typed);
             ui.data(format!("  {typed} {about}").trim_end());
         }
@@ -101,7 +129,7 @@ fn list(ui: &Ui, entries: Vec<Entry>) {
 /// The rows of one entry: what stands in either column.
 fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String, String)> {
     let beside = columns.saturating_sub(widest + 4);
-    if beside >= LEAST_BESIDE {
+    if beside >= LEAST_BESIDE && width(typed) <= widest {
         let mut first = Some(typed);
         let rows = wrap::rows(about, beside).into_iter();
         return rows
@@ -124,6 +152,14 @@ fn rows(typed: &str, about: &str, widest: usize, columns: usize) -> Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_entry_stands_above_what_it_is_for() {
+        let rows = rows("/review file=…", "reviews a file", 7, 80);
+        let expected = [("/review file=…", ""), ("   ", "reviews a file")];
+        let expected = expected.map(|(typed, about)| (typed.to_owned(), about.to_owned()));
+        assert_eq!(rows, expected);
+    }
 
     #[test]
     fn entries_fit_their_columns() {

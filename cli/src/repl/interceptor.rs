@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
+use dunlin_host::display::{escape, one_line};
 
 use super::auto;
 use super::line::Recall;
+use super::metadata::{self, Answering, Metadata};
 use super::table::{self, Input, Slash, commands};
+use super::templates;
 use crate::app::App;
-use crate::config::request_editor::PauseMode;
+use crate::config::request_editor::{MetadataField, PauseMode};
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -28,11 +31,15 @@ const VALUE: editor::Draft = editor::Draft {
     what: "the value",
 };
 
+/// What has to be done before a command that waits.
+const FIRST: &str = "send or cancel the request first.";
+
 /// Pauses requests of one turn at the terminal.
 pub struct TerminalInterceptor<'a> {
     app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
+    answering: Answering<'a>,
 }
 
 /// What follows a line: the pause is over, or these rows and another line.
@@ -40,8 +47,18 @@ type Follow = ControlFlow<Result<(), CancelReason>, Vec<String>>;
 
 impl<'a> TerminalInterceptor<'a> {
     /// An interceptor for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
-    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
-        TerminalInterceptor { app, tools, recall }
+    pub fn new(
+        app: &'a App,
+        tools: &'a [Tool],
+        recall: Arc<Recall>,
+        answering: Answering<'a>,
+    ) -> Self {
+        TerminalInterceptor {
+            app,
+            tools,
+            recall,
+            answering,
+        }
     }
 
     /// Shows rows, and reads a line below them.
@@ -63,6 +80,10 @@ impl<'a> TerminalInterceptor<'a> {
             Reply::Send => Follow::Break(Ok(())),
             Reply::Cancel => Follow::Break(Err(CancelReason::User)),
             Reply::Edit(draft) => Follow::Continue(self.edit(draft, paused).await),
+            Reply::CopyField(name) => {
+                let said = self.copy_field(&name, paused);
+                Follow::Continue(paused.say(&said, window))
+            }
             Reply::Copy(text) => {
                 let said = match ui.copy(&text) {
                     true => "The request is on the clipboard.",
@@ -72,12 +93,47 @@ impl<'a> TerminalInterceptor<'a> {
                 };
                 Follow::Continue(paused.say(said, window))
             }
+            Reply::Save(saved) => {
+                let said = templates::save(self.app, &saved);
+                Follow::Continue(paused.say(&said, window))
+            }
             Reply::Slash => self.command(line, paused, messages),
             Reply::Keep(rows) => {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
                 }
                 Follow::Continue(rows)
+            }
+        }
+    }
+
+    /// Copies a field of `/metadata`; what to say.
+    fn copy_field(&self, name: &str, paused: &Paused) -> String {
+        let field = match MetadataField::named(name) {
+            Ok(field) => field,
+            Err(problem) => return format!("{}; copy alone copies the request", escape(&problem)),
+        };
+        let metadata = Metadata::of_paused(self.app, self.answering, paused);
+        let value = metadata.get(field);
+        match self.app.ui.copy(value) {
+            true => format!("On the clipboard: {}", one_line(value)),
+            false => "This terminal does not accept clipboard data; /metadata shows the fields."
+                .to_owned(),
+        }
+    }
+
+    /// `/metadata` of the paused request.
+    fn metadata(&self, rest: &str, paused: &Paused) -> Vec<String> {
+        let app = self.app;
+        if rest.is_empty() {
+            let metadata = Metadata::of_paused(app, self.answering, paused);
+            return metadata.rows(&app.metadata_fields());
+        }
+        match metadata::choose(app, rest) {
+            Ok(said) => paused.say(&said, app.ui.window()),
+            Err(error) => {
+                app.ui.error(&error);
+                Vec::new()
             }
         }
     }
@@ -152,6 +208,7 @@ impl<'a> TerminalInterceptor<'a> {
         let window = app.ui.window();
         let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
+            Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
             // These begin another context, in which this request means nothing.
             Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
                 app.pausing.defer(line);
@@ -160,10 +217,7 @@ impl<'a> TerminalInterceptor<'a> {
             Input::Slash(command, rest) => {
                 let entry = commands().find(|entry| entry.slash == command);
                 if let Some(entry) = entry.filter(|entry| !entry.waits.is_empty()) {
-                    let sentence = format!(
-                        "{} has to wait: send or cancel the request first.",
-                        entry.name
-                    );
+                    let sentence = format!("{} has to wait: {FIRST}", entry.name);
                     return Follow::Continue(paused.say(&sentence, window));
                 }
                 if let Err(error) = (app.while_waiting)(app, messages, self.tools, command, &rest) {
@@ -180,9 +234,9 @@ impl<'a> TerminalInterceptor<'a> {
                     _ => again(),
                 }
             }
-            Input::UnknownSlash(word, near) => {
-                app.ui.status(&table::no_such_command(&word, near));
-                Follow::Continue(Vec::new())
+            Input::UnknownSlash { word, near, .. } => {
+                let sentence = templates::has_to_wait(app, &word, near, FIRST);
+                Follow::Continue(paused.say(&sentence, window))
             }
             // A path, or several lines: a message.
             Input::Empty | Input::Message(_) => {

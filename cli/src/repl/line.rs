@@ -23,9 +23,9 @@ use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::resize::Drawn;
 use super::steps::Toggle;
-use super::table::commands;
 use crate::config::paths::Folders;
 use crate::mentions;
+use crate::templates::Places;
 use dunlin_host::files::make_private;
 use dunlin_terminal::ui::answer::clear_with_escape;
 use dunlin_terminal::ui::calls::fit;
@@ -93,6 +93,7 @@ impl LineEditor {
             home: folders.home.clone(),
             names: Names::default(),
             files: FileIndex::new(project, is_project),
+            templates: Places::new(folders, (project, is_project)),
             placeholder: String::new(),
             early: Arc::clone(&early),
             prompt: String::new(),
@@ -327,6 +328,7 @@ struct LineHelper {
     home: Option<PathBuf>,
     names: Names,
     files: FileIndex,
+    templates: Places,
     /// What stands there as long as nothing was typed.
     placeholder: String,
     /// Text that was put back into the line.
@@ -389,6 +391,7 @@ impl Completer for LineHelper {
             self.home.as_deref(),
             &self.names,
             &self.files,
+            &self.templates,
         ))
     }
 }
@@ -429,7 +432,7 @@ impl LineHelper {
                 fits: false,
             });
         }
-        if let Some(shown) = hint(line) {
+        if let Some(shown) = hint(line, &self.templates) {
             return Some(Rest { shown, fits: true });
         }
         let (_, word) = mentions::unfinished(line).filter(|(_, word)| !word.is_empty())?;
@@ -488,18 +491,17 @@ impl Validator for LineHelper {
     }
 }
 
-/// The rest of the one command that the line can become.
-fn hint(line: &str) -> Option<String> {
-    if line.len() < 2 || !line.starts_with('/') {
+/// The rest of the one command or template that the line can become.
+fn hint(line: &str, places: &Places) -> Option<String> {
+    if line.len() < 2 || !line.starts_with('/') || line.contains([' ', '\n']) {
         return None;
     }
-    let mut fitting = commands().filter(|command| command.name.starts_with(line));
-    match (fitting.next(), fitting.next()) {
-        (Some(command), None) => {
-            Some(command.name[line.len()..].to_owned()).filter(|rest| !rest.is_empty())
-        }
-        _ => None,
-    }
+    let fitting = complete::slash_names(line, places);
+    let [name] = fitting.as_slice() else {
+        return None;
+    };
+    let rest = name.get(line.len()..)?;
+    (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// Whether Enter sends: not after a backslash, and not within an open code fence.
@@ -531,8 +533,12 @@ mod tests {
 
     #[test]
     fn hints_finish_commands() {
-        let check =
-            |line, expected: Option<&str>| assert_eq!(hint(line).as_deref(), expected, "{line:?}");
+        let home = tempfile::tempdir().unwrap();
+        let environment = [("HOME", home.path())].into_iter().collect();
+        let places = Places::new(&Folders::find(&environment).unwrap(), (home.path(), false));
+        let check = |line, expected: Option<&str>| {
+            assert_eq!(hint(line, &places).as_deref(), expected, "{line:?}");
+        };
         check("/hel", Some("p"));
         check("/help", None);
         check("/", None);
@@ -540,6 +546,11 @@ mod tests {
         check("he", None);
         check("/pe", Some("rmissions"));
         check("/hi", Some("story"));
+        std::fs::create_dir_all(places.user()).unwrap();
+        std::fs::write(places.user().join("terns.md"), "x").unwrap();
+        check("/te", Some("rns"));
+        check("/terns", None);
+        check("/te x", None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod hub;
 pub mod interceptor;
 pub mod line;
 mod messages;
+pub mod metadata;
 pub mod pausing;
 pub mod plain;
 mod put_back;
@@ -29,6 +30,7 @@ pub mod slash;
 mod steps;
 pub mod table;
 mod tags;
+pub mod templates;
 mod transcript;
 
 use std::sync::atomic::Ordering;
@@ -44,7 +46,7 @@ use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 use complete::Names;
-use dunlin_chat::message::Role;
+use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
@@ -229,29 +231,34 @@ fn respond(
     input: Input,
 ) -> Result<Answer, CliError> {
     let mut is_new = true;
-    let text = match input {
+    let said: UserMessage = match input {
         Input::Empty => return Ok(Answer::Next),
-        Input::UnknownSlash(word, near) => {
-            app.ui.status(&table::no_such_command(&word, near));
-            return Ok(Answer::Next);
+        Input::Message(text) => text.into(),
+        Input::UnknownSlash { .. } | Input::Slash(..) => {
+            let next = match input {
+                Input::UnknownSlash { word, rest, near } => {
+                    templates::run(app, &word, &rest, near)?
+                }
+                Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
+                Input::Empty | Input::Message(_) => Next::Prompt,
+            };
+            match next {
+                Next::Prompt => return Ok(Answer::Next),
+                Next::Leave => return Ok(Answer::Leave),
+                Next::Say(text) => {
+                    show_said(app, &text);
+                    // What cannot be remembered can still be sent.
+                    let _ = editor.remember(&text);
+                    text.into()
+                }
+                // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
+                Next::AsItIs(said) => {
+                    show_said(app, &said.text);
+                    is_new = false;
+                    said
+                }
+            }
         }
-        Input::Slash(command, rest) => match slash::run(app, dialogue, command, &rest)? {
-            Next::Prompt => return Ok(Answer::Next),
-            Next::Leave => return Ok(Answer::Leave),
-            Next::Say(text) => {
-                show_said(app, &text);
-                // What cannot be remembered can still be sent.
-                let _ = editor.remember(&text);
-                text
-            }
-            // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
-            Next::AsItIs(text) => {
-                show_said(app, &text);
-                is_new = false;
-                text
-            }
-        },
-        Input::Message(text) => text,
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
@@ -260,19 +267,19 @@ fn respond(
     if !choice::may_use_its_own(app, dialogue)? {
         app.ui
             .status("Nothing is sent. /model lists the models and chooses one.");
-        app.ui.keep_for_later(&text);
+        app.ui.keep_for_later(&said.text);
         return Ok(Answer::Next);
     }
-    let typed = text.clone();
-    let text = match is_new && dialogue.agent().files {
-        true => tags::attach(app, dialogue, &text, editor.recall())?,
-        false => Some(text),
+    let typed = said.text.clone();
+    let said = match is_new && dialogue.agent().files {
+        true => tags::attach(app, dialogue, &typed, editor.recall())?,
+        false => Some(said),
     };
-    if let Some(text) = text {
+    if let Some(said) = said {
         if interceptor::may_hold(app) {
             dialogue.keep_unsent(Some(&typed));
         }
-        let report = dialogue.turn(app, text, editor.recall())?;
+        let report = dialogue.turn(app, said, editor.recall())?;
         if let TurnEnd::Withdrawn {
             is_unsent: true, ..
         } = report.end

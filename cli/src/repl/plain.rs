@@ -10,6 +10,7 @@ use super::hub;
 use super::line::Recall;
 use super::slash::{self, Next};
 use super::table::{self, Input};
+use super::templates;
 use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
@@ -38,18 +39,17 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     };
     let mut exit = Exit::Done;
     while let Some(line) = next_line(app)? {
-        let text = match table::parse(&line) {
+        let next = match table::parse(&line) {
             Input::Empty => continue,
-            Input::UnknownSlash(word, near) => {
-                app.ui.status(&table::no_such_command(&word, near));
-                continue;
-            }
-            Input::Slash(command, rest) => match slash::run(app, &mut dialogue, command, &rest)? {
-                Next::Prompt => continue,
-                Next::Leave => break,
-                Next::Say(text) | Next::AsItIs(text) => text,
-            },
-            Input::Message(text) => text,
+            Input::UnknownSlash { word, rest, near } => templates::run(app, &word, &rest, near)?,
+            Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,
+            Input::Message(text) => Next::Say(text),
+        };
+        let said = match next {
+            Next::Prompt => continue,
+            Next::Leave => break,
+            Next::Say(text) => text.into(),
+            Next::AsItIs(said) => said,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,
@@ -57,7 +57,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
         };
         // Nobody can be asked, so this only warns.
         choice::may_use_its_own(app, dialogue)?;
-        let report = dialogue.turn(app, text, Recall::default())?;
+        let report = dialogue.turn(app, said, Recall::default())?;
         say_unasked(app, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;

@@ -62,6 +62,8 @@ impl PutBack {
             };
         }
         if !self.is(line) {
+            // The line was cleared: what is typed from now on may come to the same text.
+            self.is_taken.store(true, Ordering::Relaxed);
             return None;
         }
         match key {
@@ -107,6 +109,10 @@ mod tests {
         assert_eq!(put_back.take_replacement().as_deref(), Some("a"));
         assert_eq!(put_back.key(A, "a"), None);
         assert_eq!(put_back.key(A, "early"), None, "the same was typed");
+        put_back.begin("early");
+        // After Ctrl-C.
+        assert_eq!(put_back.key(A, ""), None);
+        assert_eq!(put_back.key(A, "early"), None, "the same was typed again");
         put_back.begin("two\nlines");
         let all = Some(Cmd::Kill(Movement::WholeBuffer));
         assert_eq!(put_back.key(KeyEvent::ctrl('U'), "two\nlines"), all);

@@ -8,11 +8,13 @@ use dunlin_host::{NoProgress, ServerPrompt};
 use serde_json::json;
 
 use super::table::VERBS;
+use super::templates;
 use crate::app::App;
 use crate::commands::mcp::{how_it_runs, unknown_server};
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::settings::Origin;
+use crate::templates::Places;
 use dunlin_chat::tokens::counted;
 use dunlin_host::mcp::LOADER;
 use dunlin_terminal::ui::style::Label;
@@ -214,7 +216,8 @@ fn list(app: &App) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Lists the prompts of the connected servers, or gives the text of one: `SERVER NAME [ARGUMENT=VALUE]...`.
+/// Lists the templates and the prompts of the connected servers, or gives the text of a server's:
+/// `SERVER NAME [ARGUMENT=VALUE]...`.
 pub fn prompt(app: &App, typed: &str) -> Result<Option<String>, CliError> {
     let ui = &app.ui;
     let mut words = typed.split_whitespace();
@@ -237,7 +240,7 @@ pub fn prompt(app: &App, typed: &str) -> Result<Option<String>, CliError> {
 }
 
 /// `ARGUMENT=VALUE`, the value up to the next word that holds a `=`.
-fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, String)>> {
+pub(super) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, String)>> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     for word in words {
         match (word.split_once('='), arguments.last_mut()) {
@@ -256,19 +259,31 @@ fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, St
 
 fn list_prompts(app: &App) -> Result<(), CliError> {
     let ui = &app.ui;
-    let host = app.host()?;
-    let Some((prompts, failed)) = wait(app, host.prompts())? else {
-        ui.status("(interrupted)");
-        return Ok(());
+    let templates = templates::rows(app);
+    for row in &templates {
+        ui.data(format!("{}  {}", row.typed, row.about).trim_end());
+    }
+    let prompts = match app.settings.mcp_servers.is_empty() {
+        true => Vec::new(),
+        false => {
+            let Some((prompts, failed)) = wait(app, app.host()?.prompts())? else {
+                ui.status("(interrupted)");
+                return Ok(());
+            };
+            failed.iter().for_each(|line| ui.warn(line));
+            prompts
+        }
     };
-    for line in failed {
-        ui.warn(&line);
+    for prompt in &prompts {
+        ui.data(&row(prompt));
     }
-    if prompts.is_empty() {
-        ui.status("No connected MCP server has prompts.");
-    }
-    for prompt in prompts {
-        ui.data(&row(&prompt));
+    if prompts.is_empty() && templates.is_empty() {
+        let folder = Places::of(&app.settings);
+        let folder = app.settings.folders.short(folder.user());
+        ui.status(&format!(
+            "There are no templates in {}, and no connected MCP server has prompts.",
+            escape(&folder)
+        ));
     }
     Ok(())
 }

@@ -9,14 +9,14 @@ use dunlin_host::undo::Fate;
 
 use super::table::{SERVERS, Slash, commands};
 use super::{
-    auto, budget, choice, compose, expand, help, messages, pausing, requests, servers, sessions,
-    steps, tags,
+    auto, budget, choice, compose, expand, help, messages, metadata, pausing, requests, servers,
+    sessions, steps, tags,
 };
 use crate::app::App;
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use dunlin_chat::message::Message;
+use dunlin_chat::message::{Message, UserMessage};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -28,7 +28,7 @@ pub enum Next {
     /// A message that was written elsewhere than on the line.
     Say(String),
     /// A message that is sent as it is: it was sent before, or a server wrote it.
-    AsItIs(String),
+    AsItIs(UserMessage),
     /// The end.
     Leave,
 }
@@ -81,7 +81,7 @@ pub fn run(
         },
         Slash::Prompt => {
             if let Some(text) = servers::prompt(app, rest)? {
-                return Ok(Next::AsItIs(text));
+                return Ok(Next::AsItIs(text.into()));
             }
         }
         Slash::Tags => tags::list(app, dialogue.as_ref()),
@@ -102,6 +102,7 @@ pub fn run(
             sessions::run(app, dialogue, slash, rest)?;
         }
         Slash::Requests => requests::run(app, dialogue.as_ref(), rest)?,
+        Slash::Metadata => metadata::run(app, dialogue.as_ref(), rest)?,
         Slash::Context => budget::context(app, dialogue),
         Slash::Cost => budget::cost(app, dialogue),
         Slash::Compact => budget::compact(app, dialogue)?,
@@ -159,7 +160,7 @@ fn look(
     let ui = &app.ui;
     let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
-        Slash::Help => help::show(ui, rest),
+        Slash::Help => help::show(app, rest),
         Slash::Permissions if rest.is_empty() => show_permissions(app)?,
         Slash::Permissions => return forget_answers(app, rest),
         Slash::Mcp => servers::run(app, rest)?,
@@ -204,7 +205,8 @@ fn look(
         | Slash::Context
         | Slash::Cost
         | Slash::Compact
-        | Slash::Requests => {}
+        | Slash::Requests
+        | Slash::Metadata => {}
     }
     Ok(false)
 }

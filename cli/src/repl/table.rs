@@ -75,6 +75,8 @@ pub enum Slash {
     Export,
     /// Lists the requests that were sent, or shows one.
     Requests,
+    /// Shows what is known of a request beside its text, or chooses what of it is shown.
+    Metadata,
     /// Leaves.
     Exit,
 }
@@ -119,7 +121,7 @@ impl Command {
 const LEAVING: &str = "answer the calls that wait first; Ctrl-C says no to all of them";
 
 /// Why what concerns the next message has to wait for the calls of this one.
-const NEXT: &str = "it is for the next message: answer the calls that wait first";
+pub const NEXT: &str = "it is for the next message: answer the calls that wait first";
 /// Why what changes the tools has to wait.
 pub const SERVERS: &str = "it changes the tools of this turn: answer the calls that wait first";
 /// Why what is counted has to wait.
@@ -193,7 +195,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/prompt",
                 "[SERVER NAME ...]",
-                "list the prompts of MCP servers, or send one",
+                "list the templates (/NAME sends one) and the prompts of MCP servers, or send one of a server",
                 Slash::Prompt,
             )
             .waits(NEXT),
@@ -278,6 +280,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 Slash::Requests,
             )
             .waits(TURN),
+            command(
+                "/metadata",
+                "[FIELD ...]",
+                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose what of it is shown",
+                Slash::Metadata,
+            )
+            .waits(TURN),
             command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
             command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
         ],
@@ -320,8 +329,15 @@ pub enum Input {
     Empty,
     /// A slash command, and what was typed after it.
     Slash(Slash, String),
-    /// Something that looks like a command and is none; with the nearest one.
-    UnknownSlash(String, Option<&'static str>),
+    /// Something that looks like a command and is none: perhaps a template.
+    UnknownSlash {
+        /// The word.
+        word: String,
+        /// What was typed after it.
+        rest: String,
+        /// The nearest command.
+        near: Option<&'static str>,
+    },
     /// A message for the model.
     Message(String),
 }
@@ -351,7 +367,11 @@ pub fn parse(line: &str) -> Input {
             let near = names().find(|name| Some(&name[1..]) == near);
             let renamed = RENAMED.iter().find(|(old, _)| *old == word);
             let near = renamed.map(|(_, new)| *new).or(near);
-            Input::UnknownSlash(word.to_owned(), near)
+            Input::UnknownSlash {
+                word: word.to_owned(),
+                rest: text[word.len()..].trim().to_owned(),
+                near,
+            }
         }
     }
 }
@@ -377,7 +397,11 @@ mod tests {
     #[test]
     fn lines_are_understood() {
         let message = |text: &str| Input::Message(text.to_owned());
-        let unknown = |word: &str, near| Input::UnknownSlash(word.to_owned(), near);
+        let unknown = |word: &str, rest: &str, near| Input::UnknownSlash {
+            word: word.to_owned(),
+            rest: rest.to_owned(),
+            near,
+        };
         let check = |line: &str, expected: Input| assert_eq!(parse(line), expected, "{line:?}");
         check("", Input::Empty);
         check("  \n ", Input::Empty);
@@ -392,10 +416,11 @@ mod tests {
         check(" exit ", slash(Slash::Exit, ""));
         check("quit", slash(Slash::Exit, ""));
         check("exit the program", message("exit the program"));
-        check("/hepl", unknown("/hepl", Some("/help")));
-        check("/condense", unknown("/condense", Some("/compact")));
-        check("/xyzzy", unknown("/xyzzy", None));
-        check("/", unknown("/", None));
+        check("/hepl", unknown("/hepl", "", Some("/help")));
+        check("/condense", unknown("/condense", "", Some("/compact")));
+        check("/xyzzy", unknown("/xyzzy", "", None));
+        check(" /xyzzy  a=b  c ", unknown("/xyzzy", "a=b  c", None));
+        check("/", unknown("/", "", None));
         check(
             "/etc/hosts: what is in it?",
             message("/etc/hosts: what is in it?"),

@@ -7,6 +7,7 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::repl::line::Recall;
+use dunlin_chat::message::UserMessage;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -20,14 +21,14 @@ pub fn attach(
     dialogue: &mut Dialogue,
     text: &str,
     recall: Recall,
-) -> Result<Option<String>, CliError> {
+) -> Result<Option<UserMessage>, CliError> {
     let ui = &app.ui;
     let before: Vec<Tag> = dialogue.tags().list().cloned().collect();
     let attached = dialogue.attach(app, text, recall)?;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     match attached {
         Attached::Message(message, words) => {
-            if message.len() > words {
+            if message.text.len() > words {
                 let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
                 news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
             }

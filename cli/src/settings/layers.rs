@@ -12,6 +12,7 @@ use super::project;
 use crate::args::Global;
 use crate::config::env;
 use crate::config::file::Loaded;
+use crate::config::request_editor::MetadataField;
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
 
@@ -81,6 +82,16 @@ impl Settings {
         set(
             &mut self.preview_limit,
             loaded.sourced(&file.request_editor.preview_limit),
+        );
+        set(
+            &mut self.metadata,
+            file.request_editor.metadata.as_ref().and_then(|names| {
+                let Sourced { value, origin } = loaded.source(names);
+                let names = value.iter().map(|name| name.get_ref().as_str());
+                // Checked when it was read.
+                let value = MetadataField::list(names).ok()?;
+                Some(Sourced { value, origin })
+            }),
         );
         set(
             &mut self.max_tool_rounds,

@@ -151,7 +151,8 @@ impl Layer<'_> {
         {
             self.settings.empty_state = self.loaded.source(text);
         }
-        if file.request_editor.mode.is_some() || file.request_editor.preview_limit.is_some() {
+        let editor = &file.request_editor;
+        if editor.mode.is_some() || editor.preview_limit.is_some() || editor.metadata.is_some() {
             self.refuse(
                 "request_editor",
                 "what is paused and edited is for you to decide, not for a project",

@@ -126,6 +126,10 @@ fn a_project_only_narrows() {
         ("local", Continue, 20, 60),
         "default_agent",
     );
+    for key in ["mode = \"every\"", "preview_limit = 1", "metadata = []"] {
+        let project = format!("[request_editor]\n{key}");
+        check(&project, ("local", Continue, 20, 60), "request_editor");
+    }
     check(
         "show_intermediate_steps = false",
         ("local", Continue, 20, 60),

@@ -45,6 +45,7 @@ mod startup;
 mod steps;
 mod storing;
 mod surroundings;
+mod templates;
 mod terminal_commands;
 mod type_ahead;
 mod web;

@@ -13,13 +13,13 @@ use crate::stage::{Chat, environment, read};
 const REQUEST: &str = "  request?";
 
 /// A chat with the line of paused requests.
-struct Pausing {
-    chat: Chat,
+pub struct Pausing {
+    pub chat: Chat,
     lines: usize,
 }
 
 impl Pausing {
-    fn open(environment: &Environment, mode: &str) -> Pausing {
+    pub fn open(environment: &Environment, mode: &str) -> Pausing {
         let command = environment.command(["--intercept", mode]);
         // Long texts are printed.
         let terminal = command.variable("PAGER", "cat").terminal();
@@ -43,19 +43,19 @@ impl Pausing {
         screen.text
     }
 
-    fn say(&mut self, message: &str) -> String {
+    pub fn say(&mut self, message: &str) -> String {
         self.chat.say(message);
         self.request()
     }
 
     /// Types a word of the editor, and waits for the next line.
-    fn does(&mut self, line: &str) -> String {
+    pub fn does(&mut self, line: &str) -> String {
         self.chat.say(line);
         self.request()
     }
 
     /// Waits for the prompt with this line.
-    fn prompt(&self, line: &str) {
+    pub fn prompt(&self, line: &str) {
         self.chat
             .terminal
             .wait_until(line, |screen| screen.cursor_line.trim_end() == line);
@@ -137,6 +137,40 @@ fn what_is_shown_is_what_is_sent() {
         said(&requests[1]),
         [("user".to_owned(), "read the notes".to_owned())]
     );
+}
+
+#[test]
+fn attached_files_name_the_section() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    environment.project_file("notes/terns.md", "Terns\nfly far.\n");
+    let mut chat = Pausing::open(&environment, "turn");
+    let prompt = "› (pause: turn) Type a message, @ to attach a file";
+    let mut bodies = Vec::new();
+    for message in ["read @notes/terns.md", "/retry"] {
+        let screen = chat.say(message);
+        assert!(screen.contains(" 1 user, with terns.md  "), "{screen}");
+        bodies.push(chat.payload());
+        chat.chat.say("send");
+        chat.prompt(prompt);
+    }
+    chat.chat.terminal.press(Key::CtrlD);
+    assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+    let resumed = environment.terminal(["--resume", "--intercept", "turn"]);
+    let mut chat = Pausing {
+        chat: Chat::waiting(resumed),
+        lines: 0,
+    };
+    chat.prompt(prompt);
+    let screen = chat.say("and the gulls");
+    assert!(screen.contains(" 1 user, with terns.md  "), "{screen}");
+    assert!(screen.contains(" 3 user  "), "{screen}");
+    // The label is no part of what is sent.
+    let requests = provider.requests();
+    let sent: Vec<String> = requests.iter().map(body).collect();
+    assert_eq!(sent, bodies);
+    assert_eq!(sent[0], sent[1]);
+    assert!(!sent[0].contains("attached\":"), "{}", sent[0]);
 }
 
 #[test]
@@ -459,4 +493,109 @@ fn random_edits_send_what_they_show() {
         chat.chat.say("y");
         chat.prompt("› (pause: turn) Type a message, @ to attach a file");
     }
+}
+
+/// The rows of a screen that hold something, the last one first.
+fn rows_of(screen: &str) -> Vec<&str> {
+    let rows = screen.lines().rev();
+    rows.filter(|row| !row.trim().is_empty()).collect()
+}
+
+#[test]
+fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let table = "[request_editor]\n# the order\nmetadata = [\"budget\", \"agent\"] # few\n";
+    environment.configure_for(&provider, table);
+    let prompt = "› (pause: turn) Type a message, @ to attach a file";
+    let mut chat = Pausing::open(&environment, "turn");
+    chat.chat.say("/metadata");
+    chat.chat
+        .terminal
+        .wait_for("Nothing was sent in this session yet.");
+    chat.say("count the birds");
+    let screen = chat.does("/metadata");
+    let rows: Vec<&str> = rows_of(&screen);
+    assert!(rows[2].starts_with("  budget    "), "{screen}");
+    assert!(
+        rows[2].ends_with(" tokens (context window not known)"),
+        "{screen}"
+    );
+    assert!(rows[1].starts_with("  agent     "), "{screen}");
+    chat.does("e 1 count the terns");
+    chat.does("e model other");
+    let screen = chat.does("/metadata modle");
+    assert!(
+        screen.contains("metadata has no field \"modle\" (did you mean model?): use session,"),
+        "{screen}"
+    );
+    let screen = chat.does("/metadata request, edited model session");
+    assert!(
+        screen.contains("/metadata shows request, edited, model, session; saved in"),
+        "{screen}"
+    );
+    let screen = chat.does("/metadata");
+    let rows: Vec<&str> = rows_of(&screen);
+    let value = |row: &str, name: &str| {
+        let value = row.trim().strip_prefix(name).expect(name);
+        value.trim().to_owned()
+    };
+    let (request, session) = (value(rows[5], "request"), value(rows[2], "session"));
+    assert_eq!(request, format!("{session}/1"));
+    assert_eq!(value(rows[4], "edited"), "yes, 2 edits");
+    assert_eq!(value(rows[3], "model"), "other");
+    let screen = chat.does("copy request");
+    assert!(
+        screen.contains(&format!("On the clipboard: {request}")),
+        "{screen}"
+    );
+    let screen = chat.does("copy requets");
+    assert!(screen.contains("(did you mean request?)"), "{screen}");
+    chat.chat.say("send");
+    chat.prompt(prompt);
+    chat.chat.say("/metadata");
+    let screen = chat.chat.terminal.wait_until("the last request", |screen| {
+        screen
+            .text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("session "))
+            .count()
+            == 2
+            && screen.cursor_line.trim_end() == prompt
+    });
+    let rows = rows_of(&screen.text);
+    assert_eq!(value(rows[4], "edited"), "yes, 2 edits");
+    assert_eq!(value(rows[3], "model"), "other");
+    let written = std::fs::read_to_string(environment.config_file()).expect("the configuration");
+    let expected =
+        "# the order\nmetadata = [\"request\", \"edited\", \"model\", \"session\"] # few\n";
+    assert!(written.contains(expected), "{written}");
+    // The choice holds in the next chat.
+    chat.chat.terminal.press(Key::CtrlD);
+    assert_eq!(chat.chat.terminal.wait_end(), Some(0));
+    let output = environment.run(["config", "show"]);
+    assert!(
+        output
+            .stdout
+            .contains("[\"request\", \"edited\", \"model\", \"session\"]"),
+        "{output:?}"
+    );
+    environment.configure_for(
+        &provider,
+        "[request_editor]\nmetadata = [\"mode\",\n\"sesion\"]\n",
+    );
+    let output = environment.run(["config", "check"]);
+    assert_eq!(output.status, Some(2), "{output:?}");
+    let written = std::fs::read_to_string(environment.config_file()).expect("the configuration");
+    let line = written
+        .lines()
+        .position(|line| line.contains("sesion"))
+        .expect("a line")
+        + 1;
+    assert!(
+        output.stderr.contains(&format!(
+            "config.toml:{line}: metadata has no field \"sesion\" (did you mean session?)"
+        )),
+        "{output:?}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Conversation, Role};
+use super::{Conversation, Role, UserMessage};
 
 /// The length of the only form of call ids that every endpoint accepts: letters and digits, so many of them.
 const STRICT_ID_BYTES: usize = 9;
@@ -13,12 +13,15 @@ const REASONING_FIELD: &str = "reasoning_content";
 impl Conversation {
     /// Takes back the last thing that the user said and all that came of it, and gives it back. `None`: the user
     /// has said nothing. The ids of the calls stay used.
-    pub fn cut_last_turn(&mut self) -> Option<String> {
+    pub fn cut_last_turn(&mut self) -> Option<UserMessage> {
         let said = |message: &super::Message| message.role == Role::User;
         let start = self.messages.iter().rposition(said)?;
         let mut cut = self.messages.split_off(start).into_iter();
         self.open.clear();
-        cut.next().map(|message| message.content)
+        cut.next().map(|message| UserMessage {
+            text: message.content,
+            attached: message.attached,
+        })
     }
 
     /// Makes what one endpoint said fit to be sent to another: ids of calls in the strictest form, reasoning under
@@ -82,13 +85,19 @@ mod tests {
         conversation.push_user("two");
         conversation.push_assistant(calls(&["a", "b"]));
         conversation.push_result("a", "done");
-        assert_eq!(conversation.cut_last_turn().as_deref(), Some("two"));
+        assert_eq!(conversation.cut_last_turn(), Some("two".into()));
         assert_eq!(conversation.messages(), before);
         // The call that was open is gone with its turn, and its id stays used.
         assert!(conversation.open_calls().is_empty());
         assert_ne!(conversation.push_assistant(calls(&["a"]))[0].id, "a");
-        assert_eq!(conversation.cut_last_turn().as_deref(), Some("one"));
+        assert_eq!(conversation.cut_last_turn(), Some("one".into()));
         assert_eq!(conversation.messages(), []);
+        let with_file = UserMessage {
+            text: "three".to_owned(),
+            attached: vec!["a.txt".to_owned()],
+        };
+        conversation.push_user(with_file.clone());
+        assert_eq!(conversation.cut_last_turn(), Some(with_file));
     }
 
     #[test]

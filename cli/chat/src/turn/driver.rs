@@ -23,7 +23,7 @@ use super::machine::Turn;
 use super::review::Review;
 use super::sending::Unsent;
 use super::{fit, sending};
-use crate::message::Conversation;
+use crate::message::{Conversation, UserMessage};
 use crate::provider::{Finish, ProposedCall, ReplyEnd, StreamEvent, Usage};
 use crate::request::Request;
 
@@ -49,7 +49,7 @@ pub struct TurnReport {
 /// stands in [the module's table](super).
 pub async fn run_turn(
     conversation: &mut Conversation,
-    prompt: String,
+    prompt: impl Into<UserMessage>,
     context: &TurnContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {

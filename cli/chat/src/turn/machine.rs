@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use super::call::{CallRecord, CallState, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::pause::CancelReason;
-use crate::message::{CANCELLED, Conversation, Message, Reasoning, Role, ToolCall, wire_name};
+use crate::message::{
+    CANCELLED, Conversation, Message, Reasoning, Role, ToolCall, UserMessage, wire_name,
+};
 use crate::provider::{Finish, ProposedCall, ReplyEnd};
 
 /// Which event is waited for.
@@ -64,7 +66,7 @@ impl<'a> Turn<'a> {
     /// Begins a turn with what the user said.
     pub fn begin(
         conversation: &'a mut Conversation,
-        prompt: String,
+        prompt: impl Into<UserMessage>,
         rules: TurnRules,
     ) -> (Turn<'a>, Vec<Effect>) {
         conversation.push_user(prompt);

@@ -39,10 +39,25 @@ pub enum Reply {
     Edit(Draft),
     /// This is copied to the clipboard.
     Copy(String),
+    /// A field of what is known of the request is copied; its name is not checked.
+    CopyField(String),
+    /// A text is saved as a prompt template.
+    Save(Saved),
     /// The line is a command of the chat.
     Slash,
     /// The line may be a message: it is kept, and these rows are shown.
     Keep(Vec<String>),
+}
+
+/// A text to be saved as a prompt template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The name that was typed for it, not checked.
+    pub name: String,
+    /// What it was: `user`, `system prompt`. Names in it may be the model's or a plugin's.
+    pub label: String,
+    /// The text.
+    pub text: String,
 }
 
 /// A value to be edited.
@@ -151,10 +166,12 @@ impl Paused {
                 rows.extend(notice.iter().flat_map(|notice| self.say(notice, window)));
                 Reply::Page(rows)
             }
-            Command::Copy => {
+            Command::Copy(Some(field)) => Reply::CopyField(field),
+            Command::Copy(None) => {
                 let bytes = String::from_utf8_lossy(self.request.bytes());
                 Reply::Copy(bytes.into_owned())
             }
+            Command::Save(number, name) => self.save(number, name, window),
             Command::Help => Reply::Say(help(window)),
             Command::Slash => Reply::Slash,
         }
@@ -228,7 +245,29 @@ impl Paused {
         parts.join(" · ")
     }
 
-    fn total(&self) -> String {
+    /// Its number in the session, if the session keeps requests.
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// The model that it names, as it is now.
+    pub fn model(&self) -> Option<String> {
+        let target = self.request.target("model").ok()?;
+        Some(self.request.leaf(&target).ok()??.text())
+    }
+
+    /// Whether it is another one than was composed.
+    pub fn is_edited(&self) -> bool {
+        self.request.is_dirty()
+    }
+
+    /// How many edits were made.
+    pub fn edits(&self) -> usize {
+        self.request.edits().len()
+    }
+
+    /// Its tokens, and the context window.
+    pub fn total(&self) -> String {
         let tokens = grouped(self.measure.real(self.counts.total()));
         match self.window_tokens {
             Some(window) => format!("{tokens} of {} tokens", grouped(window)),
@@ -347,6 +386,18 @@ impl Paused {
         }
         parts.extend(self.kept());
         parts.join(" · ")
+    }
+
+    fn save(&self, number: usize, name: String, window: Window) -> Reply {
+        let target = self.request.only_text(number);
+        let leaf = target.and_then(|target| self.request.leaf(&target));
+        let text = match leaf {
+            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Err(error) => return Reply::Say(self.error(&error, window)),
+        };
+        let section = self.request.section(number);
+        let label = section.map_or_else(String::new, |section| one_line(&section.label));
+        Reply::Save(Saved { name, label, text })
     }
 
     fn change(

@@ -49,7 +49,16 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("reset", "", "undo all edits; undo brings them back"),
     ("diff", "", "show what you changed, word by word"),
     ("payload", "", "print the exact JSON that would be sent"),
-    ("copy", "", "copy that JSON to the clipboard"),
+    (
+        "copy",
+        "[FIELD]",
+        "copy that JSON to the clipboard, or a field of /metadata",
+    ),
+    (
+        "save",
+        "N NAME",
+        "save the text of a section as a prompt template, which /NAME sends",
+    ),
     ("?", "", "list these words"),
 ];
 
@@ -114,8 +123,10 @@ pub enum Command {
     Diff,
     /// Print the request.
     Payload,
-    /// Copy it.
-    Copy,
+    /// Copy it, or a field of what is known of it.
+    Copy(Option<String>),
+    /// Save the text of a section as a template with this name.
+    Save(usize, String),
     /// List the words.
     Help,
     /// A command of the chat.
@@ -147,6 +158,9 @@ pub enum NotUnderstood {
         /// The word.
         word: &'static str,
     },
+    /// A number or a name is missing or wrong.
+    #[error("save takes the number of a section and a name for the template, as in save 2 review")]
+    Save,
     /// The word stands alone.
     #[error("{word} takes nothing after it")]
     Surplus {
@@ -217,7 +231,11 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "reset" => alone(Command::Reset),
         "diff" => alone(Command::Diff),
         "payload" => alone(Command::Payload),
-        "copy" => alone(Command::Copy),
+        "copy" => match rest.trim() {
+            "" => Ok(Command::Copy(None)),
+            field => Ok(Command::Copy(Some(field.to_owned()))),
+        },
+        "save" => save(rest),
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
     }
@@ -242,6 +260,21 @@ fn numbers(word: &'static str, rest: &str) -> Result<Vec<usize>, NotUnderstood> 
     match numbers.is_empty() || numbers.len() > MAX_RANGE {
         true => Err(wrong()),
         false => Ok(numbers),
+    }
+}
+
+fn save(rest: &str) -> Result<Command, NotUnderstood> {
+    let mut words = rest.split_whitespace();
+    let number = words
+        .next()
+        .filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    match (
+        number.and_then(|number| number.parse().ok()),
+        words.next(),
+        words.next(),
+    ) {
+        (Some(number), Some(name), None) => Ok(Command::Save(number, name.to_owned())),
+        _ => Err(NotUnderstood::Save),
     }
 }
 
@@ -280,6 +313,9 @@ mod tests {
         check("d 3", Command::Delete(vec![3]));
         check("delete 3 7-9, 12", Command::Delete(vec![3, 7, 8, 9, 12]));
         check("restore 3", Command::Restore(vec![3]));
+        check("save 2  review ", Command::Save(2, "review".to_owned()));
+        check("copy", Command::Copy(None));
+        check("copy session", Command::Copy(Some("session".to_owned())));
         check("?", Command::Help);
         check("/pause off", Command::Slash);
         check("e 2", Command::Edit(Place::Section(2), None));
@@ -326,6 +362,12 @@ mod tests {
         ] {
             check(line, numbers);
         }
+        let save =
+            "save takes the number of a section and a name for the template, as in save 2 review";
+        check("save", save);
+        check("save 2", save);
+        check("save review 2", save);
+        check("save 2 review it", save);
         check("send it", "send takes nothing after it");
         check(
             "e",

@@ -10,7 +10,7 @@ use crate::tokens::counted;
 ///
 /// `in_text`: calls and results are written as text, as for a model that takes no tools.
 pub fn origins(messages: &[Message], cuts: &Cuts, in_text: bool) -> Vec<Origin> {
-    let mut origins: Vec<Origin> = Vec::new();
+    let mut origins: Vec<Parts> = Vec::new();
     let mut is_after_user = false;
     let sent = messages.iter().enumerate();
     for (index, message) in sent.filter(|(index, _)| cuts.sends(*index)) {
@@ -19,26 +19,60 @@ pub fn origins(messages: &[Message], cuts: &Cuts, in_text: bool) -> Vec<Origin> 
             Role::Tool => in_text,
             Role::System | Role::Assistant => false,
         };
-        let context = (index == cuts.start && cuts.left_out() > 0).then(|| {
+        let left_out = (index == cuts.start && cuts.left_out() > 0).then(|| {
             let left_out = counted(cuts.left_out(), "earlier message", "earlier messages");
             match cuts.compacted {
-                Some(_) => format!("user, with a summary of {left_out}"),
-                None => format!("user, without {left_out}"),
+                Some(_) => format!("with a summary of {left_out}"),
+                None => format!("without {left_out}"),
             }
         });
+        let attached = message.attached.iter().map(String::as_str);
         match origins.last_mut() {
             // Two messages of the user become one.
             Some(last) if is_user && is_after_user => {
-                last.context = last.context.take().or(context)
+                last.left_out = last.left_out.take().or(left_out);
+                last.attached.extend(attached);
             }
-            _ => origins.push(Origin {
-                id: SectionId::Message(index),
-                context,
+            _ => origins.push(Parts {
+                index,
+                left_out,
+                attached: attached.collect(),
             }),
         }
         is_after_user = is_user;
     }
-    origins
+    origins.into_iter().map(Parts::origin).collect()
+}
+
+/// What one message of a request is made of.
+struct Parts<'a> {
+    /// The first message of the session in it.
+    index: usize,
+    /// What stands in it for messages that are left out.
+    left_out: Option<String>,
+    /// The paths of the attached files.
+    attached: Vec<&'a str>,
+}
+
+impl Parts<'_> {
+    fn origin(self) -> Origin {
+        let name = |path: &&str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let files = match self.attached.as_slice() {
+            [] => None,
+            [file] => Some(format!("with {}", name(file))),
+            [one, other] => Some(format!("with {} and {}", name(one), name(other))),
+            [first, others @ ..] => Some(format!(
+                "with {} and {} more files",
+                name(first),
+                others.len()
+            )),
+        };
+        let context: Vec<String> = self.left_out.into_iter().chain(files).collect();
+        Origin {
+            id: SectionId::Message(self.index),
+            context: (!context.is_empty()).then(|| format!("user, {}", context.join(", "))),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +178,39 @@ mod tests {
             &cut(10, false, Some(compacted)),
             &[10, 12, 13, 14],
             &[10, 12, 13, 14],
+        );
+    }
+
+    #[test]
+    fn attached_files_name_their_message() {
+        let check = |said: &[&[&str]], cuts: &Cuts, expected: Option<&str>| {
+            let message = |attached: &&[&str]| Message {
+                attached: attached.iter().map(|path| (*path).to_owned()).collect(),
+                ..Message::text(Role::User, "text")
+            };
+            let messages: Vec<Message> = said.iter().map(message).collect();
+            let origins = origins(&messages, cuts, false);
+            let last = origins.last().expect("an origin");
+            assert_eq!(last.context.as_deref(), expected, "{said:?}");
+        };
+        let all = Cuts::default();
+        check(&[&[]], &all, None);
+        check(&[&["src/main.rs"]], &all, Some("user, with main.rs"));
+        check(&[&["a", "b/c"]], &all, Some("user, with a and c"));
+        check(
+            &[&["a", "b", "c"]],
+            &all,
+            Some("user, with a and 2 more files"),
+        );
+        check(&[&["a"], &["b"]], &all, Some("user, with a and b"));
+        let cuts = Cuts {
+            start: 1,
+            ..Cuts::default()
+        };
+        check(
+            &[&["a"], &["b"]],
+            &cuts,
+            Some("user, without 1 earlier message, with b"),
         );
     }
 

@@ -1,0 +1,402 @@
+//! The files of templates: `prompts/NAME.md` in the user's configuration, and `.dunlin/prompts/NAME.md` in a project.
+//!
+//! Looking for names reads the folders and no file. A project's folder is opened without following links: a link could
+//! lead to a file of the user's, which would then be sent.
+
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use dunlin_host::files::make_private;
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::text::{MAX_BYTES, TemplateText, TextError, file_of};
+use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
+use crate::settings::Settings;
+
+/// How files of templates end.
+const SUFFIX: &str = ".md";
+
+/// The folder of templates, in the user's configuration and in a project's `.dunlin`.
+const FOLDER: &str = "prompts";
+
+/// How many entries of a folder are looked at: completing must not take noticeable time.
+const MAX_ENTRIES: usize = 2000;
+
+/// How many templates a folder may have.
+const MAX_TEMPLATES: usize = 200;
+
+/// The longest name, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Whose template it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The user's.
+    User,
+    /// The project's: foreign text.
+    Project,
+}
+
+/// A template that was found; its text is not read yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Its name, without the slash.
+    pub name: String,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+/// What the folders hold.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The templates that can be used, by their names.
+    pub templates: Vec<Template>,
+    /// What cannot be used and why, a sentence each. Names of files are in them: escape before showing.
+    pub problems: Vec<String>,
+}
+
+/// Why a template cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("cannot read the template {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its text is wrong.
+    #[error("{}:{}: {}", path.display(), source.line, source)]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TextError,
+    },
+}
+
+/// Why a text cannot be saved as a template.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// No template can have this name.
+    #[error(
+        "{0:?} is not a name for a template: use letters, digits, - and _, and a letter or digit first"
+    )]
+    Name(String),
+    /// A command has it.
+    #[error("/{0} is a command of Dunlin: choose another name")]
+    Command(String),
+    /// There is one.
+    #[error("{} already exists: choose another name, or delete the file", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is too long.
+    #[error("the text is longer than the {} kB that a template may have", MAX_BYTES / 1024)]
+    TooLong,
+    /// There is no text.
+    #[error("there is no text to save")]
+    Empty,
+    /// It cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Where templates are.
+#[derive(Debug, Clone)]
+pub struct Places {
+    user: PathBuf,
+    /// The project, if it is one.
+    project: Option<PathBuf>,
+}
+
+impl Places {
+    /// The user's folder, and that of the project if it is one.
+    pub fn new(folders: &Folders, (project, is_project): (&Path, bool)) -> Places {
+        Places {
+            user: folders.config.join(FOLDER),
+            project: is_project.then(|| project.to_path_buf()),
+        }
+    }
+
+    /// The same from the settings.
+    pub fn of(settings: &Settings) -> Places {
+        Places::new(&settings.folders, (&settings.project, settings.is_project))
+    }
+
+    /// The folder in the user's configuration.
+    pub fn user(&self) -> &Path {
+        &self.user
+    }
+
+    /// The folder in the project, if it is one.
+    pub fn project(&self) -> Option<PathBuf> {
+        let project = self.project.as_ref()?;
+        Some(project.join(".dunlin").join(FOLDER))
+    }
+
+    /// What there is. `is_command` knows the names that commands have; where both folders have a name, the user's counts.
+    pub fn list(&self, is_command: impl Fn(&str) -> bool) -> Listing {
+        let mut listing = Listing::default();
+        self.list_folder(Owner::User, &is_command, &mut listing);
+        self.list_folder(Owner::Project, &is_command, &mut listing);
+        listing
+            .templates
+            .sort_by(|one, other| one.name.cmp(&other.name));
+        listing
+    }
+
+    /// The template with this name.
+    pub fn find(&self, name: &str, is_command: impl Fn(&str) -> bool) -> Option<Template> {
+        if !is_name(name) || is_command(name) {
+            return None;
+        }
+        let owners = [Owner::User, Owner::Project].into_iter();
+        owners
+            .filter_map(|owner| {
+                let path = self.folder(owner)?.join(format!("{name}{SUFFIX}"));
+                let name = name.to_owned();
+                Some(Template { name, owner, path })
+            })
+            .find(|template| template.path.symlink_metadata().is_ok())
+    }
+
+    /// Reads the file of a template: UTF-8, of bounded size; a project's without following any link.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self, template: &Template) -> Result<String, ReadError> {
+        let failed = |source| ReadError::Read {
+            path: template.path.clone(),
+            source,
+        };
+        let open = || -> io::Result<Vec<u8>> {
+            let folder = self.open(template.owner)?.ok_or(Errno::NOENT)?;
+            let name = template.path.file_name().unwrap_or_default();
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let file = openat(&folder, name, flags | links(template.owner), Mode::empty());
+            let file = File::from(file.map_err(said)?);
+            if !file.metadata()?.is_file() {
+                return Err(io::Error::other("it is not a regular file"));
+            }
+            let mut bytes = Vec::new();
+            file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+            if bytes.len() > MAX_BYTES {
+                let problem = format!("it is longer than {} kB", MAX_BYTES / 1024);
+                return Err(io::Error::other(problem));
+            }
+            Ok(bytes)
+        };
+        String::from_utf8(open().map_err(failed)?).map_err(|error| {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
+            let before = valid.unwrap_or_default().iter();
+            ReadError::Text {
+                path: template.path.clone(),
+                source: TextError {
+                    line: before.filter(|byte| **byte == b'\n').count() + 1,
+                    problem: "this is not UTF-8".to_owned(),
+                },
+            }
+        })
+    }
+
+    /// Saves a text as a template of the user's that sends exactly this text. The file, and how many `{{placeholders}}` in
+    /// it are kept as text.
+    ///
+    /// # Errors
+    /// The name cannot be used, or the file cannot be written; nothing is changed then.
+    pub fn save(
+        &self,
+        name: &str,
+        is_command: impl Fn(&str) -> bool,
+        description: &str,
+        text: &str,
+    ) -> Result<(PathBuf, usize), SaveError> {
+        if !is_name(name) {
+            return Err(SaveError::Name(name.to_owned()));
+        }
+        if is_command(name) {
+            return Err(SaveError::Command(name.to_owned()));
+        }
+        if text.trim().is_empty() {
+            return Err(SaveError::Empty);
+        }
+        let (file, escaped) = file_of(description, text);
+        if file.len() > MAX_BYTES {
+            return Err(SaveError::TooLong);
+        }
+        let path = self.user.join(format!("{name}{SUFFIX}"));
+        let failed = |source| SaveError::Write {
+            path: path.clone(),
+            source,
+        };
+        let new = || {
+            make_private(&self.user)?;
+            let mut new = tempfile::Builder::new()
+                .prefix(".new.")
+                .permissions(Permissions::from_mode(PRIVATE_FILE_MODE))
+                .tempfile_in(&self.user)?;
+            new.write_all(file.as_bytes())?;
+            new.as_file().sync_all()?;
+            Ok(new)
+        };
+        let new = new().map_err(failed)?;
+        match new.persist_noclobber(&path) {
+            Ok(_) => Ok((path, escaped)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(SaveError::Exists { path })
+            }
+            Err(error) => Err(failed(error.error)),
+        }
+    }
+
+    fn folder(&self, owner: Owner) -> Option<PathBuf> {
+        match owner {
+            Owner::User => Some(self.user.clone()),
+            Owner::Project => self.project(),
+        }
+    }
+
+    /// Opens the folder of an owner. `None`: there is none.
+    fn open(&self, owner: Owner) -> io::Result<Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let below = flags | links(owner);
+        let opened = match (owner, &self.project) {
+            (Owner::User, _) => openat(CWD, &self.user, flags, Mode::empty()),
+            (Owner::Project, None) => return Ok(None),
+            (Owner::Project, Some(project)) => openat(CWD, project, flags, Mode::empty())
+                .and_then(|project| openat(&project, ".dunlin", below, Mode::empty()))
+                .and_then(|folder| openat(&folder, FOLDER, below, Mode::empty())),
+        };
+        match opened {
+            Ok(folder) => Ok(Some(folder)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(said(error)),
+        }
+    }
+
+    fn list_folder(&self, owner: Owner, is_command: &impl Fn(&str) -> bool, listing: &mut Listing) {
+        let Some(folder) = self.folder(owner) else {
+            return;
+        };
+        let shown = |name: &str| folder.join(name).display().to_string();
+        let names = match self
+            .open(owner)
+            .and_then(|folder| folder.map_or(Ok(Vec::new()), names))
+        {
+            Ok(names) => names,
+            Err(error) => {
+                listing
+                    .problems
+                    .push(format!("cannot read {}: {error}", folder.display()));
+                return;
+            }
+        };
+        let mut count = 0;
+        for file in names {
+            let Some(name) = file.strip_suffix(SUFFIX) else {
+                continue;
+            };
+            let taken = listing.templates.iter().find(|it| it.name == name);
+            let problem = if !is_name(name) {
+                "its name may have letters, digits, - and _, and begins with a letter or digit"
+                    .to_owned()
+            } else if is_command(name) {
+                format!("/{name} is a command of Dunlin; rename the file")
+            } else if let Some(taken) = taken {
+                format!("{} has the same name", taken.path.display())
+            } else if count == MAX_TEMPLATES {
+                listing.problems.push(format!(
+                    "{} has more than {MAX_TEMPLATES} templates; the others are not offered",
+                    folder.display()
+                ));
+                return;
+            } else {
+                count += 1;
+                listing.templates.push(Template {
+                    name: name.to_owned(),
+                    owner,
+                    path: folder.join(&file),
+                });
+                continue;
+            };
+            listing
+                .problems
+                .push(format!("{} is not offered: {problem}", shown(&file)));
+        }
+    }
+}
+
+/// Reads the text of a template.
+///
+/// # Errors
+/// It is none; the error names the line.
+pub fn understand(template: &Template, text: &str) -> Result<TemplateText, ReadError> {
+    TemplateText::parse(text).map_err(|source| ReadError::Text {
+        path: template.path.clone(),
+        source,
+    })
+}
+
+/// The names in a folder, sorted; what is hidden and what is no text is left out.
+fn names(folder: OwnedFd) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for (index, entry) in Dir::new(folder)?.enumerate() {
+        let entry = entry?;
+        if index >= MAX_ENTRIES {
+            let problem = format!("it has more than {MAX_ENTRIES} entries");
+            return Err(io::Error::other(problem));
+        }
+        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_string_lossy();
+        if !name.starts_with('.') {
+            names.push(name.into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether a file of this owner may be a link.
+fn links(owner: Owner) -> OFlags {
+    match owner {
+        Owner::User => OFlags::empty(),
+        Owner::Project => OFlags::NOFOLLOW,
+    }
+}
+
+/// What the system says of a link in a project, in words.
+fn said(error: Errno) -> io::Error {
+    match error {
+        Errno::LOOP => io::Error::other("a project's templates may not be symbolic links"),
+        // Also what `O_DIRECTORY` says of a link.
+        Errno::NOTDIR => io::Error::other("it is not a folder, or a symbolic link"),
+        error => error.into(),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    name.len() <= MAX_NAME_BYTES
+        && bytes
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests;

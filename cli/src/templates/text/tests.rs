@@ -1,0 +1,172 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn filled(file: &str, given: &[(&str, &str)]) -> Result<String, String> {
+    let template = TemplateText::parse(file).map_err(|error| format!("{}: {error}", error.line))?;
+    let given: Vec<(String, String)> = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    template.fill(&given).map_err(|error| error.to_string())
+}
+
+const REVIEW: &str = "+++\ndescription = \"Reviews\"\narguments = [\"file\", \"focus=all of it\"]\n+++\n\n\
+                      Review {{file}}, {{ focus }}: {{file}}.\n";
+
+#[test]
+fn templates_are_filled_in_once() {
+    let check = |file: &str, given: &[(&str, &str)], expected: Result<&str, &str>| {
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(filled(file, given), expected, "{file:?} {given:?}");
+    };
+    check("Hello\nthere\n\n", &[], Ok("Hello\nthere"));
+    check("\u{feff}Hello", &[], Ok("Hello"));
+    check(
+        REVIEW,
+        &[("file", "a.rs")],
+        Ok("Review a.rs, all of it: a.rs."),
+    );
+    check(
+        REVIEW,
+        &[("focus", "{{file}}"), ("file", "\\{{focus}} {{x}}")],
+        Ok("Review \\{{focus}} {{x}}, {{file}}: \\{{focus}} {{x}}."),
+    );
+    check(REVIEW, &[("file", "")], Ok("Review , all of it: ."));
+    check(REVIEW, &[], Err("The argument file is missing."));
+    check(
+        REVIEW,
+        &[("fiel", "x")],
+        Err("There is no argument \"fiel\"; did you mean file?"),
+    );
+    check(
+        REVIEW,
+        &[("xyzzy", "x")],
+        Err("There is no argument \"xyzzy\"."),
+    );
+    check(
+        REVIEW,
+        &[("file", "x"), ("file", "y")],
+        Err("The argument file is given twice."),
+    );
+    // What is no placeholder is text.
+    for text in [
+        "${{ github.ref }}",
+        "{{#if x}}",
+        "{{}}",
+        "{{ }}",
+        "{{a b}}",
+        "{x}",
+        "{{x}",
+        "{{1}}",
+        "}}{{",
+        "{{",
+        "{{{{",
+        "ä{{ö}}",
+    ] {
+        check(text, &[], Ok(text));
+    }
+    check("\\{{x}} \\\\{{x}} \\{x", &[], Ok("{{x}} \\{{x}} \\{x"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    let check = |file: &str, expected: &str| {
+        assert_eq!(filled(file, &[]), Err(expected.to_owned()), "{file:?}");
+    };
+    check("", "1: the template has no text");
+    check("+++\n+++\n \n", "3: the template has no text");
+    check(
+        "+++\ndescription = \"x\"\n",
+        "1: the front matter has no end: a line of +++ is missing",
+    );
+    check(
+        "---\ndescription: x\n---\nHello",
+        "1: front matter is TOML between two lines of +++, not YAML between lines of ---",
+    );
+    check(
+        "+++\n\narguments = [\"file\"]\n+++\n\nLook\nat {{fiel}} {{file}}",
+        "7: {{fiel}} is not in the arguments of the front matter; did you mean {{file}}? (\\{{fiel}} is text)",
+    );
+    check(
+        "{{{x}}}",
+        "1: {{x}} is not declared: begin the file with the lines +++, arguments = [\"x\"] and +++ (\\{{x}} is text)",
+    );
+    check(
+        "+++\narguments = [\"a\",\n\"b\"]\n+++\n{{a}}",
+        "3: the argument b is not used: {{b}} does not occur in the text",
+    );
+    check(
+        "+++\narguments = [\"a\", \"a\"]\n+++\n{{a}}",
+        "2: the argument a is there twice",
+    );
+    check(
+        "+++\narguments = [\"a b\"]\n+++\nx",
+        "2: \"a b\" is no name of an argument: use letters, digits, - and _, and a letter first",
+    );
+    check(
+        "+++\n# x\ntitle = \"x\"\n+++\nx",
+        "3: front matter: unknown field `title`, expected `description` or `arguments`",
+    );
+    check(
+        &format!("+++\ndescription = \"{}\"\n+++\nx", "x".repeat(201)),
+        "2: the description has more than 200 characters",
+    );
+    let many: Vec<String> = (0..=MAX_ARGUMENTS)
+        .map(|index| format!("a{index}"))
+        .collect();
+    check(
+        &format!("+++\narguments = {many:?}\n+++\nx"),
+        "2: there are more than 20 arguments",
+    );
+    for broken in [
+        "+++\nx\n+++\ny",
+        "+++\narguments = 1\n+++\ny",
+        "+++\n\0\n+++\ny",
+    ] {
+        let error = TemplateText::parse(broken).unwrap_err();
+        assert_eq!(error.line, 2, "{error}");
+    }
+}
+
+#[test]
+fn a_saved_text_is_sent_as_it_was() {
+    for (text, escaped) in [
+        ("Hello", 0),
+        ("+++\nx\n+++", 0),
+        ("---\nx", 0),
+        ("{{x}} and \\{{x}} and \\\\{{y}} {{", 3),
+        ("a\n\nb", 0),
+    ] {
+        let (file, count) = file_of("section 2 (\"user\"\n)", text);
+        assert_eq!(filled(&file, &[]), Ok(text.to_owned()), "{file}");
+        assert_eq!(count, escaped, "{file}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_saved_text_is_sent_as_it_was(text in r"[{}\\a_ +=\n\r\u{feff}ä-]{0,60}|\PC{0,40}") {
+        let sent = text.trim_start_matches(['\n', '\r']).trim_end();
+        prop_assume!(!sent.is_empty());
+        let (file, _) = file_of("x", &text);
+        prop_assert_eq!(filled(&file, &[]), Ok(sent.to_owned()));
+    }
+
+    #[test]
+    fn any_file_is_understood_or_refused(file in r"(\+\+\+\n)?[{}\\a+=\n\[\x22#\]]{0,60}(\n\+\+\+\n)?[{}a\\ ]{0,20}") {
+        if let Err(error) = TemplateText::parse(&file) {
+            prop_assert!(error.line >= 1 && error.line <= file.lines().count() + 1);
+        }
+    }
+}
+
+#[test]
+fn no_argument_makes_a_text_without_end() {
+    let file = format!("+++\narguments = [\"a\"]\n+++\n{}", "{{a}}".repeat(10_000));
+    let long = "x".repeat(1000);
+    assert_eq!(
+        filled(&file, &[("a", &long)]),
+        Err("With these arguments it is longer than 1024 kB.".to_owned())
+    );
+}
