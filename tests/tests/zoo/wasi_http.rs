@@ -56,7 +56,7 @@ async fn an_address_is_asked_about_and_what_comes_is_counted() {
         question.wording,
         format!(
             "Allow wasi_http to read '{}'? It did not announce this.",
-            site.url("/a")
+            site.url("/a?b=c")
         )
     );
     assert_eq!(
@@ -104,7 +104,7 @@ async fn what_is_no_reading_is_writing() {
     sent(&host, arguments, asker.clone()).await.unwrap_err();
     let wording = asker.questions()[0].wording.clone();
     assert!(
-        wording.contains("/a' with PUT? It did not announce this."),
+        wording.contains("/a?b=c' with PUT? It did not announce this."),
         "{wording}"
     );
     host.permissions().set(&site.target("/"), "r-?").unwrap();
