@@ -8,7 +8,7 @@
 //! a request can make a row that looks like one of Dunlin's own.
 
 pub mod difference;
-mod list;
+pub mod list;
 pub mod paused;
 pub mod show;
 pub mod words;
