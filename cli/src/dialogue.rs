@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::edit::FileEdit;
-use dunlin_host::target::Need;
+use dunlin_host::permission::WayOut;
+use dunlin_host::permission::key::Decided;
+use dunlin_host::target::{CommandKey, Need};
 use dunlin_host::{Host, LoadError, Progress, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -425,6 +427,13 @@ pub fn say_unasked(app: &App, denials: &[Denial]) {
 /// What allows this beforehand: for one run, and from then on.
 fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {
     let needs = &denial.needs;
+    if let Some(start) = server_start(needs) {
+        let flag = storing::flag(start)?;
+        let always = storing::command(&WayOut::of(start, Decided::Allow)?);
+        return Some(format!(
+            "dunlin ask {flag} allows the start for one run, {always} each start with this command line"
+        ));
+    }
     match denial.longest? {
         Scope::Once => Some(
             "this is asked about each time, which only the chat can do; if it wants the network, network = true below [commands] grants that"
@@ -445,10 +454,22 @@ fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {
     }
 }
 
+/// The start of an MCP server outside of the sandbox: an answer holds for one start, but a key that a person writes for all.
+fn server_start(needs: &[Need]) -> Option<&Need> {
+    needs.iter().find(|need| {
+        let command = need.target.command();
+        command.is_some_and(|command| matches!(command.key, CommandKey::Server(_)))
+    })
+}
+
 /// The command that allows this from now on.
 pub fn way_to_allow_always(app: &App, denial: &Denial) -> Option<String> {
     if let Some(revert) = &denial.revert {
         return storing::revert(revert).map(|undo| format!("{undo} takes the rule back"));
+    }
+    if let Some(start) = server_start(&denial.needs) {
+        let always = storing::command(&WayOut::of(start, Decided::Allow)?);
+        return Some(format!("{always} allows each start with this command line"));
     }
     let longest = denial.longest.filter(|longest| *longest == Scope::Always);
     let commands = longest.and_then(|_| lasting_ways(app, &denial.needs))?;

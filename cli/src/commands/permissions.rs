@@ -275,6 +275,9 @@ fn say_denied(ui: &Ui, permissions: &Permissions, key: &str) {
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
 fn say_covered(ui: &Ui, key: &str, allows: bool) {
+    if allows && key == "/" {
+        ui.status("This covers every file of this machine; /. covers the folder itself.");
+    }
     if !allows || key.ends_with('/') {
         return;
     }

@@ -26,7 +26,10 @@ use dunlin_terminal::ui::wrap::hanging;
 /// How many columns names take in the list at most; longer ones move their line only.
 const MOST_NAME_COLUMNS: usize = 32;
 
-/// How many columns a description has at least, however narrow the screen is.
+/// How far in a description stands that is below its name, in columns.
+const BELOW: usize = 4;
+
+/// What is to be left for a description beside the name and the mode, in columns.
 const LEAST_BESIDE: usize = 20;
 
 /// How many columns a mode takes in the list.
@@ -78,9 +81,16 @@ pub fn print(app: &App, tools: &[Tool]) -> Result<(), CliError> {
             false => usize::MAX,
         };
         let first = format!("{name} {mode}");
-        for row in hanging(&first, used, &about, columns.max(used + LEAST_BESIDE)) {
-            ui.data(&row);
-        }
+        let rows = match columns < used + LEAST_BESIDE {
+            // Beside the name there is too little room.
+            true => {
+                let below = " ".repeat(BELOW);
+                ui.data(first.trim_end());
+                hanging(&below, BELOW, &about, columns)
+            }
+            false => hanging(&first, used, &about, columns),
+        };
+        rows.iter().for_each(|row| ui.data(row));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::templates::{Owner, Places};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::review::{Review, barred};
+use dunlin_terminal::ui::review::{Review, quoted};
 use dunlin_terminal::ui::style::Label;
 
 /// Characters of a value in lists that nothing is decided by.
@@ -137,10 +137,11 @@ impl ForeignTemplate {
         })
     }
 
-    fn keep(&self, settings: &Settings, trusted: bool) -> Result<(), CliError> {
+    /// Only a yes is kept: a no is asked about again.
+    fn keep(&self, settings: &Settings) -> Result<(), CliError> {
         let digest = dunlin_host::sha256_hex(self.text.as_bytes());
         let answers = settings.folders.trust_file();
-        let kept = trust::keep(&answers, &self.path, Some((&digest, trusted)));
+        let kept = trust::keep(&answers, &self.path, Some((&digest, true)));
         kept.map_err(CliError::failed).map(drop)
     }
 
@@ -151,7 +152,8 @@ impl ForeignTemplate {
             _ => "comes with this project; this would be sent:",
         };
         let heading = format!("{} {what}", escape(&short));
-        ask_about(ui, &heading, text_rows(&self.text, ui.window()), &self.text)
+        let rows = |window| text_rows(&self.text, window);
+        ask_about(ui, &heading, &rows, &self.text)
     }
 }
 
@@ -193,8 +195,8 @@ fn give_template(
         (_, false) if !ui.can_ask() => return Err(nobody_to_ask()),
         (_, false) => template.ask(ui, settings),
     };
-    if let Some(trusted) = trusted {
-        template.keep(settings, trusted)?;
+    if trusted == Some(true) {
+        template.keep(settings)?;
     }
     say_trust(ui, &short, trusted);
     Ok(())
@@ -221,8 +223,8 @@ pub fn of_template(
         return Err(CliError::new(Exit::Denied, NotTrusted { path }).with_hint(hint));
     }
     let trusted = template.ask(ui, settings);
-    if let Some(trusted) = trusted {
-        template.keep(settings, trusted)?;
+    if trusted == Some(true) {
+        template.keep(settings)?;
     }
     Ok(trusted == Some(true))
 }
@@ -289,15 +291,25 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         _ => "wants to set more than a project may by itself:",
     };
     let heading = format!("{} {what}", escape(&short));
-    ask_about(ui, &heading, question_rows(file, ui.window()), &file.text)
+    ask_about(
+        ui,
+        &heading,
+        &|window| question_rows(file, window),
+        &file.text,
+    )
 }
 
 /// Shows rows about a file, and asks until there is an answer that counts. `None`: there is none.
-fn ask_about(ui: &Ui, heading: &str, rows: Vec<String>, text: &str) -> Option<bool> {
+fn ask_about(
+    ui: &Ui,
+    heading: &str,
+    rows: &dyn Fn(Window) -> Vec<String>,
+    text: &str,
+) -> Option<bool> {
     ui.data_rows(heading, 0);
     ui.review(&Review {
         rows,
-        whole: Some(text_rows(text, ui.window())),
+        whole: Some(&|window| text_rows(text, window)),
         question: "Trust this version of the file?",
     })
 }
@@ -314,7 +326,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
     wishes
         .chain(refused)
-        .flat_map(|line| barred(&line, INDENT, window))
+        .flat_map(|line| quoted(&line, INDENT, window))
         .collect()
 }
 
@@ -322,7 +334,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
 fn text_rows(text: &str, window: Window) -> Vec<String> {
     let lines = (1..).zip(text.lines());
     lines
-        .flat_map(|(number, line)| barred(&format!("{number}: {line}"), INDENT, window))
+        .flat_map(|(number, line)| quoted(&format!("{number}: {line}"), INDENT, window))
         .collect()
 }
 

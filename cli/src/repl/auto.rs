@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::config::json_file;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
-use dunlin_chat::request::editor::{EditableRequest, Outcome, SavedEdit};
+use dunlin_chat::request::editor::{EditableRequest, Outcome, SavedEdit, SectionId};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::calls::fit;
 
@@ -139,6 +139,8 @@ pub fn has_edits(app: &App) -> Result<bool, AutoError> {
 pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoError> {
     let file = read(app)?;
     let mut applied = Applied::default();
+    let sent = request.sections().iter();
+    let first_sent = sent.filter_map(|section| message(&section.id)).min();
     for scope in Scope::ALL.into_iter().rev() {
         let kept = file
             .edits
@@ -156,6 +158,10 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
                     ));
                 }
                 Outcome::Absent => {
+                    // A message that is not left out with all before it was joined to another one.
+                    let id = kept.edit.section.parse().ok();
+                    let id = id.as_ref().and_then(message);
+                    applied.has_lost_message |= id > first_sent && first_sent.is_some();
                     applied
                         .left_out
                         .push(format!("{}: this request has no such place", about()));
@@ -164,6 +170,14 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
         }
     }
     Ok(applied)
+}
+
+/// The index of a message.
+fn message(id: &SectionId) -> Option<usize> {
+    match id {
+        SectionId::Message(index) => Some(*index),
+        _ => None,
+    }
 }
 
 /// Keeps what was changed in a request beyond what was `applied`, in place of what was kept of the same leaves. What there is

@@ -228,7 +228,7 @@ impl<'a> TerminalInterceptor<'a> {
                         Follow::Break(Err(CancelReason::ModeOff))
                     }
                     // What these print is Dunlin's own; what others print may be the model's, and look like a list of sections.
-                    _ if matches!(command, Slash::Help | Slash::Pause | Slash::Steps) => {
+                    _ if matches!(command, Slash::Pause | Slash::Steps) => {
                         Follow::Continue(Vec::new())
                     }
                     _ => again(),

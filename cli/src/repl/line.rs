@@ -21,7 +21,6 @@ use super::complete::{self, Names};
 use super::files::FileIndex;
 use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
-use super::resize::Drawn;
 use super::steps::Toggle;
 use crate::config::paths::Folders;
 use crate::mentions;
@@ -32,6 +31,7 @@ use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
 use dunlin_terminal::ui::legible::{COLOR_MODE, legible};
 use dunlin_terminal::ui::newline;
+use dunlin_terminal::ui::resize::Drawn;
 use dunlin_terminal::ui::style::{Label, Styles};
 use dunlin_terminal::ui::wrap::visible;
 use dunlin_terminal::ui::{Typed, Ui, terminal};
@@ -344,13 +344,9 @@ impl LineHelper {
         if self.prompt.is_empty() {
             return;
         }
-        let columns = terminal::size().0;
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let before = format!("{}{before}", self.prompt);
-        if let Some(sequence) = drawn.adjust(columns, &before, after) {
-            newline::say(&sequence);
-        }
-        drawn.keep(columns, hint.map_or("", |hint| &hint.shown));
+        drawn.follow(&before, after, hint.map_or("", |hint| &hint.shown));
     }
 }
 
@@ -425,8 +421,8 @@ impl LineHelper {
             return None;
         }
         if line.is_empty() && !self.placeholder.is_empty() {
-            let terminal = terminal::size().0;
-            let room = terminal.saturating_sub(PROMPT_COLUMNS);
+            let prompt = visible(&self.prompt).max(PROMPT_COLUMNS - 1) + 1;
+            let room = terminal::size().0.saturating_sub(prompt);
             return Some(Rest {
                 shown: fit(&self.placeholder, room),
                 fits: false,

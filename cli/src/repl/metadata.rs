@@ -1,18 +1,14 @@
-//! `/metadata`: what is known of the paused request, or of the last one, beside its text.
+//! What is known of a request beside its text, and which of it `/metadata` shows.
 
-use dunlin_host::display::{escape, grouped, one_line};
-use serde_json::Value;
+use dunlin_host::display::{escape, one_line};
 
 use crate::app::App;
-use crate::commands::requests::Log;
 use crate::config::edit;
 use crate::config::request_editor::MetadataField;
-use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile, Side};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::request::paused::Paused;
 
@@ -37,14 +33,14 @@ pub struct Answering<'a> {
 /// What is known of one request. Texts are as they were sent: escape before showing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    session: String,
-    request: String,
-    agent: String,
-    model: String,
-    endpoint: String,
-    mode: String,
-    edited: String,
-    budget: String,
+    pub(super) session: String,
+    pub(super) request: String,
+    pub(super) agent: String,
+    pub(super) model: String,
+    pub(super) endpoint: String,
+    pub(super) mode: String,
+    pub(super) edited: String,
+    pub(super) budget: String,
 }
 
 impl Metadata {
@@ -67,36 +63,6 @@ impl Metadata {
             mode: app.pausing.mode().as_str().to_owned(),
             edited: edited(paused.is_edited(), paused.edits()),
             budget: paused.total(),
-        }
-    }
-
-    /// That of a request in the log. `window`: the context window of the model that answers now, in tokens.
-    fn of_logged(
-        app: &App,
-        session: &str,
-        file: &RequestFile,
-        request: &LoggedRequest,
-        window: Option<u64>,
-    ) -> Metadata {
-        let entry = &request.entry;
-        let budget = match (entry.tokens, window) {
-            (None, _) => "not counted".to_owned(),
-            (Some(tokens), Some(window)) => {
-                format!("{} of {} tokens", grouped(tokens), grouped(window))
-            }
-            (Some(tokens), None) => {
-                format!("{} tokens (context window not known)", grouped(tokens))
-            }
-        };
-        Metadata {
-            session: session.to_owned(),
-            request: id(session, entry.number),
-            agent: entry.agent.clone(),
-            model: sent_model(file, request).unwrap_or_else(|| entry.model.clone()),
-            endpoint: entry.endpoint.clone(),
-            mode: app.pausing.mode().as_str().to_owned(),
-            edited: edited(entry.is_edited(), file.edits(request).len()),
-            budget,
         }
     }
 
@@ -128,19 +94,12 @@ impl Metadata {
     }
 }
 
-/// The model that an edited request names.
-fn sent_model(file: &RequestFile, request: &LoggedRequest) -> Option<String> {
-    let number = Some(request.entry.number).filter(|_| request.entry.is_edited())?;
-    let body: Value = serde_json::from_slice(&file.body(number, Side::Sent).ok()?).ok()?;
-    body.get("model")?.as_str().map(str::to_owned)
-}
-
 /// The request as `dunlin requests` takes it.
-fn id(session: &str, number: u64) -> String {
+pub(super) fn id(session: &str, number: u64) -> String {
     format!("{session}/{number}")
 }
 
-fn edited(is_edited: bool, edits: usize) -> String {
+pub(super) fn edited(is_edited: bool, edits: usize) -> String {
     match (is_edited, edits) {
         (false, _) => "no".to_owned(),
         (true, 0) => "yes".to_owned(),
@@ -148,36 +107,8 @@ fn edited(is_edited: bool, edits: usize) -> String {
     }
 }
 
-/// `/metadata [FIELD ...]` at the prompt: the last request of a turn.
-///
-/// # Errors
-/// The log or the configuration cannot be read.
-pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
-    let ui = &app.ui;
-    if !rest.is_empty() {
-        ui.status(&choose(app, rest)?);
-        return Ok(());
-    }
-    let session = dialogue.and_then(Dialogue::session);
-    if let Some((session, dialogue)) = session.filter(|it| it.exists()).zip(dialogue) {
-        session.requests().flush();
-        let log = Log::of(session.entry())?;
-        let requests = log.file.requests().iter().rev();
-        let mut turns = requests.filter(|request| request.entry.kind == Kind::Turn);
-        if let Some(request) = turns.next() {
-            let window = dialogue.report(app).window.map(|window| window.tokens);
-            let metadata = Metadata::of_logged(app, &log.entry.id, &log.file, request, window);
-            let rows = metadata.rows(&app.metadata_fields());
-            rows.iter().for_each(|row| ui.data_rows(row, INDENT));
-            return Ok(());
-        }
-    }
-    ui.status("Nothing was sent in this session yet.");
-    Ok(())
-}
-
 /// How far in the further rows of a long value stand.
-const INDENT: usize = MARGIN + NAME_COLUMNS + 2;
+pub(super) const INDENT: usize = MARGIN + NAME_COLUMNS + 2;
 
 /// Chooses what is shown, here and in the configuration; what to say.
 ///

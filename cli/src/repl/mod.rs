@@ -16,6 +16,7 @@ mod files;
 mod help;
 pub mod hub;
 pub mod interceptor;
+mod last_request;
 pub mod line;
 mod messages;
 pub mod metadata;
@@ -23,7 +24,7 @@ pub mod pausing;
 pub mod plain;
 mod put_back;
 mod requests;
-mod resize;
+mod send_template;
 mod servers;
 mod sessions;
 pub mod slash;
@@ -237,7 +238,7 @@ fn respond(
         Input::UnknownSlash { .. } | Input::Slash(..) => {
             let next = match input {
                 Input::UnknownSlash { word, rest, near } => {
-                    templates::run(app, &word, &rest, near)?
+                    send_template::run(app, &word, &rest, near)?
                 }
                 Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
                 Input::Empty | Input::Message(_) => Next::Prompt,

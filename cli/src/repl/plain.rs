@@ -8,9 +8,9 @@ use std::io::{self, BufRead, Read};
 use super::choice;
 use super::hub;
 use super::line::Recall;
+use super::send_template;
 use super::slash::{self, Next};
 use super::table::{self, Input};
-use super::templates;
 use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
@@ -41,7 +41,9 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     while let Some(line) = next_line(app)? {
         let next = match table::parse(&line) {
             Input::Empty => continue,
-            Input::UnknownSlash { word, rest, near } => templates::run(app, &word, &rest, near)?,
+            Input::UnknownSlash { word, rest, near } => {
+                send_template::run(app, &word, &rest, near)?
+            }
             Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,
             Input::Message(text) => Next::Say(text),
         };

@@ -15,6 +15,7 @@ use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::settings::Origin;
 use crate::templates::Places;
+use crate::templates::text::arguments;
 use dunlin_chat::tokens::counted;
 use dunlin_host::mcp::LOADER;
 use dunlin_terminal::ui::style::Label;
@@ -239,30 +240,10 @@ pub fn prompt(app: &App, typed: &str) -> Result<Option<String>, CliError> {
     Ok(None)
 }
 
-/// `ARGUMENT=VALUE`, the value up to the next word that holds a `=`.
-pub(super) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, String)>> {
-    let mut arguments: Vec<(String, String)> = Vec::new();
-    for word in words {
-        match (word.split_once('='), arguments.last_mut()) {
-            (Some((name, value)), _) if !name.is_empty() => {
-                arguments.push((name.to_owned(), value.to_owned()));
-            }
-            (_, Some((_, value))) => {
-                value.push(' ');
-                value.push_str(word);
-            }
-            (_, None) => return None,
-        }
-    }
-    Some(arguments)
-}
-
 fn list_prompts(app: &App) -> Result<(), CliError> {
     let ui = &app.ui;
     let templates = templates::rows(app);
-    for row in &templates {
-        ui.data(format!("{}  {}", row.typed, row.about).trim_end());
-    }
+    templates::print(ui, &templates);
     let prompts = match app.settings.mcp_servers.is_empty() {
         true => Vec::new(),
         false => {

@@ -1,18 +1,16 @@
-//! `/NAME`: sends a prompt template, as `/prompt` sends a prompt that an MCP server prepared.
+//! Prompt templates at the prompt: which there are, what they take, and saving one.
 
 use dunlin_host::display::{escape, one_line, shorten};
 use dunlin_host::nearest::nearest;
 
-use super::servers;
-use super::slash::Next;
 use super::table::{self, commands};
 use crate::app::App;
-use crate::commands::trust;
-use crate::error::CliError;
 use crate::templates::folder::{ReadError, understand};
 use crate::templates::text::TemplateText;
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::{Ui, wrap};
 
 /// How long the description of a saved template is, in characters.
 const MAX_LABEL_CHARS: usize = 100;
@@ -31,72 +29,7 @@ pub fn is_command(name: &str) -> bool {
     names.any(|command| command.strip_prefix('/') == Some(name))
 }
 
-/// Sends the template of this name: what follows its name are its arguments.
-///
-/// # Errors
-/// Its file cannot be used, or it is a project's that is not trusted and nobody can be asked.
-pub fn run(
-    app: &App,
-    word: &str,
-    rest: &str,
-    near: Option<&'static str>,
-) -> Result<Next, CliError> {
-    let places = Places::of(&app.settings);
-    let Some(template) = named(&places, word) else {
-        app.ui.status(&no_such(app, word, near));
-        return Ok(Next::Prompt);
-    };
-    let typed = format!("{word} {rest}");
-    let back = || {
-        if app.ui.is_chat() && app.asks() {
-            app.ui.keep_for_later(typed.trim_end());
-        }
-    };
-    let read = places.read(&template).and_then(|file| {
-        let text = understand(&template, &file)?;
-        Ok((file, text))
-    });
-    let (file, text) = read.map_err(|error| {
-        back();
-        CliError::failed(error)
-    })?;
-    let Some(filled) = filled(app, &template, &text, rest) else {
-        back();
-        return Ok(Next::Prompt);
-    };
-    let is_sent = template.owner == Owner::User
-        || trust::of_template(&app.ui, &app.settings, app.asks(), &template.path, &file)?;
-    match is_sent {
-        true => Ok(Next::AsItIs(filled.into())),
-        false => {
-            app.ui.status("Nothing is sent.");
-            back();
-            Ok(Next::Prompt)
-        }
-    }
-}
-
-/// The text that is sent. `None`: the arguments are wrong, which was said.
-fn filled(app: &App, template: &Template, text: &TemplateText, rest: &str) -> Option<String> {
-    let ui = &app.ui;
-    let arguments = servers::arguments(rest.split_whitespace());
-    let problem = match arguments {
-        Some(arguments) => match text.fill(&arguments) {
-            Ok(filled) => return Some(filled),
-            Err(problem) => format!("{problem} "),
-        },
-        None => String::new(),
-    };
-    let name = &template.name;
-    let usage = match text.usage() {
-        usage if usage.is_empty() => format!("/{name} takes no arguments."),
-        usage => format!("Usage: /{name} {usage}"),
-    };
-    ui.status(&escape(&format!("{problem}{usage}")));
-    None
-}
-
-/// Says that there is no such command and no such template.
+/// A sentence: there is no such command and no such template.
 pub fn no_such(app: &App, word: &str, near: Option<&'static str>) -> String {
     let name = word.strip_prefix('/').unwrap_or(word);
     let templates = Places::of(&app.settings).list(is_command).templates;
@@ -146,13 +79,14 @@ pub fn rows(app: &App) -> Vec<Row> {
     for template in &listing.templates {
         match described(&places, template) {
             Ok(text) => {
-                let mut about = match text.description.is_empty() {
+                let about = match text.description.is_empty() {
                     true => "no description".to_owned(),
                     false => one_line(&text.description),
                 };
-                if template.owner == Owner::Project {
-                    about.push_str(" (project)");
-                }
+                let about = match template.owner {
+                    Owner::Project => format!("(project) {about}"),
+                    Owner::User => about,
+                };
                 let typed = format!("/{} {}", template.name, text.usage());
                 rows.push(Row {
                     typed: typed.trim_end().to_owned(),
@@ -168,6 +102,17 @@ pub fn rows(app: &App) -> Vec<Row> {
     rows
 }
 
+/// Prints rows of templates. What one is for may be a project's words: a bar stands before all rows but the first.
+pub fn print(ui: &Ui, rows: &[Row]) {
+    let columns = ui.data_window().columns.saturating_sub(1);
+    for Row { typed, about } in rows {
+        let typed = ui.styles().paint(Label::Key, typed);
+        for row in wrap::barred(&format!("  {typed}  "), 4, about, columns) {
+            ui.data(&row);
+        }
+    }
+}
+
 /// The names of the arguments of a template, for completion.
 pub fn arguments(places: &Places, word: &str) -> Vec<String> {
     let text = named(places, word).and_then(|template| described(places, &template).ok());
@@ -175,7 +120,7 @@ pub fn arguments(places: &Places, word: &str) -> Vec<String> {
     arguments.into_iter().map(|it| it.name).collect()
 }
 
-fn named(places: &Places, word: &str) -> Option<Template> {
+pub(super) fn named(places: &Places, word: &str) -> Option<Template> {
     places.find(word.strip_prefix('/')?, is_command)
 }
 

@@ -379,10 +379,10 @@ fn links(owner: Owner) -> OFlags {
     }
 }
 
-/// What the system says of a link in a project, in words.
+/// What the system says of a link that is not followed, in words.
 fn said(error: Errno) -> io::Error {
     match error {
-        Errno::LOOP => io::Error::other("a project's templates may not be symbolic links"),
+        Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),
         // Also what `O_DIRECTORY` says of a link.
         Errno::NOTDIR => io::Error::other("it is not a folder, or a symbolic link"),
         error => error.into(),

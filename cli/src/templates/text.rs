@@ -318,7 +318,7 @@ fn front_matter(file: &str, place: Range<usize>) -> Result<(String, Vec<Declared
         };
         if !is_name(name) {
             let problem = format!(
-                "{name:?} is no name of an argument: use letters, digits, - and _, and a letter first"
+                "{name:?} is not a valid argument name: use letters, digits, - and _, and begin with a letter or _"
             );
             return Err(error_at(offset, problem));
         }
@@ -393,6 +393,24 @@ fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 fn line_at(file: &str, offset: usize) -> usize {
     let before = file.bytes().take(offset);
     before.filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// `ARGUMENT=VALUE`, the value up to the next word that holds a `=`.
+pub fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<(String, String)>> {
+    let mut arguments: Vec<(String, String)> = Vec::new();
+    for word in words {
+        match (word.split_once('='), arguments.last_mut()) {
+            (Some((name, value)), _) if !name.is_empty() => {
+                arguments.push((name.to_owned(), value.to_owned()));
+            }
+            (_, Some((_, value))) => {
+                value.push(' ');
+                value.push_str(word);
+            }
+            (_, None) => return None,
+        }
+    }
+    Some(arguments)
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! The start of an MCP server as a target of permissions.
 
-use std::fmt::Write as _;
 use std::path::Path;
-
-use sha2::{Digest as _, Sha256};
 
 use super::{CommandError, Names, named};
 use crate::target::{CommandKey, CommandTarget};
@@ -74,13 +71,10 @@ impl CommandTarget {
 /// The words that set variables, in front of a command line: none for none.
 fn with_variables(variables: &[(String, String)]) -> impl Iterator<Item = String> {
     let env = (!variables.is_empty()).then(|| ENV.to_owned());
-    let set = variables.iter().map(|(name, value)| {
-        let mut word = format!("{name}=sha256:");
-        for byte in Sha256::digest(value.as_bytes()) {
-            // Writing to a string cannot fail.
-            let _ = write!(word, "{byte:02x}");
-        }
-        word
+    let set = variables.iter();
+    let set = set.map(|(name, value)| {
+        let digest = crate::sha256_hex(value.as_bytes());
+        format!("{name}=sha256:{digest}")
     });
     env.into_iter().chain(set)
 }

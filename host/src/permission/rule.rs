@@ -1,7 +1,7 @@
 //! The words of a decision: what holds, and which rule says so.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::key::{Decided, Key};
 use crate::target::{CommandKey, Need, Operation, Target};
@@ -126,6 +126,10 @@ impl WayOut {
     /// What decides about just this need. `None`: its target cannot be typed.
     pub fn of(need: &Need, decided: Decided) -> Option<WayOut> {
         let target = match &need.target {
+            // As it is typed, `/` means all that is below it.
+            Target::Path(path) | Target::Program(path) if path == Path::new("/") => {
+                Key::exact(&need.target).to_string()
+            }
             Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
             Target::Url(_) => Key::exact(&need.target).to_string(),
             Target::Command(command) => typed(&command.key)?,

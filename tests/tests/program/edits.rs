@@ -88,7 +88,7 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     assert_eq!(
         said.expect("a message")["content"],
         "and now?\n\n(The user has undone your last edits. These files are as they were before; read them again before you \
-         edit them: a.txt)"
+         edit them: [\"a.txt\"])"
     );
 }
 

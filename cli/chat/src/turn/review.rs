@@ -67,7 +67,10 @@ impl Review {
             .into_iter()
             .filter_map(|edit| request.apply(edit).err());
         let lost = lost.count();
-        let again = "The server takes this request only in another form, so it is paused again.";
+        let again = match self.was_paused {
+            true => "The server takes this request only in another form, so it is paused again.",
+            false => "The server takes this request only in another form.",
+        };
         let notice = match lost {
             0 => again.to_owned(),
             lost => {

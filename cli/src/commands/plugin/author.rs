@@ -187,7 +187,7 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                             .with_hint("--yes installs without asking".to_owned()));
                     }
                     let agrees = ui.review(&Review {
-                        rows: report(ui.window()),
+                        rows: &report,
                         whole: None,
                         question: "Install it now and after each change?",
                     });

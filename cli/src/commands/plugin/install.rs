@@ -86,7 +86,7 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
             None => "Install it?",
         };
         let agreed = ui.review(&Review {
-            rows: report(ui.window()),
+            rows: &report,
             whole: None,
             question,
         });

@@ -145,7 +145,7 @@ pub fn run(
     match then {
         None => quiet(ui, "there is no earlier answer to compare with"),
         Some(then) => {
-            let difference = difference::of_texts(&then, &now);
+            let difference = difference::of_texts(then.trim_end(), now.trim_end());
             match difference.is_empty() {
                 true => quiet(ui, "none: both answers are the same"),
                 false => difference

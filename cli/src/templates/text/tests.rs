@@ -102,7 +102,7 @@ fn what_is_wrong_is_said_with_its_line() {
     );
     check(
         "+++\narguments = [\"a b\"]\n+++\nx",
-        "2: \"a b\" is no name of an argument: use letters, digits, - and _, and a letter first",
+        "2: \"a b\" is not a valid argument name: use letters, digits, - and _, and begin with a letter or _",
     );
     check(
         "+++\n# x\ntitle = \"x\"\n+++\nx",

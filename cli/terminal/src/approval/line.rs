@@ -22,6 +22,21 @@ pub enum Word {
     Help,
 }
 
+impl Word {
+    /// Whether a call may run because of it.
+    pub fn allows(&self) -> bool {
+        match self {
+            Word::Answer(answer) => answer.allow,
+            Word::Run | Word::Tool(ToolMode::Always) => true,
+            Word::Tool(ToolMode::Prompt | ToolMode::Never)
+            | Word::Skip
+            | Word::View
+            | Word::Edit
+            | Word::Help => false,
+        }
+    }
+}
+
 const fn answer(allow: bool, scope: Scope) -> Word {
     Word::Answer(Answer { allow, scope })
 }

@@ -114,6 +114,10 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     let styles = window.styles;
     let word = match entry.state {
         CallState::Asking if entry.problem.is_some() => " · cannot be run like this".to_owned(),
+        // What Dunlin warns of is in the question, which is not shown.
+        CallState::Asking if !seen && !entry.question.notices.is_empty() => {
+            format!(" · ! v {} shows it", entry.index)
+        }
         CallState::Asking if !seen => format!(" · v {} shows it", entry.index),
         CallState::Approved => " · approved".to_owned(),
         _ => String::new(),

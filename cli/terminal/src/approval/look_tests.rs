@@ -89,7 +89,7 @@ fn one_question_is_a_few_calm_rows() {
     );
     assert_eq!(
         row(&entry, false, window(80, 24)),
-        "  ? 2 read_file Read file '/etc/hosts'? · edited · v 2 shows it"
+        "  ? 2 read_file Read file '/etc/hosts'? · edited · ! v 2 shows it"
     );
 }
 

@@ -100,7 +100,8 @@ impl PendingApprovals {
             rows.push(String::new());
         }
         if self.several && begins {
-            rows.push(format!("{MARGIN}{asking} calls need your approval"));
+            let calls = counted(asking, "call needs", "calls need");
+            rows.push(format!("{MARGIN}{calls} your approval"));
         }
         // The key, the line to answer in, and a row for each call.
         let calls: Vec<&Entry> = self.asking().collect();
@@ -258,12 +259,7 @@ impl PendingApprovals {
             }
             Line::Word(word, which, comment) => (word, which, comment),
         };
-        let allows = match &word {
-            Word::Answer(answer) => answer.allow,
-            Word::Run | Word::Tool(ToolMode::Always) => true,
-            _ => false,
-        };
-        if allows && self.shown_in != (window.columns, window.rows) {
+        if word.allows() && self.shown_in != (window.columns, window.rows) {
             let sentence =
                 "Nothing was approved: the window has changed, so here is the question again.";
             let mut rows = sentences_in_rows([sentence], window);
@@ -297,7 +293,13 @@ impl PendingApprovals {
             Word::View => {
                 let chosen = self.choose(&which, "v")?;
                 let (rows, forms) = self.views(&chosen, window);
+                // What does not fit on a screen of its own is not for a permanent answer, however it is read.
+                let fits = |entry: &&&Entry| {
+                    look::question(entry, self.several, window, window.rows).targets
+                };
+                let targets: Vec<Form> = chosen.iter().filter(fits).map(|it| form(it)).collect();
                 self.seen.extend(forms);
+                self.targets.extend(targets);
                 Ok(Reply::View(rows, None))
             }
             Word::Edit => {
@@ -401,6 +403,9 @@ impl PendingApprovals {
             });
         }
         if answer.allow && answer.scope == Scope::Always && !self.targets.contains(&form(entry)) {
+            if self.is_unseen(entry) {
+                return Err(self.view_first(entry));
+            }
             return Err(
                 "The target does not fit on the screen, so it can't be allowed permanently."
                     .to_owned(),

@@ -1,6 +1,6 @@
 //! Differences word by word: what goes in `[-…-]`, what comes in `{+…+}`.
 
-use dunlin_host::display::escape;
+use dunlin_host::display::escape_multiline;
 use dunlin_host::edit::diff::{Change, Diff};
 use dunlin_host::edit::words::{Words, between};
 use serde_json::Value;
@@ -12,6 +12,9 @@ const CONTEXT_WORDS: usize = 8;
 
 /// How many characters of a line around a change are shown.
 const MAX_CONTEXT_CHARS: usize = 160;
+
+/// Stands for a line end that was added or removed.
+const LINE_END: char = '↵';
 
 /// A piece of a line.
 type Piece = (Change, String);
@@ -67,7 +70,7 @@ pub fn of_bodies(old: &str, new: &str) -> WordDiff {
 
 /// The difference between two texts. Of what stays the words beside a change are shown.
 pub fn of_texts(old: &str, new: &str) -> WordDiff {
-    let words = between(old.trim_end(), new.trim_end());
+    let words = between(old, new);
     if words.iter().all(|words| words.change == Change::Kept) {
         return WordDiff::default();
     }
@@ -78,12 +81,19 @@ pub fn of_texts(old: &str, new: &str) -> WordDiff {
             Change::Kept => context(&text, index == 0, index == last),
             _ => text,
         };
+        let line_ends = text.matches('\n').count();
         for (number, line) in text.split('\n').enumerate() {
             if number > 0 {
                 lines.push(Vec::new());
             }
+            // A line end that came or went is to be seen.
+            let ends_line = change != Change::Kept && number < line_ends;
+            let line = match ends_line {
+                true => format!("{line}{LINE_END}"),
+                false => line.to_owned(),
+            };
             if let Some(last) = lines.last_mut().filter(|_| !line.is_empty()) {
-                last.push((change, line.to_owned()));
+                last.push((change, line));
             }
         }
     }
@@ -115,9 +125,9 @@ fn context(text: &str, begins: bool, ends: bool) -> String {
 
 fn shown(line: &[Piece], styles: Styles) -> String {
     let piece = |(change, text): &Piece| {
-        let text = escape(text);
+        let text = escape_multiline(text).replace('\t', "    ");
         match change {
-            Change::Kept => text.into_owned(),
+            Change::Kept => text,
             Change::Removed => styles.paint(Label::Removed, &format!("[-{text}-]")),
             Change::Added => styles.paint(Label::Added, &format!("{{+{text}+}}")),
         }
@@ -136,10 +146,19 @@ mod tests {
     #[test]
     fn changes_stand_among_the_words_beside_them() {
         assert!(of_texts("the same", "the same").is_empty());
-        assert_eq!(
-            text(&of_texts("read the file", "read a file\nnow")),
-            "read [-the-]{+a+} file\n{+now+}"
-        );
+        for (old, new, expected) in [
+            (
+                "read the file",
+                "read a file\nnow",
+                "read [-the-]{+a+} file{+↵+}\n{+now+}",
+            ),
+            ("a", "a\n", "a{+↵+}\n"),
+            ("a\nb", "a\n\nb", "a[-↵-]\n{+↵+}\n{+↵+}\nb"),
+            ("a ", "a", "a[- -]"),
+            ("\ta", "\tb", "    [-a-]{+b+}"),
+        ] {
+            assert_eq!(text(&of_texts(old, new)), expected, "{old:?}");
+        }
         let many = |word: &str| format!("{}{word} {}", "before ".repeat(40), "after ".repeat(40));
         let diff = text(&of_texts(&many("one"), &many("two")));
         assert_eq!(diff.matches("before").count(), CONTEXT_WORDS, "{diff}");

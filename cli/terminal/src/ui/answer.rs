@@ -8,8 +8,8 @@
 //! `clippy.toml` forbids the functions that read a line everywhere else.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustyline::completion::Completer;
@@ -19,13 +19,14 @@ use rustyline::hint::Hinter;
 use rustyline::history::{History, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Editor, Event, EventContext, EventHandler, Helper,
-    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler,
+    Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use unicode_width::UnicodeWidthStr;
 
 use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
+use super::resize::Drawn;
 use super::style::Label;
 use super::terminal::TurnMode;
 use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
@@ -88,7 +89,7 @@ impl Ui {
     /// No history keeps the answer.
     pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
         let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
-        self.ask(above, (prompt, ""), hidden, || answer_editor(echo))
+        self.ask(above, (prompt, ""), hidden, || answer_editor(echo, prompt))
     }
 
     /// Shows the question above and reads its answer with the caller's line editor. The editor must be a new one: an editor
@@ -104,7 +105,9 @@ impl Ui {
 
     /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.
     pub fn edit_line(&self, above: &str, prompt: &str, text: &str) -> Typed {
-        self.ask(above, (prompt, text), false, || answer_editor(Echo::Shown))
+        self.ask(above, (prompt, text), false, || {
+            answer_editor(Echo::Shown, prompt)
+        })
     }
 
     fn ask<H: Helper, I: History>(
@@ -304,7 +307,7 @@ pub fn understand(line: &str) -> Option<bool> {
 }
 
 /// A line editor for one answer, with an empty history that is not kept.
-fn answer_editor(echo: Echo) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
+fn answer_editor(echo: Echo, prompt: &str) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
     let config = Config::builder()
         .auto_add_history(false)
         .keyseq_timeout(Some(SEQUENCE_MILLIS))
@@ -323,7 +326,11 @@ fn answer_editor(echo: Echo) -> rustyline::Result<Editor<AnswerLine, MemHistory>
             EventHandler::Conditional(Box::new(toggle)),
         );
     }
-    editor.set_helper(Some(AnswerLine { hidden }));
+    editor.set_helper(Some(AnswerLine {
+        hidden,
+        prompt: prompt.to_owned(),
+        drawn: Mutex::default(),
+    }));
     clear_with_escape(&mut editor);
     Ok(editor)
 }
@@ -349,6 +356,8 @@ impl ConditionalEventHandler for ToggleEcho {
 /// Paints a line as it is, or as spaces.
 struct AnswerLine {
     hidden: Arc<AtomicBool>,
+    prompt: String,
+    drawn: Mutex<Drawn>,
 }
 
 impl AnswerLine {
@@ -365,6 +374,14 @@ impl Completer for AnswerLine {
 
 impl Hinter for AnswerLine {
     type Hint = String;
+
+    /// Has none; but it is asked for before each time that the line is drawn.
+    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
+        let (before, after) = line.split_at_checked(pos).unwrap_or((line, ""));
+        let before = format!("{}{before}", self.prompt);
+        lock(&self.drawn).follow(&before, after, "");
+        None
+    }
 }
 
 impl Validator for AnswerLine {}
@@ -415,7 +432,7 @@ mod tests {
 
     #[test]
     fn ctrl_t_hides_and_shows_the_line() {
-        let editor = answer_editor(Echo::Choice { hidden: true }).unwrap();
+        let editor = answer_editor(Echo::Choice { hidden: true }, "").unwrap();
         let helper = editor.helper().unwrap();
         assert_eq!(helper.highlight("grün", 0), "    ");
         helper.hidden.store(false, Ordering::Relaxed);

@@ -29,6 +29,7 @@ pub mod prompt;
 pub mod prompt_of_server;
 pub mod question;
 mod reply;
+pub mod resize;
 pub mod review;
 mod stop;
 pub mod stream;

@@ -2,6 +2,7 @@
 //!
 //! A yes counts only if all of it was on the screen, or if it was read to its end with `v`.
 
+use dunlin_chat::tokens::counted;
 use dunlin_host::display::escape;
 
 use super::style::Label;
@@ -16,12 +17,11 @@ const RESERVED_ROWS: usize = 6;
 const MIN_ROWS: usize = 6;
 
 /// What is read before a question is answered.
-#[derive(Debug)]
 pub struct Review<'a> {
-    /// What a yes is to, in rows for the window.
-    pub rows: Vec<String>,
+    /// What a yes is to, in rows for a window.
+    pub rows: &'a dyn Fn(Window) -> Vec<String>,
     /// Where the rows are an extract: the rows of all that `v` shows.
-    pub whole: Option<Vec<String>>,
+    pub whole: Option<&'a dyn Fn(Window) -> Vec<String>>,
     /// The question, without `[y/n]`.
     pub question: &'a str,
 }
@@ -29,49 +29,63 @@ pub struct Review<'a> {
 impl Ui {
     /// Shows what is to be read and asks until there is an answer that counts. `None`: there is none.
     pub fn review(&self, review: &Review<'_>) -> Option<bool> {
-        let window = self.window();
+        let mut window = self.window();
+        let mut is_seen = self.show_extract(&(review.rows)(window), window);
+        loop {
+            let (view, keys) = match review.whole.is_some() || !is_seen {
+                true => (", v shows all of it", "y, n or v"),
+                false => ("", "y or n"),
+            };
+            let typed = self.plain_line(&format!("{} [y/n]{view} ", review.question));
+            let Typed::Line(line) = typed else {
+                return None;
+            };
+            let now = self.window();
+            let is_same = (now.columns, now.rows) == (window.columns, window.rows);
+            match (answer::understand(&line), line.trim()) {
+                // The terminal has broken the rows anew, and some may be gone.
+                (Some(true), _) if !is_same => {
+                    self.data("The window has changed, so here it is again.");
+                    window = now;
+                    is_seen = self.show_extract(&(review.rows)(window), window);
+                }
+                (Some(true), _) if is_seen => return Some(true),
+                (Some(true), _) => {
+                    self.data("There is more than the screen shows: read it with v first.");
+                }
+                (Some(false), _) => return Some(false),
+                (None, "v" | "view") => {
+                    window = now;
+                    is_seen |= self.page(&review.whole.unwrap_or(review.rows)(window));
+                }
+                (None, _) => self.data(&format!("Type {keys}, then press Enter.")),
+            }
+        }
+    }
+
+    /// Shows as many rows as fit above a question. Whether that was all of them.
+    fn show_extract(&self, rows: &[String], window: Window) -> bool {
         let room = window.rows.saturating_sub(RESERVED_ROWS);
-        let rows = &review.rows;
         let needed: usize = rows.iter().map(|row| height(row, window)).sum();
-        let mut is_seen = needed <= room;
-        let shown = match is_seen {
+        let is_all = needed <= room;
+        let shown = match is_all {
             true => rows.len(),
             false => rows.len().min(room.max(MIN_ROWS)).saturating_sub(1),
         };
         for row in rows.iter().take(shown) {
             self.data(row);
         }
-        if !is_seen {
-            let count = rows.len() - shown;
-            let noun = if count == 1 { "row" } else { "rows" };
-            let more = format!("  … {count} more {noun}: v shows all of it");
+        if !is_all {
+            let more = counted(rows.len() - shown, "more row", "more rows");
+            let more = format!("  … {more}: v shows all of it");
             self.data(&self.styles().paint(Label::Quiet, &more));
         }
-        let whole = review.whole.as_ref();
-        let (view, keys) = match whole.is_some() || !is_seen {
-            true => (", v shows all of it", "y, n or v"),
-            false => ("", "y or n"),
-        };
-        let prompt = format!("{} [y/n]{view} ", review.question);
-        loop {
-            match self.plain_line(&prompt) {
-                Typed::Line(line) => match (answer::understand(&line), line.trim()) {
-                    (Some(true), _) if is_seen => return Some(true),
-                    (Some(true), _) => {
-                        self.data("There is more than the screen shows: read it with v first.");
-                    }
-                    (Some(false), _) => return Some(false),
-                    (None, "v" | "view") => is_seen |= self.page(whole.unwrap_or(rows)),
-                    (None, _) => self.data(&format!("Type {keys}, then press Enter.")),
-                },
-                Typed::Interrupted | Typed::End => return None,
-            }
-        }
+        is_all
     }
 }
 
 /// One line of foreign text behind a bar, `indent` columns in, in as many rows as it takes.
-pub fn barred(line: &str, indent: usize, window: Window) -> Vec<String> {
+pub fn quoted(line: &str, indent: usize, window: Window) -> Vec<String> {
     let bar = window.styles.paint(Label::Quiet, BAR.trim_end());
     let tabs = line.replace('\t', "    ");
     let rows = wrap(&escape(&tabs), room(indent, window.columns));

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::CommandOptions;
+use crate::permission::key::Decided;
 
 /// Decides for a tool that the user has set to `always`.
 fn for_a_trusted_tool(permissions: &Permissions, need: &Need) -> Verdict {
@@ -366,4 +367,15 @@ fn the_own_process_stays_closed() {
     let own = format!("/proc/{}/environ", std::process::id());
     let target = Target::Path(Path::new(&own).to_owned());
     assert!(permissions.is_protected(&target));
+}
+
+/// What a person types for the root of all folders does not mean all that is below it.
+#[test]
+fn the_root_is_named_apart_from_what_is_below_it() {
+    let need = Need {
+        target: Target::Path("/".into()),
+        operation: Operation::Read,
+    };
+    let way = WayOut::of(&need, Decided::Allow).map(|way| way.target);
+    assert_eq!(way.as_deref(), Some("/."));
 }

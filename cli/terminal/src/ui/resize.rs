@@ -6,6 +6,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use super::{newline, terminal};
+
 /// Columns from one tab stop to the next.
 const TAB_STOP: usize = 8;
 
@@ -17,15 +19,25 @@ pub struct Drawn {
 }
 
 impl Drawn {
+    /// Makes room for a line where the window has another width than when the line was drawn. `before` is the prompt with
+    /// the line up to the cursor, `after` the rest of the line, `hint` what is drawn behind it.
+    pub fn follow(&mut self, before: &str, after: &str, hint: &str) {
+        let columns = terminal::size().0;
+        if let Some(sequence) = self.adjust(columns, before, after) {
+            newline::say(&sequence);
+        }
+        self.keep(columns, hint);
+    }
+
     /// Takes down the width that a line is drawn for, and the hint behind it.
-    pub fn keep(&mut self, columns: usize, hint: &str) {
+    fn keep(&mut self, columns: usize, hint: &str) {
         self.columns = columns;
         hint.clone_into(&mut self.hint);
     }
 
     /// What to print before a line is cleared and drawn again in a window with so many columns. `before` is the prompt with
     /// the line up to the cursor, `after` the rest of the line.
-    pub fn adjust(&self, columns: usize, before: &str, after: &str) -> Option<String> {
+    fn adjust(&self, columns: usize, before: &str, after: &str) -> Option<String> {
         let old = self.columns;
         let (row, column) = place(before, old);
         let (last, end) = place(&format!("{before}{after}{}", self.hint), old);

@@ -1,0 +1,88 @@
+//! `/metadata` at the prompt: what is known of the last request of a turn.
+
+use dunlin_host::display::grouped;
+use serde_json::Value;
+
+use super::metadata::{self, Metadata, edited, id};
+use crate::app::App;
+use crate::commands::requests::Log;
+use crate::dialogue::Dialogue;
+use crate::error::CliError;
+use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile, Side};
+
+/// `/metadata [FIELD ...]` at the prompt: the last request of a turn.
+///
+/// # Errors
+/// The log or the configuration cannot be read.
+pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
+    if !rest.is_empty() {
+        ui.status(&metadata::choose(app, rest)?);
+        return Ok(());
+    }
+    let session = dialogue.and_then(Dialogue::session);
+    if let Some((session, dialogue)) = session.zip(dialogue) {
+        session.requests().flush();
+        if !session.exists() && !dialogue.messages().is_empty() {
+            ui.status("This session is not stored, so there is no record of its requests.");
+            return Ok(());
+        }
+    }
+    let session = session.filter(|session| session.exists());
+    if let Some((session, dialogue)) = session.zip(dialogue) {
+        let log = Log::of(session.entry())?;
+        let requests = log.file.requests().iter().rev();
+        let mut turns = requests.filter(|request| request.entry.kind == Kind::Turn);
+        if let Some(request) = turns.next() {
+            // That of another model is not known any more.
+            let is_same = request.entry.model == dialogue.model();
+            let window = dialogue.report(app).window.filter(|_| is_same);
+            let window = window.map(|window| window.tokens);
+            let shown = of_logged(app, &log.entry.id, &log.file, request, window);
+            let rows = shown.rows(&app.metadata_fields());
+            rows.iter()
+                .for_each(|row| ui.data_rows(row, metadata::INDENT));
+            return Ok(());
+        }
+    }
+    ui.status("Nothing was sent in this session yet.");
+    Ok(())
+}
+
+/// That of a request in the log. `window`: the context window of its model, in tokens.
+fn of_logged(
+    app: &App,
+    session: &str,
+    file: &RequestFile,
+    request: &LoggedRequest,
+    window: Option<u64>,
+) -> Metadata {
+    let entry = &request.entry;
+    let budget = match (entry.tokens, window) {
+        (None, _) => "not counted".to_owned(),
+        (Some(tokens), Some(window)) => {
+            format!("{} of {} tokens", grouped(tokens), grouped(window))
+        }
+        (Some(tokens), None) => format!("{} tokens", grouped(tokens)),
+    };
+    Metadata {
+        session: session.to_owned(),
+        request: id(session, entry.number),
+        agent: entry.agent.clone(),
+        model: match entry.is_edited() {
+            true => sent_model(file, request).unwrap_or_else(|| "not known".to_owned()),
+            false => entry.model.clone(),
+        },
+        endpoint: entry.endpoint.clone(),
+        mode: app.pausing.mode().as_str().to_owned(),
+        edited: edited(entry.is_edited(), file.edits(request).len()),
+        budget,
+    }
+}
+
+/// The model that an edited request names.
+fn sent_model(file: &RequestFile, request: &LoggedRequest) -> Option<String> {
+    let body = file.body(request.entry.number, Side::Sent).ok()?;
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    body.get("model")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,77 @@
+//! `/NAME`: sends a prompt template, as `/prompt` sends a prompt that an MCP server prepared.
+
+use dunlin_host::display::escape;
+
+use super::slash::Next;
+use super::templates;
+use crate::app::App;
+use crate::commands::trust;
+use crate::error::CliError;
+use crate::templates::folder::understand;
+use crate::templates::text::{TemplateText, arguments};
+use crate::templates::{Owner, Places, Template};
+
+/// Sends the template of this name: what follows its name are its arguments.
+///
+/// # Errors
+/// Its file cannot be used, or it is a project's that is not trusted and nobody can be asked.
+pub fn run(
+    app: &App,
+    word: &str,
+    rest: &str,
+    near: Option<&'static str>,
+) -> Result<Next, CliError> {
+    let places = Places::of(&app.settings);
+    let Some(template) = templates::named(&places, word) else {
+        app.ui.status(&templates::no_such(app, word, near));
+        return Ok(Next::Prompt);
+    };
+    let typed = format!("{word} {rest}");
+    let back = || {
+        if app.ui.is_chat() && app.asks() {
+            app.ui.keep_for_later(typed.trim_end());
+        }
+    };
+    let read = places.read(&template).and_then(|file| {
+        let text = understand(&template, &file)?;
+        Ok((file, text))
+    });
+    let (file, text) = read.map_err(|error| {
+        back();
+        CliError::failed(error)
+    })?;
+    let Some(filled) = filled(app, &template, &text, rest) else {
+        back();
+        return Ok(Next::Prompt);
+    };
+    let is_sent = template.owner == Owner::User
+        || trust::of_template(&app.ui, &app.settings, app.asks(), &template.path, &file)?;
+    match is_sent {
+        true => Ok(Next::AsItIs(filled.into())),
+        false => {
+            app.ui.status("Nothing is sent.");
+            back();
+            Ok(Next::Prompt)
+        }
+    }
+}
+
+/// The text that is sent. `None`: the arguments are wrong, which was said.
+fn filled(app: &App, template: &Template, text: &TemplateText, rest: &str) -> Option<String> {
+    let ui = &app.ui;
+    let arguments = arguments(rest.split_whitespace());
+    let problem = match arguments {
+        Some(arguments) => match text.fill(&arguments) {
+            Ok(filled) => return Some(filled),
+            Err(problem) => format!("{problem} "),
+        },
+        None => String::new(),
+    };
+    let name = &template.name;
+    let usage = match text.usage() {
+        usage if usage.is_empty() => format!("/{name} takes no arguments."),
+        usage => format!("Usage: /{name} {usage}"),
+    };
+    ui.status(&escape(&format!("{problem}{usage}")));
+    None
+}
