@@ -206,7 +206,11 @@ fn target_of(operation: Operation, decided: Decided, words: &[String]) -> Result
 }
 
 fn say_folder(ui: &Ui, key: &str) {
-    if !key.ends_with('/') && Path::new(key).is_dir() {
+    if key == "/" {
+        ui.status("This covers every file of this machine; /. covers the folder itself.");
+    } else if key == "/." {
+        ui.status("This covers the folder itself; / covers every file of this machine.");
+    } else if !key.ends_with('/') && Path::new(key).is_dir() {
         let folder = escape(key);
         ui.status(&format!(
             "This covers the folder itself; {folder}/ covers all that lies in it."
@@ -275,9 +279,6 @@ fn say_denied(ui: &Ui, permissions: &Permissions, key: &str) {
 
 /// Says what a stored key for a program or a command includes, where that is more than it looks like.
 fn say_covered(ui: &Ui, key: &str, allows: bool) {
-    if allows && key == "/" {
-        ui.status("This covers every file of this machine; /. covers the folder itself.");
-    }
     if !allows || key.ends_with('/') {
         return;
     }

@@ -231,6 +231,24 @@ fn permissions() {
         assert!(output.stderr.contains(stderr), "{arguments:?}: {output}");
     };
     check(&["permissions", "list"], 0, "", "Nothing is stored");
+    // A hint for the root of all folders does not open what is below it.
+    let denied = environment.run([
+        "tools",
+        "call",
+        "read_file",
+        "--args",
+        r#"{"file_path":"/"}"#,
+    ]);
+    let hint = "dunlin permissions allow read /. allows it";
+    assert!(denied.stderr.contains(hint), "{denied}");
+    for (key, covers) in [
+        ("/", "This covers every file of this machine"),
+        ("/.", "This covers the folder itself"),
+    ] {
+        let (allowed, asked) = (format!("allow read  {key}\n"), format!("ask read  {key}\n"));
+        check(&["permissions", "allow", "read", key], 0, &allowed, covers);
+        check(&["permissions", "ask", "read", key], 0, &asked, "");
+    }
     check(
         &["permissions", "set", &file, "r-?"],
         0,
