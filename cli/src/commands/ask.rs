@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{AskArgs, Global};
-use crate::dialogue::{Dialogue, conclude_one, say_unasked};
+use crate::dialogue::way_out::say_unasked;
+use crate::dialogue::{Dialogue, conclude_one};
 use crate::error::{CliError, Exit};
 use crate::repl::line::Recall;
 use crate::repl::{choice, pausing};

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::args::ToolsCommand;
-use crate::dialogue::{
-    HandsOff, Presenter, approver, interrupted, look_at_tools, way_to_allow_always,
-};
+use crate::dialogue::presenter::Presenter;
+use crate::dialogue::way_out::way_to_allow_always;
+use crate::dialogue::{HandsOff, approver, interrupted, look_at_tools};
 use crate::error::{CliError, Exit};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};

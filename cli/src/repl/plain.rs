@@ -13,7 +13,8 @@ use super::slash::{self, Next};
 use super::table::{self, Input};
 use crate::app::App;
 use crate::args::ChatArgs;
-use crate::dialogue::{Dialogue, conclude, interrupted, say_unasked};
+use crate::dialogue::way_out::say_unasked;
+use crate::dialogue::{Dialogue, conclude, interrupted};
 use crate::error::{CliError, Exit};
 use dunlin_chat::turn::TurnEnd;
 

@@ -1,0 +1,299 @@
+//! How a turn is shown while it runs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dunlin_host::Progress;
+use dunlin_host::ask::Answer;
+use dunlin_host::display::escape;
+use dunlin_host::edit::FileEdit;
+use dunlin_host::target::Need;
+
+use dunlin_chat::provider::retry::Retrying;
+use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::diff;
+use dunlin_terminal::ui::output::Tail;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::suspicion::Suspicion;
+use dunlin_terminal::ui::wrap;
+/// How a notice begins that is said in the midst of a turn.
+const NOTICE_MARK: &str = "· ";
+
+/// Shows a turn.
+pub struct Presenter {
+    pub(super) ui: Arc<Ui>,
+    pub(super) shows_reply: bool,
+    /// Whether the line of a call that failed says why; else whoever made the call does.
+    pub(super) says_why: bool,
+    /// Who is waited for.
+    pub(super) model: String,
+    /// Where calls are kept.
+    pub(super) calls: Option<Arc<CallLog>>,
+    /// The call whose line is being shown: progress is added to it.
+    pub(super) current: Mutex<Option<CallView>>,
+    /// What the call that is shown next has changed in files, and whether the user saw that before.
+    pub(super) edits: Mutex<(Arc<[FileEdit]>, bool)>,
+    /// Whether edits in the project are accepted without a question.
+    pub(super) accepts_edits: Arc<AtomicBool>,
+    /// The newest output of that call.
+    pub(super) output: Mutex<Tail>,
+    /// Whether a wait before another request is being shown.
+    pub(super) waits: AtomicBool,
+    /// A reply that is held while steps are hidden: whether it is one, its calls tell in the end.
+    pub(super) held: Mutex<String>,
+    /// What of a reply waits, where it goes into a pipe.
+    pub(super) suspicion: Option<Mutex<Suspicion>>,
+}
+
+impl Presenter {
+    /// Shows turns with this object.
+    pub fn new(ui: Arc<Ui>) -> Presenter {
+        let piped = !ui.streams().output;
+        Presenter {
+            suspicion: piped.then(Mutex::default),
+            ui,
+            shows_reply: true,
+            says_why: true,
+            model: String::new(),
+            calls: None,
+            current: Mutex::default(),
+            edits: Mutex::default(),
+            accepts_edits: Arc::default(),
+            output: Mutex::default(),
+            waits: AtomicBool::new(false),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Leaves it to the caller to say why a call failed.
+    #[must_use]
+    pub fn without_reasons(mut self) -> Presenter {
+        self.says_why = false;
+        self
+    }
+
+    /// Keeps the calls of the turn here, where they can be looked at.
+    pub fn keep_calls(&mut self, calls: &Arc<CallLog>) {
+        calls.begin_turn();
+        self.calls = Some(Arc::clone(calls));
+    }
+
+    /// Shows what a call has changed in files, folded to a few rows.
+    fn show_edits(&self, number: usize, edits: &[FileEdit]) {
+        /// Rows of a difference that nobody asked for.
+        const ROWS: usize = 6;
+        if edits.is_empty() || !self.ui.shows_steps() {
+            return;
+        }
+        let (rows, more) = diff::rows(edits, ROWS, self.ui.window());
+        rows.iter().for_each(|row| self.ui.status(row));
+        if more > 0 {
+            let more = counted(more, "more row", "more rows");
+            let note = format!("  … {more}: /diff {number}");
+            self.ui
+                .status(&self.ui.status_styles().paint(Label::Quiet, &note));
+        }
+    }
+
+    /// Shows what was held.
+    fn let_go(&self) {
+        let held = std::mem::take(&mut *locked(&self.held));
+        if !held.is_empty() {
+            self.show_text(&held);
+        }
+    }
+
+    fn show_text(&self, piece: &str) {
+        match &self.suspicion {
+            Some(suspicion) => {
+                let piece = locked(suspicion).piece(piece);
+                if !piece.is_empty() {
+                    self.ui.reply_piece(&piece);
+                }
+            }
+            None => self.ui.reply_piece(piece),
+        }
+    }
+
+    fn wait(&self) {
+        self.ui.wait_for(&format!("waiting for {}", self.model));
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Progress for Presenter {
+    fn progress(&self, call: &str, message: &str, percent: Option<u8>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(view) = current.as_mut().filter(|view| view.id == call) else {
+            return;
+        };
+        let note = match percent {
+            Some(percent) => format!("{percent} % {message}"),
+            None => message.to_owned(),
+        };
+        view.note = Some(note);
+        self.ui.call(view);
+    }
+
+    fn output(&self, call: &str, bytes: &[u8]) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(view) = current.as_ref().filter(|view| view.id == call) {
+            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            output.push(bytes);
+            self.ui.call_output(view, &output);
+        }
+    }
+}
+
+impl Frontend for Presenter {
+    fn round(&self, _round: u32) {
+        self.wait();
+    }
+
+    fn call_started(&self, tool: &str) {
+        self.ui.wait_for(&format!("writing a call of {tool}"));
+    }
+
+    fn keep_call(&self, call: &TurnCall) {
+        let Some(calls) = &self.calls else {
+            return;
+        };
+        let record = call.record();
+        let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
+        let was_seen = call.is_approved_by_hand() && !is_accepted;
+        *locked(&self.edits) = (Arc::clone(&record.edits), was_seen);
+        calls.keep(record);
+    }
+
+    fn text(&self, piece: &str) {
+        if !self.shows_reply {
+            return;
+        }
+        if !self.ui.shows_steps() {
+            locked(&self.held).push_str(piece);
+            return self.ui.wait_for("writing");
+        }
+        self.let_go();
+        self.show_text(piece);
+    }
+
+    fn was_reasoning(&self) {
+        match &self.suspicion {
+            Some(suspicion) => locked(suspicion).confirm(),
+            None if !locked(&self.held).is_empty() => locked(&self.held).clear(),
+            None if self.shows_reply => {
+                self.ui.end_reply();
+                self.notice("(so far the model was thinking)");
+            }
+            None => {}
+        }
+    }
+
+    fn reasoning(&self, piece: &str) {
+        self.ui.reasoning_piece(piece);
+    }
+
+    fn reply_ended(&self, has_calls: bool) {
+        match has_calls && !self.ui.shows_steps() {
+            true => locked(&self.held).clear(),
+            false => self.let_go(),
+        }
+        if let Some(suspicion) = &self.suspicion {
+            let rest = std::mem::take(&mut *locked(suspicion)).rest();
+            if self.shows_reply && !rest.is_empty() {
+                self.ui.reply_piece(&rest);
+            }
+        }
+        self.ui.end_reply();
+    }
+
+    fn output_so_far(&self) -> Option<String> {
+        locked(&self.output).text()
+    }
+
+    fn call(&self, call: &CallView) {
+        let mut call = call.clone();
+        if !self.says_why {
+            // Whoever makes a single call needs no number for it.
+            call.number = None;
+            if matches!(call.state, CallState::Failed | CallState::Denied) {
+                call.note = None;
+            }
+        }
+        // What waits is shown by whoever asks about it.
+        if call.state == CallState::Asking {
+            return;
+        }
+        let (edits, was_seen) = std::mem::take(&mut *locked(&self.edits));
+        if !edits.is_empty() && call.note.is_none() {
+            call.note = Some(diff::count(edits.iter()));
+        }
+        let call = &call;
+        let output = std::mem::take(&mut *locked(&self.output));
+        self.ui.call_with_output(call, &output);
+        if !was_seen {
+            for broken in edits.iter().filter_map(FileEdit::broken) {
+                let row = format!("  ! {}", escape(&broken));
+                let styles = self.ui.status_styles();
+                self.ui.status(&styles.paint(Label::Warning, &row));
+            }
+        }
+        if let (Some(number), false) = (call.number, was_seen) {
+            self.show_edits(number, &edits);
+        }
+        *locked(&self.current) = (!call.state.is_settled()).then(|| call.clone());
+    }
+
+    fn notice(&self, text: &str) {
+        if !self.ui.shows_steps() {
+            return;
+        }
+        // The last column stays free.
+        let room = self.ui.status_columns().saturating_sub(1);
+        let text = escape(text);
+        let rows = match text.strip_prefix(NOTICE_MARK) {
+            // Below the calls that it is about.
+            Some(rest) => wrap::barred(&format!("  {NOTICE_MARK}"), 2, rest, room),
+            None => wrap::rows(&text, room),
+        };
+        for row in rows {
+            let row = self.ui.status_styles().paint(Label::Quiet, &row);
+            self.ui.status(&row);
+        }
+    }
+
+    fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
+        let said = match needs {
+            [] => storing::after_call(tool, answer).into_iter().collect(),
+            needs => storing::after(needs, answer),
+        };
+        for text in said {
+            self.ui.say_stored(&text);
+        }
+    }
+
+    fn warning(&self, text: &str) {
+        self.ui.warn(text);
+    }
+
+    fn retrying(&self, wait: Option<&Retrying>) {
+        match wait {
+            Some(wait) => {
+                let begins = !self.waits.swap(true, Ordering::Relaxed);
+                self.ui.countdown(&wait.line(), begins);
+            }
+            None => {
+                self.waits.store(false, Ordering::Relaxed);
+                self.ui.end_countdown();
+                self.wait();
+            }
+        }
+    }
+}

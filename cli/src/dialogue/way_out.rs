@@ -1,0 +1,103 @@
+//! What was denied because nobody could be asked, and what allows it beforehand.
+
+use dunlin_host::ask::Scope;
+use dunlin_host::display::escape;
+use dunlin_host::permission::WayOut;
+use dunlin_host::permission::key::Decided;
+use dunlin_host::target::{CommandKey, Need};
+
+use crate::app::App;
+use dunlin_chat::turn::Denial;
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::shell_word::shell_word;
+
+/// Says what was denied because nobody could be asked, and how it is allowed beforehand.
+pub fn say_unasked(app: &App, denials: &[Denial]) {
+    let ui = &app.ui;
+    for denial in denials {
+        let question = escape(&denial.question);
+        let hint = match &denial.rule {
+            Some(rule) => {
+                ui.warn(&format!("denied by a rule ({}): {question}", escape(rule)));
+                let undo = denial.revert.as_ref().and_then(storing::revert);
+                undo.map(|undo| format!("{undo} takes the rule back"))
+            }
+            None => {
+                ui.warn(&format!("denied, with nobody to ask: {question}"));
+                way_to_allow(app, denial)
+            }
+        };
+        if let Some(hint) = hint {
+            ui.status(&format!("hint: {hint}"));
+        }
+    }
+}
+
+/// What allows this beforehand: for one run, and from then on.
+fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {
+    let needs = &denial.needs;
+    if let Some(start) = server_start(needs) {
+        let flag = storing::flag(start)?;
+        let always = storing::command(&WayOut::of(start, Decided::Allow)?);
+        return Some(format!(
+            "dunlin ask {flag} allows the start for one run, {always} each start with this command line"
+        ));
+    }
+    match denial.longest? {
+        Scope::Once => Some(
+            "this is asked about each time, which only the chat can do; if it wants the network, network = true below [commands] grants that"
+                .to_owned(),
+        ),
+        _ if needs.is_empty() => Some(format!(
+            "dunlin ask --allow-tool {} allows it for one run",
+            escape(&shell_word(&denial.tool))
+        )),
+        longest => {
+            let flags: Option<Vec<String>> = needs.iter().map(storing::flag).collect();
+            let one = format!("dunlin ask {} allows it for one run", flags?.join(" "));
+            match lasting_ways(app, needs).filter(|_| longest == Scope::Always) {
+                Some(commands) => Some(format!("{one}, {commands} from now on{}", exactly(needs))),
+                None => Some(one),
+            }
+        }
+    }
+}
+
+/// The start of an MCP server outside of the sandbox: an answer holds for one start, but a key that a person writes for all.
+fn server_start(needs: &[Need]) -> Option<&Need> {
+    needs.iter().find(|need| {
+        let command = need.target.command();
+        command.is_some_and(|command| matches!(command.key, CommandKey::Server(_)))
+    })
+}
+
+/// The command that allows this from now on.
+pub fn way_to_allow_always(app: &App, denial: &Denial) -> Option<String> {
+    if let Some(revert) = &denial.revert {
+        return storing::revert(revert).map(|undo| format!("{undo} takes the rule back"));
+    }
+    if let Some(start) = server_start(&denial.needs) {
+        let always = storing::command(&WayOut::of(start, Decided::Allow)?);
+        return Some(format!("{always} allows each start with this command line"));
+    }
+    let longest = denial.longest.filter(|longest| *longest == Scope::Always);
+    let commands = longest.and_then(|_| lasting_ways(app, &denial.needs))?;
+    Some(format!(
+        "{commands} allows it beforehand{}",
+        exactly(&denial.needs)
+    ))
+}
+
+/// What such a command covers, where it names a command line.
+fn exactly(needs: &[Need]) -> &'static str {
+    match needs.iter().any(|need| need.target.command().is_some()) {
+        true => " (exactly this line)",
+        false => "",
+    }
+}
+
+fn lasting_ways(app: &App, needs: &[Need]) -> Option<String> {
+    let ways = app.host().ok()?.permissions().ways_to_allow(needs);
+    let commands: Vec<String> = ways.iter().map(storing::command).collect();
+    (!commands.is_empty()).then(|| commands.join(" and "))
+}
