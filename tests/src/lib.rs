@@ -34,7 +34,7 @@ pub use mcp_client::McpClient;
 pub use provider::{Gate, Ollama, Provider, Received, Response};
 pub use site::{Page, Site};
 pub use terminal::{Key, Screen, Terminal};
-pub use watched::{TimedOut, Watched};
+pub use watched::{DEADLINE, TimedOut, Watched};
 
 /// The program under test: Dunlin, built as a binary of this package so that Cargo says where it is.
 ///

@@ -26,7 +26,8 @@ pub const SECRET: &str = "the-secret-outside-the-project";
 /// A key of the permission file.
 pub const STORED: &str = "/a-target-that-the-user-decided-about";
 
-/// The limits of the tests: as in life, except that nobody waits a minute for a loop.
+/// Limits for guests that never end, so that nobody waits a minute for a loop. For all others they are too short on a
+/// loaded machine.
 pub const LIMITS: Limits = Limits {
     run_time: Duration::from_secs(1),
     prepare_time: Duration::from_secs(1),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dunlin_tests::{Environment, Key, Provider, Response, Screen, Terminal, program};
+use dunlin_tests::{DEADLINE, Environment, Key, Provider, Response, Screen, Terminal, program};
 use serde_json::json;
 
 /// What stands where a message is typed.
@@ -155,11 +155,7 @@ impl Chat {
         });
         self.prompts += 1;
         println!("{what}: the prompt is back after {took:?} by {key:?}");
-        assert!(
-            took < MAX_INTERRUPTION,
-            "{what}: {took:?}\n{:?}",
-            self.terminal
-        );
+        assert!(took < DEADLINE, "{what}: {took:?}\n{:?}", self.terminal);
         assert!(
             self.terminal.screen().contains("(interrupted)"),
             "{what}: {:?}",
@@ -173,9 +169,6 @@ impl Chat {
         assert_eq!(self.terminal.wait_end(), Some(0), "{:?}", self.terminal);
     }
 }
-
-/// How long a person may wait after Ctrl-C. A tenth of it is the aim; the rest is for a loaded machine.
-const MAX_INTERRUPTION: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The line of the cursor, without what stands there as long as nothing was typed.
 fn typed(screen: &Screen) -> String {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use dunlin_tests::sandbox::{LIMITS, Sandbox, assert_alive};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, assert_alive};
 
 /// Every file of the cache, with what changes when it is written again.
 fn entries(cache: &Path) -> Vec<(PathBuf, u64, i64)> {
@@ -32,7 +32,7 @@ fn compiled(cache: &Path) -> PathBuf {
 }
 
 async fn start(sandbox: &Sandbox) {
-    let host = sandbox.host(&[], LIMITS);
+    let host = sandbox.host(&[], PATIENT);
     let (tools, errors) = host.tools().await;
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(tools.len(), 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dunlin_host::{Limits, LoadError};
 use dunlin_tests::guests::guest;
-use dunlin_tests::sandbox::{LIMITS, Sandbox, assert_alive, plugin, plugin_of};
+use dunlin_tests::sandbox::{PATIENT, Sandbox, assert_alive, plugin, plugin_of};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -16,7 +16,7 @@ use crate::assert_one_clear_line;
 /// A loop in a start function is cut off after this.
 const SHORT: Limits = Limits {
     describe_time: Duration::from_secs(1),
-    ..LIMITS
+    ..PATIENT
 };
 
 /// The lines about the plugin `odd`; that `echo` works beside it is checked.

@@ -12,7 +12,7 @@ use dunlin_host::target::Operation;
 use dunlin_host::undo::Fate;
 use dunlin_host::{Host, NoProgress};
 use dunlin_tests::sandbox::{
-    Asker, LIMITS, README, SECRET, STORED, Sandbox, assert_alive, call, play, plugin,
+    Asker, PATIENT, README, SECRET, STORED, Sandbox, assert_alive, call, play, plugin,
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ impl Desk {
         let guests = ["edit_undeclared", "edit_otherwise", "echo"].map(plugin);
         let host = sandbox.host_of(
             built_in_plugins().into_iter().chain(guests).collect(),
-            LIMITS,
+            PATIENT,
         );
         host.begin_turn();
         Desk { sandbox, host }

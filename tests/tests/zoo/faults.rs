@@ -67,7 +67,7 @@ async fn a_result_over_the_limit_is_refused() {
     let sandbox = Sandbox::new();
     let limits = Limits {
         result_bytes: 10,
-        ..LIMITS
+        ..PATIENT
     };
     let host = sandbox.host(&[], limits);
     for (text, expected) in [
@@ -124,7 +124,7 @@ async fn faults_side_by_side() {
     let guests = ["trap", "deep_recursion", "allocate_forever", "loop_forever"];
     let limits = Limits {
         run_time: Duration::from_secs(2),
-        ..LIMITS
+        ..PATIENT
     };
     let host = sandbox.host(&guests, limits);
     let tasks: Vec<_> = (0..24)

@@ -11,7 +11,7 @@ use dunlin_host::ask::{Answer, DenyAll, Origin, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::target::{Need, Operation, Target};
 use dunlin_tests::sandbox::{
-    Asker, LIMITS, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play, unplanned,
+    Asker, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play, unplanned,
 };
 use serde_json::json;
 
@@ -56,7 +56,7 @@ async fn undeclared_files_are_asked_about() {
             Some(format!("{}etc/passwd", "../".repeat(32))),
         ),
     ] {
-        let host = sandbox.host(&[guest], LIMITS);
+        let host = sandbox.host(&[guest], PATIENT);
         let arguments = if path.is_empty() {
             json!({})
         } else {
@@ -103,7 +103,7 @@ async fn undeclared_files_are_asked_about() {
 #[tokio::test]
 async fn an_undeclared_file_can_be_allowed() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["undeclared"], LIMITS);
+    let host = sandbox.host(&["undeclared"], PATIENT);
     let call = call("undeclared", json!({ "path": sandbox.secret() }));
     assert_eq!(
         text(play(&host, &call, Arc::new(Asker::yes())).await),
@@ -171,7 +171,7 @@ async fn a_refusal_cannot_be_hidden() {
 #[tokio::test]
 async fn a_lie_in_prepare_gains_nothing() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["lie_in_prepare"], LIMITS);
+    let host = sandbox.host(&["lie_in_prepare"], PATIENT);
     for scope in [Scope::Once, Scope::Session, Scope::Always] {
         let call = call("lie_in_prepare", json!({ "path": sandbox.secret() }));
         let plan = host.prepare(&call).await.unwrap();
@@ -263,7 +263,7 @@ async fn own_files_are_closed() {
     let permissions = sandbox.permissions_file();
     symlink(&permissions, project.join("innocent.json")).unwrap();
     symlink(root.join("config"), project.join("innocent")).unwrap();
-    let host = sandbox.host(&["read_permission_file"], LIMITS);
+    let host = sandbox.host(&["read_permission_file"], PATIENT);
     host.permissions()
         .set("/", "rwx")
         .expect("everything can be opened");
@@ -387,7 +387,7 @@ async fn odd_reads_are_answered() {
 #[tokio::test]
 async fn prepare_reads_nothing() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["open_in_prepare"], LIMITS);
+    let host = sandbox.host(&["open_in_prepare"], PATIENT);
     for path in ["README.md", "../outside/secret.txt", "missing"] {
         let call = call("open_in_prepare", json!({ "path": path }));
         let plan = host.prepare(&call).await.unwrap();

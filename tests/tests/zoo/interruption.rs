@@ -4,20 +4,16 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use dunlin_host::ask::{Answer, Ask, DenyAll, Question, Scope};
 use dunlin_host::call::Failure;
 use dunlin_host::{Host, Limits, NoProgress};
+use dunlin_tests::DEADLINE;
 use dunlin_tests::sandbox::{LIMITS, SECRET, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
-
-/// What an interruption may take until it is felt. It takes a few milliseconds; machines that run tests
-/// have other things to do, and a loop that is not interrupted would go on for ever.
-const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// The ways a program may run its futures.
 fn runtimes() -> Vec<(&'static str, Runtime)> {
@@ -132,7 +128,7 @@ fn interruptions_are_felt_at_once() {
                     .await
             };
             host.cancelled(&call);
-            assert!(spent < AT_ONCE, "{guest} on {runtime}: {spent:?}");
+            assert!(spent < DEADLINE, "{guest} on {runtime}: {spent:?}");
             if guest != "loop_in_prepare" {
                 let last = sandbox.audit().pop().expect("a line of the audit log");
                 assert_eq!(
@@ -160,7 +156,7 @@ fn limits_of_time_are_kept() {
             "{outcome:?}"
         );
         let late = outcome.duration.saturating_sub(LIMITS.run_time);
-        assert!(late < AT_ONCE, "{late:?} too late on {runtime}");
+        assert!(late < DEADLINE, "{late:?} too late on {runtime}");
     });
 }
 
@@ -196,9 +192,14 @@ async fn thinking_is_not_counted() {
     let outcome = host
         .run(&call, &unplanned(), thinker, Arc::new(NoProgress))
         .await;
-    assert!(start.elapsed() >= LIMITS.run_time * 2);
+    let elapsed = start.elapsed();
     assert_eq!(outcome.result.expect("its time is not over").text, SECRET);
-    assert!(outcome.duration < LIMITS.run_time, "{:?}", outcome.duration);
+    let thought = LIMITS.run_time * 2;
+    assert!(
+        outcome.duration + thought <= elapsed,
+        "{:?} of {elapsed:?}",
+        outcome.duration
+    );
 }
 
 /// Dropping the call takes the question back.
@@ -233,38 +234,4 @@ async fn an_interrupted_question_is_withdrawn() {
     assert_eq!(withdrawn.try_recv(), Err(mpsc::TryRecvError::Disconnected));
     host.cancelled(&call);
     assert_alive(&host).await;
-}
-
-/// A guest that computes leaves room for the rest of the program.
-#[test]
-fn others_get_their_turn() {
-    everywhere(|runtime| async move {
-        let sandbox = Sandbox::new();
-        let host = sandbox.host(&["loop_forever"], LIMITS);
-        warm(&host, "loop_forever").await;
-        let call = call("loop_forever", json!({}));
-        let plan = unplanned();
-        let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
-        let mut longest = Duration::ZERO;
-        {
-            let beat = async {
-                let mut last = Instant::now();
-                loop {
-                    tokio::task::yield_now().await;
-                    longest = longest.max(last.elapsed());
-                    last = Instant::now();
-                }
-            };
-            let (mut run, mut beat) = (pin!(run), pin!(beat));
-            std::future::poll_fn(|context| {
-                let _: Poll<()> = beat.as_mut().poll(context);
-                run.as_mut().poll(context)
-            })
-            .await;
-        }
-        assert!(
-            longest < AT_ONCE,
-            "nothing happened for {longest:?} on {runtime}"
-        );
-    });
 }

@@ -37,7 +37,7 @@ fn no_stored_answer_is_lost() {
         }
         // The next writer sweeps.
         let permissions =
-            dunlin_host::Permissions::open(&sandbox.options(dunlin_tests::sandbox::LIMITS));
+            dunlin_host::Permissions::open(&sandbox.options(dunlin_tests::sandbox::PATIENT));
         permissions.unwrap().set("/swept", "r--").unwrap();
         assert_eq!(temporary_files(&sandbox), [""; 0]);
     }

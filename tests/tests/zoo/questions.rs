@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dunlin_host::NoProgress;
 use dunlin_host::ask::{Answer, Ask, DenyAll, Question, TextQuestion};
-use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, play, unplanned};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, unplanned};
 use serde_json::json;
 
 /// Answers every question for a text in the same way, and counts them.
@@ -66,7 +66,7 @@ async fn nobody_is_there() {
 #[tokio::test]
 async fn nothing_is_asked_before_the_call_runs() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["ask_in_prepare"], LIMITS);
+    let host = sandbox.host(&["ask_in_prepare"], PATIENT);
     let call = call("ask_in_prepare", json!({}));
     let failure = play(&host, &call, Arc::new(Asker::yes())).await;
     let failure = failure.expect_err("a failure").to_string();

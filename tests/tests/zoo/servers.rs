@@ -15,7 +15,7 @@ use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::target::Target;
 use dunlin_host::{CommandOptions, Host, Plugin};
 use dunlin_tests::program;
-use dunlin_tests::sandbox::{Asker, LIMITS, Sandbox, assert_alive, call, play, plugin};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -52,7 +52,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
         server
     });
     let bridge = dunlin_plugins::bridge::ALL.first().expect("the bridge");
-    let mut options = sandbox.options(LIMITS);
+    let mut options = sandbox.options(PATIENT);
     options.commands = CommandOptions {
         supervisor: vec![program!().into(), SUPERVISOR_FLAG.into()],
         ..CommandOptions::none()

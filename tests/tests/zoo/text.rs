@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::{Progress, display};
-use dunlin_tests::sandbox::{Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, unplanned};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
 
 use crate::assert_one_clear_line;
@@ -25,7 +25,7 @@ impl Progress for Messages {
 #[tokio::test]
 async fn escapes_stay_text() {
     let sandbox = Sandbox::new();
-    let host = sandbox.host(&["escapes_everywhere"], LIMITS);
+    let host = sandbox.host(&["escapes_everywhere"], PATIENT);
     let mut call = call("escapes_everywhere", json!({ "fail": true }));
     let plan = host.prepare(&call).await.unwrap();
     assert!(plan.question.len() <= 1024);

@@ -79,7 +79,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn nothing_changes_where_only_reading_is_allowed() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let before = tree(sandbox.root().join("project").as_path());
     for attempt in dunlin_zoo::WASI {
         for (steps, expected) in attempt.calls {
@@ -95,7 +95,7 @@ async fn nothing_changes_where_only_reading_is_allowed() {
 
 #[tokio::test]
 async fn reading_is_like_any_other_reading() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let steps = [
         "open README.md r",
         "read",
@@ -156,7 +156,7 @@ async fn reading_is_like_any_other_reading() {
 /// Who asks is told the real path, once for each thing that is done, and can say no.
 #[tokio::test]
 async fn what_is_opened_is_asked_about_with_its_real_path() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let secret = sandbox.secret();
     let absolute = secret.to_str().unwrap();
     // As it is, as C libraries hand it over, and through a link of the project.
@@ -193,7 +193,7 @@ async fn what_is_opened_is_asked_about_with_its_real_path() {
 
 #[tokio::test]
 async fn everything_can_be_done_that_is_allowed() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let asker = Arc::new(Asker::new(Answer {
         allow: true,
         scope: Scope::Session,
@@ -294,7 +294,7 @@ async fn everything_can_be_done_that_is_allowed() {
 /// A second name is a second way to the same bytes: the rules of the first one count.
 #[tokio::test]
 async fn names_do_not_launder_rights() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let project = sandbox.project();
     let diary = project.join("diary.txt");
     let below = format!("{}/", project.display());
@@ -337,7 +337,7 @@ async fn names_do_not_launder_rights() {
 
 #[tokio::test]
 async fn the_machine_is_empty() {
-    let (sandbox, host) = stage(LIMITS);
+    let (sandbox, host) = stage(PATIENT);
     let steps = [
         "environment",
         "stdin",
@@ -408,7 +408,7 @@ async fn printing_without_end_loses_the_beginning() {
 /// A granted file is no granted disk.
 #[tokio::test]
 async fn a_file_does_not_fill_the_disk() {
-    let (_sandbox, host) = stage(LIMITS);
+    let (_sandbox, host) = stage(PATIENT);
     let steps = [
         "open big.bin rwc",
         "size 1073741825",
@@ -425,7 +425,7 @@ async fn a_file_does_not_fill_the_disk() {
 /// Before a call is allowed there is nothing to touch.
 #[tokio::test]
 async fn nothing_is_touched_in_prepare() {
-    let (_sandbox, host) = stage(LIMITS);
+    let (_sandbox, host) = stage(PATIENT);
     let steps = [
         "open README.md r",
         "stat .",

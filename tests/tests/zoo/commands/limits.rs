@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_host::{NoProgress, Progress};
-use dunlin_tests::Watched;
 use dunlin_tests::sandbox::{assert_alive, call};
+use dunlin_tests::{DEADLINE, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn what_outlives_its_shell_ends_with_it() {
             let begin = Instant::now();
             let ran = yard.run(line).await;
             assert!(ran.text.contains("started"), "{}", ran.text);
-            assert!(begin.elapsed() < Duration::from_secs(20), "{line}");
+            assert!(begin.elapsed() < DEADLINE, "{line}");
         }
         assert_alive(&yard.host).await;
     }
@@ -91,7 +91,7 @@ async fn time_ends_what_does_not() {
             // Its first shell may fail as the others do.
             let failed = line.starts_with("f()") && ran.text.contains("fork");
             assert!(stopped || killed || failed, "{line}: {}", ran.text);
-            assert!(took < Duration::from_secs(20), "{line}: {took:?}");
+            assert!(took < DEADLINE, "{line}: {took:?}");
         }
         assert_alive(&yard.host).await;
     }
@@ -126,11 +126,7 @@ async fn dropping_a_call_ends_its_command() {
             let run = yard.host.run(&call, &plan, super::yes(), watcher.clone());
             let begun = tokio::task::spawn_blocking({
                 let watcher = Arc::clone(&watcher);
-                move || {
-                    watcher
-                        .0
-                        .wait(Duration::from_secs(30), |shown| (*shown > 0).then_some(()))
-                }
+                move || watcher.0.wait(DEADLINE, |shown| (*shown > 0).then_some(()))
             });
             tokio::select! {
                 outcome = run => panic!("ended: {outcome:?}"),
@@ -141,7 +137,7 @@ async fn dropping_a_call_ends_its_command() {
         yard.wait_until_nothing_is_left();
         let took = begin.elapsed();
         println!("namespaces {has_namespaces}: everything is gone after {took:?}");
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < DEADLINE, "{took:?}");
         assert_alive(&yard.host).await;
     }
 }
