@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long a test waits for anything before it fails. Far above what a loaded machine needs, so that
 /// a failure means a hang; far below what makes a person give up on the run.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A value and the news of its changes.
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@ use rustyline::{
 use super::accepting;
 use super::complete::{self, Names};
 use super::files::FileIndex;
+use super::paste::{self, Pastes};
 use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::steps::Toggle;
@@ -42,6 +43,13 @@ const PROMPT_COLUMNS: usize = 3;
 /// Stands behind text that was put back into the line.
 const PUT_BACK: &str = "  (put back: Enter sends it)";
 
+/// Stands behind pasted text that is folded.
+const FOLDED: &str = "  (Tab unfolds it)";
+
+/// What is said instead of sending a part of the word for pasted text.
+const DAMAGED: &str =
+    "  (a part of [pasted …] is missing: Ctrl-_ undoes, Backspace behind it takes all away)";
+
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
 
@@ -64,6 +72,8 @@ pub struct LineEditor {
     toggled: Arc<AtomicBool>,
     /// What was put back into the line.
     early: Arc<PutBack>,
+    /// What was pasted into the line.
+    pastes: Arc<Pastes>,
 }
 
 impl LineEditor {
@@ -87,6 +97,7 @@ impl LineEditor {
         let history = FileHistory::with_config(&config);
         let mut editor = Editor::with_history(config, history)?;
         let early = Arc::<PutBack>::default();
+        let pastes = Arc::<Pastes>::default();
         editor.set_helper(Some(LineHelper {
             styles,
             project: project.to_path_buf(),
@@ -96,25 +107,27 @@ impl LineEditor {
             templates: Places::new(folders, (project, is_project)),
             placeholder: String::new(),
             early: Arc::clone(&early),
+            pastes: Arc::clone(&pastes),
             prompt: String::new(),
             drawn: Arc::default(),
         }));
-        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
-        let put_back = Arc::clone(&early);
-        newline::bind(&mut editor, move |key, line| put_back.key(key, line));
+        let any = AnyKey(Arc::clone(&early), Arc::clone(&pastes));
+        let text = any.clone();
+        newline::bind(&mut editor, move |key, line| {
+            text.key(key, (line, line.len()))
+        });
+        editor.bind_sequence(Event::Any, EventHandler::Conditional(Box::new(any.clone())));
+        // Ctrl-X waits for a second key.
+        let ended = [KeyCode::BracketedPasteEnd].map(|code| KeyEvent(code, Modifiers::NONE));
         editor.bind_sequence(
-            Event::Any,
-            EventHandler::Conditional(Box::new(AnyKey(Arc::clone(&early)))),
+            Event::KeySeq([&[KeyEvent::ctrl('X')], &ended[..]].concat()),
+            EventHandler::Conditional(Box::new(any)),
         );
-        editor.bind_sequence(
-            KeyEvent::ctrl('C'),
-            EventHandler::Conditional(Box::new(ClearLine)),
-        );
+        bind(&mut editor, &pastes, KeyEvent::ctrl('C'), ClearLine);
         let to_editor = Arc::new(AtomicBool::new(false));
-        editor.bind_sequence(
-            Event::KeySeq(vec![KeyEvent::ctrl('X'), KeyEvent::ctrl('E')]),
-            EventHandler::Conditional(Box::new(TakeToEditor(Arc::clone(&to_editor)))),
-        );
+        let keys = Event::KeySeq(vec![KeyEvent::ctrl('X'), KeyEvent::ctrl('E')]);
+        let take = TakeToEditor(Arc::clone(&to_editor));
+        bind(&mut editor, &pastes, keys, take);
         let history = folders.history_file();
         if history
             .metadata()
@@ -128,13 +141,15 @@ impl LineEditor {
             to_editor,
             toggled: Arc::default(),
             early,
+            pastes,
             ui: None,
         })
     }
 
     /// Has Ctrl-V turn the steps of a reply on and off.
     pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
-        bind_steps(&mut self.editor, ui);
+        let toggle = Toggle(Arc::clone(ui));
+        bind(&mut self.editor, &self.pastes, KeyEvent::ctrl('V'), toggle);
         self.ui = Some(Arc::clone(ui));
     }
 
@@ -144,10 +159,8 @@ impl LineEditor {
             accepts: Arc::clone(accepts),
             toggled: Arc::clone(&self.toggled),
         };
-        self.editor.bind_sequence(
-            KeyEvent(KeyCode::BackTab, Modifiers::NONE),
-            EventHandler::Conditional(Box::new(toggle)),
-        );
+        let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
+        bind(&mut self.editor, &self.pastes, key, toggle);
     }
 
     /// Has Alt+P have the next request paused, or not.
@@ -156,10 +169,7 @@ impl LineEditor {
             pausing: Arc::clone(pausing),
             toggled: Arc::clone(&self.toggled),
         };
-        self.editor.bind_sequence(
-            KeyEvent::alt('p'),
-            EventHandler::Conditional(Box::new(toggle)),
-        );
+        bind(&mut self.editor, &self.pastes, KeyEvent::alt('p'), toggle);
     }
 
     /// Whether the line that was read last was left by Shift+Tab or Alt+P; says so once.
@@ -173,6 +183,7 @@ impl LineEditor {
             prompt.clone_into(&mut helper.prompt);
             helper.drawn = Arc::default();
         }
+        self.pastes.begin(start);
         ui.read_message(&mut self.editor, prompt, start)
     }
 
@@ -183,6 +194,11 @@ impl LineEditor {
         let typed = self.read(ui, prompt, text);
         self.early.begin("");
         typed
+    }
+
+    /// The line that was read last with all that was pasted into it.
+    pub fn unfold(&self, line: &str) -> String {
+        self.pastes.unfold(line)
     }
 
     /// Whether the line that was read last is to go on in an editor of texts; says so once.
@@ -213,6 +229,7 @@ impl LineEditor {
         let helper = self.editor.helper().cloned().map(|helper| LineHelper {
             placeholder: String::new(),
             early: Arc::default(),
+            pastes: Arc::default(),
             prompt: String::new(),
             drawn: Arc::default(),
             ..helper
@@ -263,7 +280,8 @@ impl Recall {
         editor.set_helper(self.helper.clone());
         clear_with_escape(&mut editor);
         if let Some(ui) = &self.ui {
-            bind_steps(&mut editor, ui);
+            let toggle = Toggle(Arc::clone(ui));
+            bind(&mut editor, &Arc::default(), KeyEvent::ctrl('V'), toggle);
         }
         for line in &self.history {
             // One that is not taken is not recalled.
@@ -273,12 +291,15 @@ impl Recall {
     }
 }
 
-fn bind_steps<I: rustyline::history::History>(editor: &mut Editor<LineHelper, I>, ui: &Arc<Ui>) {
-    let toggle = Toggle(Arc::clone(ui));
-    editor.bind_sequence(
-        KeyEvent::ctrl('V'),
-        EventHandler::Conditional(Box::new(toggle)),
-    );
+/// Binds a key that is one only where it is typed.
+fn bind<I: rustyline::history::History>(
+    editor: &mut Editor<LineHelper, I>,
+    pastes: &Arc<Pastes>,
+    key: impl Into<Event>,
+    handler: impl ConditionalEventHandler + 'static,
+) {
+    let handler = paste::Typed(Arc::clone(pastes), handler);
+    editor.bind_sequence(key, EventHandler::Conditional(Box::new(handler)));
 }
 
 /// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.
@@ -297,7 +318,20 @@ impl ConditionalEventHandler for ClearLine {
 }
 
 /// A key to which nothing else is bound.
-struct AnyKey(Arc<PutBack>);
+#[derive(Clone)]
+struct AnyKey(Arc<PutBack>, Arc<Pastes>);
+
+impl AnyKey {
+    fn key(&self, key: KeyEvent, (line, at): (&str, usize)) -> Option<Cmd> {
+        let AnyKey(early, pastes) = self;
+        if pastes.is_open() {
+            return pastes.key(key, (line, at), terminal::size().0);
+        }
+        let instead = early.key(key, line);
+        let instead = instead.or(pastes.key(key, (line, at), terminal::size().0));
+        instead.or((key == KeyEvent(KeyCode::Enter, Modifiers::ALT)).then_some(Cmd::Newline))
+    }
+}
 
 impl ConditionalEventHandler for AnyKey {
     fn handle(
@@ -307,7 +341,11 @@ impl ConditionalEventHandler for AnyKey {
         _: bool,
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
-        self.0.key(*event.get(0)?, context.line())
+        let key = match event {
+            Event::KeySeq(keys) => *keys.last()?,
+            _ => return None,
+        };
+        self.key(key, (context.line(), context.pos()))
     }
 }
 
@@ -333,6 +371,7 @@ struct LineHelper {
     placeholder: String,
     /// Text that was put back into the line.
     early: Arc<PutBack>,
+    pastes: Arc<Pastes>,
     /// What stands before the line; empty where a window that changes its width is left to the line editor.
     prompt: String,
     drawn: Arc<Mutex<Drawn>>,
@@ -381,6 +420,9 @@ impl Completer for LineHelper {
         if let Some(typed) = self.early.take_replacement() {
             return Ok((0, vec![typed]));
         }
+        if let Some((start, text)) = self.pastes.completion(line, pos) {
+            return Ok((start, vec![text]));
+        }
         Ok(complete::candidates(
             &line[..pos],
             &self.project,
@@ -419,6 +461,12 @@ impl LineHelper {
         }
         if pos != line.len() {
             return None;
+        }
+        if self.pastes.is_before(line, pos) {
+            return Some(Rest {
+                shown: FOLDED.to_owned(),
+                fits: false,
+            });
         }
         if line.is_empty() && !self.placeholder.is_empty() {
             let prompt = visible(&self.prompt).max(PROMPT_COLUMNS - 1) + 1;
@@ -479,6 +527,9 @@ impl Highlighter for LineHelper {
 
 impl Validator for LineHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        if self.pastes.is_damaged(context.input()) {
+            return Ok(ValidationResult::Invalid(Some(DAMAGED.to_owned())));
+        }
         Ok(if is_complete(context.input()) {
             ValidationResult::Valid(None)
         } else {

@@ -20,6 +20,7 @@ mod last_request;
 pub mod line;
 mod messages;
 pub mod metadata;
+mod paste;
 pub mod pausing;
 pub mod plain;
 mod put_back;
@@ -177,6 +178,7 @@ fn converse(
             unsent = Some(line);
             continue;
         }
+        let line = editor.unfold(&line);
         let is_for_editor = editor.takes_line_to_editor();
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),

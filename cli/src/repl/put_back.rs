@@ -14,8 +14,6 @@ pub struct PutBack {
     replacement: Mutex<Option<char>>,
     /// Whether a key took the text over.
     is_taken: AtomicBool,
-    /// Whether a paste that replaced the text goes on.
-    pastes: AtomicBool,
 }
 
 impl PutBack {
@@ -24,7 +22,6 @@ impl PutBack {
         text.clone_into(&mut locked(&self.text));
         *locked(&self.replacement) = None;
         self.is_taken.store(false, Ordering::Relaxed);
-        self.pastes.store(false, Ordering::Relaxed);
     }
 
     /// Whether the line is what was put back, and nobody has touched it.
@@ -46,21 +43,6 @@ impl PutBack {
 
     /// What a key does instead of its usual work.
     pub fn key(&self, key: KeyEvent, line: &str) -> Option<Cmd> {
-        if self.pastes.load(Ordering::Relaxed) {
-            return match key {
-                KeyEvent(KeyCode::Char(_), Modifiers::NONE) => None,
-                KeyEvent(KeyCode::Enter, _) => Some(Cmd::Newline),
-                KeyEvent(KeyCode::Tab, _) => Some(Cmd::SelfInsert(1, '\t')),
-                KeyEvent(KeyCode::BracketedPasteEnd, _) => {
-                    self.pastes.store(false, Ordering::Relaxed);
-                    Some(Cmd::Noop)
-                }
-                key if key == KeyEvent::ctrl('M') || key == KeyEvent::ctrl('J') => {
-                    Some(Cmd::Newline)
-                }
-                _ => Some(Cmd::Noop),
-            };
-        }
         if !self.is(line) {
             // The line was cleared: what is typed from now on may come to the same text.
             self.is_taken.store(true, Ordering::Relaxed);
@@ -77,7 +59,6 @@ impl PutBack {
             // All of it, also where it has several lines.
             key if key == KeyEvent::ctrl('U') => Some(Cmd::Kill(Movement::WholeBuffer)),
             KeyEvent(KeyCode::BracketedPasteStart, _) => {
-                self.pastes.store(true, Ordering::Relaxed);
                 self.is_taken.store(true, Ordering::Relaxed);
                 Some(Cmd::Kill(Movement::WholeBuffer))
             }
@@ -123,16 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_replaces_it_and_sends_nothing() {
+    fn a_paste_replaces_it() {
         let put_back = PutBack::default();
         put_back.begin("early");
         let key = |code| KeyEvent(code, Modifiers::NONE);
         let begun = put_back.key(key(KeyCode::BracketedPasteStart), "early");
         assert_eq!(begun, Some(Cmd::Kill(Movement::WholeBuffer)));
-        assert_eq!(put_back.key(A, ""), None);
-        assert_eq!(put_back.key(key(KeyCode::Enter), "a"), Some(Cmd::Newline));
-        let ended = put_back.key(key(KeyCode::BracketedPasteEnd), "a\n");
-        assert_eq!(ended, Some(Cmd::Noop));
-        assert_eq!(put_back.key(key(KeyCode::Enter), "a\n"), None);
     }
 }

@@ -178,6 +178,48 @@ fn a_message_can_have_several_lines() {
     assert_eq!(said(&provider), expected);
 }
 
+/// Tabs, line ends of all kinds, and what would be keys: Enter, Shift+Tab, Ctrl-X before the end.
+#[test]
+fn a_long_paste_is_one_word_until_it_is_sent() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let mut chat = Chat::open(&environment(&provider));
+    let pasted = "/exit\r\n\tone\r2\nthree ~\n\x1b[Z\n\n\n\u{e9}\n\x18";
+    let text = "/exit\n\tone\n2\nthree ~\n\n\n\n\u{e9}";
+    chat.terminal.type_text("look: ");
+    chat.terminal.paste(pasted);
+    chat.terminal
+        .wait_for("› look: [pasted 1: 8 lines]  (Tab unfolds it)");
+    chat.terminal.assert_absent("three");
+    chat.say(" and that");
+    chat.prompt();
+    // Backspace takes all of it away; a part of it is not sent.
+    chat.terminal.paste(pasted);
+    chat.terminal.wait_for("› [pasted 1: 8 lines]");
+    chat.terminal.press(Key::Backspace);
+    chat.prompt_cleared();
+    chat.terminal.paste(pasted);
+    chat.terminal.wait_for("› [pasted 2: 8 lines]");
+    chat.terminal.type_text("\x17");
+    chat.terminal.press(Key::Enter);
+    chat.terminal.wait_for("a part of [pasted …] is missing");
+    chat.terminal.type_text("\x1f");
+    chat.say("");
+    chat.prompt();
+    chat.terminal.paste(pasted);
+    chat.terminal.wait_for("› [pasted 1: 8 lines]");
+    chat.terminal.press(Key::Tab);
+    chat.terminal.wait_for("three ~");
+    chat.say("!");
+    chat.prompt();
+    chat.leave();
+    let expected = [
+        format!("look: {text}\n and that"),
+        text.to_owned(),
+        format!("{text}\n!"),
+    ];
+    assert_eq!(said(&provider), expected);
+}
+
 #[test]
 fn slash_commands() {
     let provider = Provider::play([read("../outside/a.txt"), Response::reply("Read.")]);
