@@ -123,7 +123,7 @@ fn encode(package: &str, way: Way, file: &Path, out: &Path) -> Result<Component,
         Way::Installed | Way::BuildStd => ComponentEncoder::default()
             .validate(true)
             .module(&compiled)
-            .and_then(ComponentEncoder::encode)
+            .and_then(|mut encoder| encoder.encode())
             .map_err(|source| no_plugin(source.into()))?,
         // The linker has made a component, of whatever there was.
         Way::Wasi if described::exports(&compiled).map_err(describe)? => compiled.clone(),
@@ -151,7 +151,7 @@ pub fn component_of_wasi(package: &str, module: &[u8]) -> Result<Vec<u8>, BuildE
         .validate(true)
         .module(module)
         .and_then(|encoder| encoder.adapter(name, adapter))
-        .and_then(ComponentEncoder::encode)
+        .and_then(|mut encoder| encoder.encode())
         .map_err(|source| BuildError::Encode {
             package: package.to_owned(),
             source: source.into(),
