@@ -4,6 +4,7 @@
 //! questions are asked, and the audit log has it all. What was read goes to the model behind the words of the
 //! message, as part of it, so that the conversation keeps what was sent and later requests begin alike.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -126,7 +127,12 @@ impl Dialogue {
 
     /// Reads the files that a message mentions, asking where that has to be asked, and puts them behind it.
     /// Nothing is sent. A message that came back and comes again as it was is sent without what was wrong with it.
-    pub fn attach(&mut self, app: &App, text: &str, recall: Recall) -> Result<Attached, CliError> {
+    pub fn attach(
+        &mut self,
+        app: &App,
+        (text, pasted): (&str, &[Range<usize>]),
+        recall: Recall,
+    ) -> Result<Attached, CliError> {
         let (project, home) = (&app.settings.project, app.settings.folders.home.as_deref());
         let excused = self
             .tags
@@ -140,6 +146,9 @@ impl Dialogue {
         let mut words = String::new();
         let mut after = 0;
         for mention in mentions::find(text) {
+            if pasted.iter().any(|range| range.contains(&mention.start)) {
+                continue;
+            }
             let meaning = mention.meaning(project, home);
             let (Meaning::File(path) | Meaning::Folder(path) | Meaning::Missing(path)) = &meaning
             else {

@@ -1,6 +1,7 @@
 //! The line editor of the prompt: what Enter, Tab and Ctrl-C mean there, and the history.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -196,8 +197,8 @@ impl LineEditor {
         typed
     }
 
-    /// The line that was read last with all that was pasted into it.
-    pub fn unfold(&self, line: &str) -> String {
+    /// The line that was read last with the text of each folded paste in it, and where that text stands there, in bytes.
+    pub fn unfold(&self, line: &str) -> (String, Vec<Range<usize>>) {
         self.pastes.unfold(line)
     }
 

@@ -178,18 +178,25 @@ fn converse(
             unsent = Some(line);
             continue;
         }
-        let line = editor.unfold(&line);
         let is_for_editor = editor.takes_line_to_editor();
+        // What the line says to Dunlin is what is seen in it. Folded text is part of a message and nothing else.
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),
             false => table::parse(&line),
         };
+        let (whole, pasted) = editor.unfold(&line);
+        let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
+        if !pasted.is_empty() && !is_message {
+            ui.status(paste::NOT_SEEN);
+            unsent = Some(line);
+            continue;
+        }
         if matches!(input, Input::Message(_)) && only_answers(&line) {
             ui.say_answers_nothing(&line);
             continue;
         }
         if !line.trim().is_empty()
-            && let Err(error) = editor.remember(line.trim_end())
+            && let Err(error) = editor.remember(whole.trim_end())
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
@@ -234,15 +241,23 @@ fn respond(
     input: Input,
 ) -> Result<Answer, CliError> {
     let mut is_new = true;
+    // Where folded text stands in the message: nobody saw the files that it mentions.
+    let mut pasted = Vec::new();
     let said: UserMessage = match input {
         Input::Empty => return Ok(Answer::Next),
-        Input::Message(text) => text.into(),
+        Input::Message(text) => {
+            let (text, ranges) = editor.unfold(&text);
+            pasted = ranges;
+            text.trim_end().to_owned().into()
+        }
         Input::UnknownSlash { .. } | Input::Slash(..) => {
             let next = match input {
                 Input::UnknownSlash { word, rest, near } => {
                     send_template::run(app, &word, &rest, near)?
                 }
-                Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
+                Input::Slash(command, rest) => {
+                    slash::run(app, dialogue, command, &editor.unfold(&rest).0)?
+                }
                 Input::Empty | Input::Message(_) => Next::Prompt,
             };
             match next {
@@ -275,7 +290,7 @@ fn respond(
     }
     let typed = said.text.clone();
     let said = match is_new && dialogue.agent().files {
-        true => tags::attach(app, dialogue, &typed, editor.recall())?,
+        true => tags::attach(app, dialogue, (&typed, &pasted), editor.recall())?,
         false => Some(said),
     };
     if let Some(said) = said {

@@ -4,6 +4,7 @@
 //! The line editor inserts a paste as it came. So its keys are collected here from the mark at the beginning of a paste
 //! to the mark at its end, and no key of a paste does what it does when it is typed.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::display::grouped;
@@ -19,6 +20,10 @@ const MAX_ROWS: usize = 6;
 const BEGIN: &str = "[pasted ";
 const ENDS: [&str; 2] = [" lines]", " characters]"];
 
+/// Why a command is not run.
+pub const NOT_SEEN: &str =
+    "A command takes only what can be seen: Tab behind the pasted text unfolds it.";
+
 /// The pastes of the line that is being read.
 #[derive(Debug, Default)]
 pub struct Pastes(Mutex<State>);
@@ -28,6 +33,8 @@ struct State {
     /// What came of a paste whose end did not come yet.
     open: Option<String>,
     folded: Vec<Folded>,
+    /// What is about to be inserted.
+    inserts: Option<String>,
     /// Whether the word before the cursor is about to be removed.
     removes: bool,
 }
@@ -74,7 +81,9 @@ impl Pastes {
             key if key == KeyEvent::ctrl('J') => text.push('\n'),
             KeyEvent(KeyCode::BracketedPasteEnd, _) => {
                 let text = state.open.take().unwrap_or_default();
-                return Some(Cmd::Insert(1, state.fold(text, line, columns)));
+                state.inserts = Some(state.fold(text, line, columns));
+                // The line editor repeats an insertion as often as digits with Alt said, which a paste may hold.
+                return Some(Cmd::Complete);
             }
             // No text: a control character or an escape sequence.
             _ => {}
@@ -92,10 +101,13 @@ impl Pastes {
         self.state().folded_before(line, at).is_some()
     }
 
-    /// What the folded paste right before this place of the line becomes, and where its word begins: its text, or nothing
-    /// where a key removes it.
+    /// What completes the line at this place, and where it begins: a paste that ended, or what becomes of the folded paste
+    /// right before it. That is its text, or nothing where a key removes it.
     pub fn completion(&self, line: &str, at: usize) -> Option<(usize, String)> {
         let mut state = self.state();
+        if let Some(text) = state.inserts.take() {
+            return Some((at, text));
+        }
         let removes = std::mem::take(&mut state.removes);
         let folded = state.folded_before(line, at)?;
         let text = match removes {
@@ -105,18 +117,21 @@ impl Pastes {
         Some((at - folded.word.len(), text))
     }
 
-    /// The line with the text of each paste in it.
-    pub fn unfold(&self, line: &str) -> String {
+    /// The line with the text of each folded paste in it, and where that text stands there, in bytes.
+    pub fn unfold(&self, line: &str) -> (String, Vec<Range<usize>>) {
         let state = self.state();
         let mut whole = String::new();
+        let mut ranges = Vec::new();
         let mut rest = line;
         // The text of a paste may hold what looks like another one, and stays as it is.
         while let Some((at, folded)) = state.first(rest) {
             whole.push_str(&rest[..at]);
+            let start = whole.len();
             whole.push_str(&folded.text);
+            ranges.push(start..whole.len());
             rest = &rest[at + folded.word.len()..];
         }
-        whole + rest
+        (whole + rest, ranges)
     }
 
     /// Whether a part of a word for pasted text is left, and the text would be lost.
@@ -221,10 +236,10 @@ mod tests {
             };
             assert_eq!(key(typed), Some(Cmd::Noop));
         }
-        match key(END) {
-            Some(Cmd::Insert(1, text)) => text,
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(key(END), Some(Cmd::Complete));
+        let (at, text) = pastes.completion(line, line.len()).expect("a paste");
+        assert_eq!(at, line.len());
+        text
     }
 
     #[test]
@@ -250,17 +265,20 @@ mod tests {
         assert_eq!(paste(&pastes, "", &first), "[pasted 1: 7 lines]");
         assert_eq!(paste(&pastes, "x", &second), "[pasted 2: 8 lines]");
         let line = "a [pasted 2: 8 lines] b [pasted 1: 7 lines]";
-        assert_eq!(pastes.unfold(line), format!("a {second} b {first}"));
-        assert_eq!(pastes.unfold("none"), "none");
+        let (whole, ranges) = pastes.unfold(line);
+        assert_eq!(whole, format!("a {second} b {first}"));
+        assert_eq!(&whole[ranges[0].clone()], second);
+        assert_eq!(&whole[ranges[1].clone()], first);
+        assert_eq!(pastes.unfold("none"), ("none".to_owned(), vec![]));
         assert_eq!(pastes.completion(line, 21), Some((2, second)));
         assert_eq!(pastes.completion(line, 20), None);
         pastes.begin("go on with [pasted 1: 7 lines]");
         assert_eq!(
-            pastes.unfold(line),
+            pastes.unfold(line).0,
             format!("a [pasted 2: 8 lines] b {first}")
         );
         pastes.begin("");
-        assert_eq!(pastes.unfold(line), line);
+        assert_eq!(pastes.unfold(line).0, line);
         // Typed before: it means itself.
         assert_eq!(
             paste(&pastes, "[pasted 1: 7 lines]", &first),
@@ -298,7 +316,9 @@ mod tests {
         for typed in [KeyEvent::ctrl('C'), KeyEvent::ctrl('D'), BACKSPACE, START] {
             assert_eq!(key(typed), Some(Cmd::Noop), "{typed:?}");
         }
-        assert_eq!(key(END), Some(Cmd::Insert(1, String::new())));
+        assert_eq!(key(END), Some(Cmd::Complete));
+        assert_eq!(pastes.completion("", 0), Some((0, String::new())));
+        assert_eq!(pastes.completion("", 0), None);
         assert_eq!(key(END), None);
     }
 }

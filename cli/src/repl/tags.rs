@@ -1,5 +1,7 @@
 //! Files that go with a message: what is said of them, `/tags` and `/untag`.
 
+use std::ops::Range;
+
 use dunlin_host::display::{escape, grouped};
 
 use crate::app::App;
@@ -15,16 +17,17 @@ use dunlin_terminal::ui::style::Label;
 /// How many columns beside its path the line of a file takes.
 const FACTS_COLUMNS: usize = 44;
 
-/// Attaches the files that a message mentions and says so. `None`: there is nothing to send yet.
+/// Attaches the files that a message mentions outside of these ranges of it, in bytes, and says so. `None`: there is nothing to
+/// send yet.
 pub fn attach(
     app: &App,
     dialogue: &mut Dialogue,
-    text: &str,
+    (text, pasted): (&str, &[Range<usize>]),
     recall: Recall,
 ) -> Result<Option<UserMessage>, CliError> {
     let ui = &app.ui;
     let before: Vec<Tag> = dialogue.tags().list().cloned().collect();
-    let attached = dialogue.attach(app, text, recall)?;
+    let attached = dialogue.attach(app, (text, pasted), recall)?;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     match attached {
         Attached::Message(message, words) => {

@@ -17,7 +17,7 @@ impl CommandTarget {
     /// holds for this start alone, however far a tool is trusted.
     ///
     /// `variables` are those that the configuration sets for it. Many decide what a program runs (`BASH_ENV`, `NODE_OPTIONS`),
-    /// so outside of the sandbox the key begins with them, as `env` takes them. What they are set to may be secret: the key
+    /// so the key begins with them, as `env` takes them. What they are set to may be secret: the key
     /// has its digest.
     pub(crate) fn of_server(
         words: &[String],
@@ -32,6 +32,9 @@ impl CommandTarget {
         let subject: Vec<String> = std::iter::once(called)
             .chain(arguments.iter().cloned())
             .collect();
+        let words: Vec<String> = with_variables(variables)
+            .chain(subject.iter().cloned())
+            .collect();
         let (key, covers) = match is_sandboxed {
             true => {
                 // Relative names mean files of its folder, which need not be the project.
@@ -39,14 +42,11 @@ impl CommandTarget {
                     .iter()
                     .flat_map(|word| named::parts(word))
                     .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
-                let words: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
-                let covers = named::writable(&program, &words, names);
-                (CommandKey::Line(subject.clone()), covers)
+                let named: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
+                let covers = named::writable(&program, &named, names);
+                (CommandKey::Line(words), covers)
             }
-            false => {
-                let words = with_variables(variables).chain(subject.iter().cloned());
-                (CommandKey::Server(words.collect()), None)
-            }
+            false => (CommandKey::Server(words), None),
         };
         Ok(CommandTarget {
             is_storable: key.is_storable() && covers.is_some(),

@@ -260,20 +260,28 @@ struct Keys {
 impl Keys {
     fn of(command: &CommandTarget) -> Keys {
         let mut own = Vec::new();
-        let mut add = |key: CommandKey| {
-            let covers = match key == command.key {
-                true => Covers::Exactly,
-                false => Covers::Widely,
-            };
-            own.push((key, covers));
+        let covered = |key: CommandKey| match key == command.key {
+            true => (key, Covers::Exactly),
+            false => (key, Covers::Widely),
         };
         let mut subject = None;
         match &command.key {
-            key @ (CommandKey::Text(_) | CommandKey::Server(_)) => add(key.clone()),
+            key @ (CommandKey::Text(_) | CommandKey::Server(_)) => own.push(covered(key.clone())),
             _ => {
-                add(CommandKey::Line(command.subject.clone()));
+                let line = CommandKey::Line(command.subject.clone());
+                let line = match &command.key {
+                    // It sets variables, many of which decide what runs: a yes to the line alone was given without them.
+                    key @ CommandKey::Line(words) if *words != command.subject => {
+                        own.push(covered(key.clone()));
+                        (line, Covers::No)
+                    }
+                    _ => covered(line),
+                };
+                own.push(line);
                 for count in (1..=command.subject.len()).rev() {
-                    add(CommandKey::Words(command.subject[..count].to_vec()));
+                    own.push(covered(CommandKey::Words(
+                        command.subject[..count].to_vec(),
+                    )));
                 }
                 subject = command.subject.first().map(Path::new);
             }

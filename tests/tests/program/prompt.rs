@@ -220,6 +220,60 @@ fn a_long_paste_is_one_word_until_it_is_sent() {
     assert_eq!(said(&provider), expected);
 }
 
+/// What nobody saw is a message and nothing else: no command, no file, no key.
+#[test]
+fn a_folded_paste_does_nothing() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "what the notes say\n");
+    let mut chat = Chat::open(&environment);
+    let line_ends = "\n".repeat(9);
+    let command = format!("/tools run_terminal_command always{line_ends}");
+    chat.terminal.paste(&command);
+    chat.terminal.wait_for("› [pasted 1: 9 lines]");
+    chat.say("");
+    chat.prompt();
+    chat.terminal.paste(&format!("exit{line_ends}"));
+    chat.terminal.wait_for("› [pasted 1: 9 lines]");
+    chat.say("");
+    chat.prompt();
+    chat.terminal.paste(&format!("@notes.txt and{line_ends}"));
+    chat.terminal.wait_for("› [pasted 1: 9 lines]");
+    chat.say(" no file");
+    chat.prompt();
+    // Digits with Alt would repeat it.
+    chat.terminal
+        .paste(&format!("1\x1b[27;2;13x 12345 ~{line_ends}\x1b999"));
+    chat.terminal.wait_for("› [pasted 1: 9 lines]  (Tab");
+    chat.say("");
+    chat.prompt();
+    // A command takes only what is seen.
+    chat.terminal.type_text("/tools ");
+    chat.terminal
+        .paste(&format!("run_terminal_command always{line_ends}"));
+    chat.terminal.wait_for("› /tools [pasted 1: 9 lines]");
+    chat.terminal.press(Key::Enter);
+    chat.terminal
+        .wait_for("A command takes only what can be seen");
+    chat.prompt_with("/tools [pasted 1: 9 lines]  (Tab unfolds it)");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    let tools = chat.turn("/tools");
+    assert!(
+        tools.contains("\nrun_terminal_command prompt "),
+        "{tools:?}"
+    );
+    chat.leave();
+    let expected = [
+        command.trim_end(),
+        "exit",
+        &format!("@notes.txt and{line_ends} no file"),
+        // Of an unknown sequence the line editor takes the end for text.
+        "113x 12345 ~",
+    ];
+    assert_eq!(said(&provider), expected);
+}
+
 #[test]
 fn slash_commands() {
     let provider = Provider::play([read("../outside/a.txt"), Response::reply("Read.")]);

@@ -209,21 +209,50 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
         .expect("stored");
     let plan = in_project.prepare(&wanted).await.expect("a plan");
     assert_eq!(plan.standing, Standing::Allowed);
-    // With other variables it is another start: many of them decide what runs.
-    for (name, value) in [("OWN", "2"), ("BASH_ENV", "evil.sh")] {
-        let other = host_with(&sandbox, &["good"], |server| {
-            if let ServerAt::Program(program) = &mut server.at {
-                program
-                    .own_variables
-                    .retain(|(existing, _)| existing != name);
-                let variable = (name.to_owned(), value.to_owned());
-                program.own_variables.push(variable);
-            }
-        });
-        let plan = other.prepare(&wanted).await.expect("a plan");
+}
+
+/// Many variables decide what runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_other_variables_it_is_another_start() {
+    for in_sandbox in [false, true] {
+        let sandbox = Sandbox::new();
+        let host = |name: &str, value: &str| {
+            host_with(&sandbox, &["good"], |server| {
+                if let ServerAt::Program(program) = &mut server.at {
+                    program.sandbox = in_sandbox;
+                    program.folder = sandbox.project();
+                    let variables = &mut program.own_variables;
+                    variables.retain(|(existing, _)| existing != name);
+                    variables.push((name.to_owned(), value.to_owned()));
+                }
+            })
+        };
+        let wanted = call("mcp_loader", json!({"server": "good"}));
+        let first = host("OWN", "1");
+        let plan = first.prepare(&wanted).await.expect("a plan");
+        let Some(Target::Command(command)) = plan.needs.first().map(|need| &need.target) else {
+            panic!("{plan:?}");
+        };
+        let key = command.key.to_string();
+        first.permissions().set(&key, "??x").expect("stored");
+        let plan = first.prepare(&wanted).await.expect("a plan");
+        assert_eq!(plan.standing, Standing::Allowed, "{key}");
+        for (name, value) in [("OWN", "2"), ("BASH_ENV", "evil.sh")] {
+            let plan = host(name, value).prepare(&wanted).await.expect("a plan");
+            let asks = matches!(plan.standing, Standing::Ask { .. });
+            assert!(asks, "{name}, sandbox {in_sandbox}: {plan:?}");
+        }
+        // A yes to the line without variables was none to them.
+        let words = key.split(' ');
+        let words = words.filter(|it| *it != "/usr/bin/env" && !it.starts_with("OWN="));
+        let line = words.collect::<Vec<_>>().join(" ");
+        let permissions = first.permissions();
+        permissions.set(&key, "???").expect("taken back");
+        permissions.set(&line, "??x").expect("stored");
+        let plan = first.prepare(&wanted).await.expect("a plan");
         assert!(
             matches!(plan.standing, Standing::Ask { .. }),
-            "{name}: {plan:?}"
+            "{line}: {plan:?}"
         );
     }
 }

@@ -38,7 +38,7 @@ const UNSUPPORTED: &str = "unsupported esc sequence: \\E";
 /// The last sequence that the line editor did not know.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
-/// Binds Shift+Enter. The keys of its sequences that are text elsewhere do there what `text` says about them and the line.
+/// Binds Shift+Enter. `text` says what other unknown sequences do, and the keys of its sequences where they are text.
 pub fn bind<H: Helper, I: History>(
     editor: &mut Editor<H, I>,
     text: impl Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync + 'static,
@@ -52,7 +52,7 @@ pub fn bind<H: Helper, I: History>(
     let begun = Begun::default();
     editor.bind_sequence(
         KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE),
-        EventHandler::Conditional(Box::new(Unknown(begun.clone()))),
+        EventHandler::Conditional(Box::new(Unknown(begun.clone(), Arc::clone(&text)))),
     );
     for key in ('0'..='9').chain(['~']) {
         editor.bind_sequence(
@@ -116,9 +116,9 @@ impl Log for Listener {
 }
 
 /// A key that the line editor does not know.
-struct Unknown(Begun);
+struct Unknown<F>(Begun, Arc<F>);
 
-impl ConditionalEventHandler for Unknown {
+impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler for Unknown<F> {
     fn handle(
         &self,
         _: &Event,
@@ -127,6 +127,10 @@ impl ConditionalEventHandler for Unknown {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         let sequence = locked(&LAST).take()?;
+        let key = KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE);
+        if let Some(instead) = (self.1)(key, context.line()) {
+            return Some(instead);
+        }
         *locked(&self.0) = sequence
             .starts_with(XTERM)
             .then(|| (context.pos(), String::new()));
