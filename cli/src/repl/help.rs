@@ -59,11 +59,11 @@ pub fn show(app: &App, rest: &str) {
                             .collect::<Vec<_>>(),
                     );
                 }
-                Input::UnknownSlash { word, near, .. } => {
+                Input::UnknownSlash { word, .. } => {
                     let mut found = templates::rows(app);
                     found.retain(|row| row.typed.split(' ').next() == Some(word.as_str()));
                     match found.is_empty() {
-                        true => ui.status(&templates::no_such(app, &word, near)),
+                        true => ui.status(&templates::no_such(app, &word)),
                         false => templates::print(ui, &found),
                     }
                 }

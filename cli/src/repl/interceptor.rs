@@ -234,8 +234,8 @@ impl<'a> TerminalInterceptor<'a> {
                     _ => again(),
                 }
             }
-            Input::UnknownSlash { word, near, .. } => {
-                let sentence = templates::has_to_wait(app, &word, near, FIRST);
+            Input::UnknownSlash { word, .. } => {
+                let sentence = templates::has_to_wait(app, &word, FIRST);
                 Follow::Continue(paused.say(&sentence, window))
             }
             // A path, or several lines: a message.

@@ -239,9 +239,7 @@ fn respond(
         Input::Message(text) => text.into(),
         Input::UnknownSlash { .. } | Input::Slash(..) => {
             let next = match input {
-                Input::UnknownSlash { word, rest, near } => {
-                    send_template::run(app, &word, &rest, near)?
-                }
+                Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
                 Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
                 Input::Empty | Input::Message(_) => Next::Prompt,
             };

@@ -15,15 +15,10 @@ use crate::templates::{Owner, Places, Template};
 ///
 /// # Errors
 /// Its file cannot be used, or it is a project's that is not trusted and nobody can be asked.
-pub fn run(
-    app: &App,
-    word: &str,
-    rest: &str,
-    near: Option<&'static str>,
-) -> Result<Next, CliError> {
+pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
     let places = Places::of(&app.settings);
     let Some(template) = templates::named(&places, word) else {
-        app.ui.status(&templates::no_such(app, word, near));
+        app.ui.status(&templates::no_such(app, word));
         return Ok(Next::Prompt);
     };
     let typed = format!("{word} {rest}");

@@ -1,9 +1,8 @@
 //! Prompt templates at the prompt: which there are, what they take, and saving one.
 
 use dunlin_host::display::{escape, one_line, shorten};
-use dunlin_host::nearest::nearest;
 
-use super::table::{self, commands};
+use super::table::{self, is_command};
 use crate::app::App;
 use crate::templates::folder::{ReadError, understand};
 use crate::templates::text::TemplateText;
@@ -23,29 +22,17 @@ pub struct Row {
     pub about: String,
 }
 
-/// Whether Dunlin has a command of this name, which is without its slash.
-pub fn is_command(name: &str) -> bool {
-    let mut names = commands().map(|command| command.name);
-    names.any(|command| command.strip_prefix('/') == Some(name))
-}
-
-/// A sentence: there is no such command and no such template.
-pub fn no_such(app: &App, word: &str, near: Option<&'static str>) -> String {
-    let name = word.strip_prefix('/').unwrap_or(word);
+/// The message for a word that is neither a command nor a template.
+pub fn no_such(app: &App, word: &str) -> String {
     let templates = Places::of(&app.settings).list(is_command).templates;
-    let commands = commands().filter_map(|it| it.name.strip_prefix('/'));
-    let names = templates.iter().map(|it| it.name.as_str());
-    match nearest(name, commands.chain(names)).filter(|near| !is_command(near)) {
-        Some(near) => table::no_such_command(word, Some(&format!("/{near}"))),
-        None => table::no_such_command(word, near),
-    }
+    table::no_such_command(word, templates.iter().map(|it| it.name.as_str()))
 }
 
-/// What is said where a template cannot be sent now: that it has to wait, or that there is none.
-pub fn has_to_wait(app: &App, word: &str, near: Option<&'static str>, why: &str) -> String {
+/// The message for a template that cannot be sent now: that it has to wait, or that it does not exist.
+pub fn has_to_wait(app: &App, word: &str, why: &str) -> String {
     match named(&Places::of(&app.settings), word) {
         Some(template) => format!("/{} has to wait: {why}", template.name),
-        None => no_such(app, word, near),
+        None => no_such(app, word),
     }
 }
 
