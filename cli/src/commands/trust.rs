@@ -188,8 +188,7 @@ fn give_template(
         }
         (_, true) => {
             ui.data(&format!("{short} sends:"));
-            let rows = text_rows(&template.text, ui.window());
-            rows.iter().for_each(|row| ui.data(row));
+            ui.data_all(&text_rows(&template.text, ui.window()));
             Some(true)
         }
         (_, false) if !ui.can_ask() => return Err(nobody_to_ask()),

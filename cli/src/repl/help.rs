@@ -82,9 +82,7 @@ fn overview(app: &App) {
         let named = commands.iter().filter(|command| !command.about.is_empty());
         let names: Vec<&str> = named.map(|command| command.name).collect();
         let first = format!("  {heading:<width$}", width = indent - 2);
-        for row in wrap::hanging(&first, indent, &names.join(" "), columns) {
-            ui.data(&row);
-        }
+        ui.data_all(&wrap::hanging(&first, indent, &names.join(" "), columns));
     }
     list(ui, &keys().collect::<Vec<_>>());
     templates::print(ui, &templates::rows(app));

@@ -233,34 +233,38 @@ fn respond(
     editor: &mut LineEditor,
     input: Input,
 ) -> Result<Answer, CliError> {
-    let mut is_new = true;
-    let said: UserMessage = match input {
-        Input::Empty => return Ok(Answer::Next),
-        Input::Message(text) => text.into(),
-        Input::UnknownSlash { .. } | Input::Slash(..) => {
-            let next = match input {
-                Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
-                Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
-                Input::Empty | Input::Message(_) => Next::Prompt,
-            };
-            match next {
-                Next::Prompt => return Ok(Answer::Next),
-                Next::Leave => return Ok(Answer::Leave),
-                Next::Say(text) => {
-                    show_said(app, &text);
-                    // What cannot be remembered can still be sent.
-                    let _ = editor.remember(&text);
-                    text.into()
-                }
-                // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
-                Next::AsItIs(said) => {
-                    show_said(app, &said.text);
-                    is_new = false;
-                    said
-                }
-            }
-        }
+    let next = match input {
+        Input::Empty => Next::Prompt,
+        // The line is on the screen and in the history already.
+        Input::Message(text) => return take_turn(app, dialogue, editor, text.into(), true),
+        Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
+        Input::Slash(command, rest) => slash::run(app, dialogue, command, &rest)?,
     };
+    match next {
+        Next::Prompt => Ok(Answer::Next),
+        Next::Leave => Ok(Answer::Leave),
+        Next::Say(text) => {
+            show_said(app, &text);
+            // What cannot be remembered can still be sent.
+            let _ = editor.remember(&text);
+            take_turn(app, dialogue, editor, text.into(), true)
+        }
+        // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
+        Next::AsItIs(said) => {
+            show_said(app, &said.text);
+            take_turn(app, dialogue, editor, said, false)
+        }
+    }
+}
+
+/// Takes a turn with a message. `is_new`: the files that it names are attached to it.
+fn take_turn(
+    app: &App,
+    dialogue: &mut Option<Dialogue>,
+    editor: &mut LineEditor,
+    said: UserMessage,
+    is_new: bool,
+) -> Result<Answer, CliError> {
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?.saved(app)),

@@ -94,9 +94,7 @@ pub fn print(ui: &Ui, rows: &[Row]) {
     let columns = ui.data_window().columns.saturating_sub(1);
     for Row { typed, about } in rows {
         let typed = ui.styles().paint(Label::Key, typed);
-        for row in wrap::barred(&format!("  {typed}  "), 4, about, columns) {
-            ui.data(&row);
-        }
+        ui.data_all(&wrap::barred(&format!("  {typed}  "), 4, about, columns));
     }
 }
 

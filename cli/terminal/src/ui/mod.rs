@@ -301,6 +301,11 @@ impl Ui {
         self.line(Sink::Out, text);
     }
 
+    /// Prints lines of data. What is foreign in them must be escaped already.
+    pub fn data_all(&self, lines: &[String]) {
+        lines.iter().for_each(|line| self.data(line));
+    }
+
     /// Prints bytes as they are, without a line end. For what reads a pipe only: nothing in them is escaped.
     pub fn data_bytes(&self, bytes: &[u8]) {
         let mut screen = self.screen();
@@ -319,9 +324,7 @@ impl Ui {
             // The last column stays free: writing into it wraps on some terminals.
             true => {
                 let columns = terminal::size().0.saturating_sub(1);
-                for row in wrap::indented(text, indent, columns) {
-                    self.data(&row);
-                }
+                self.data_all(&wrap::indented(text, indent, columns));
             }
             false => self.data(text),
         }
