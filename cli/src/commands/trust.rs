@@ -123,6 +123,8 @@ fn say_trust(ui: &Ui, short: &str, trusted: Option<bool>) {
 struct ForeignTemplate {
     path: PathBuf,
     text: String,
+    /// The SHA-256 of the text, in hex.
+    digest: String,
     trust: Trust,
 }
 
@@ -134,14 +136,14 @@ impl ForeignTemplate {
             path: path.to_path_buf(),
             text: text.to_owned(),
             trust: trust::look_up(&answers, path, &digest).map_err(CliError::failed)?,
+            digest,
         })
     }
 
     /// Only a yes is kept: a no is asked about again.
     fn keep(&self, settings: &Settings) -> Result<(), CliError> {
-        let digest = dunlin_host::sha256_hex(self.text.as_bytes());
         let answers = settings.folders.trust_file();
-        let kept = trust::keep(&answers, &self.path, Some((&digest, true)));
+        let kept = trust::keep(&answers, &self.path, Some((&self.digest, true)));
         kept.map_err(CliError::failed).map(drop)
     }
 
@@ -237,7 +239,7 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     let templates = templates.map_err(CliError::failed)?;
     if templates > 0 {
         let answers = counted(templates, "template is", "templates are");
-        ui.data(&format!("{answers} not trusted any more"));
+        ui.data(&format!("{answers} no longer trusted"));
     }
     let Some(file) = &settings.project_file else {
         return match templates {
@@ -248,7 +250,7 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     let short = settings.folders.short(&file.path);
     if keep(settings, file, None)? {
         ui.data(&format!(
-            "{short} is not trusted any more; it can only narrow your settings"
+            "{short} is no longer trusted; it can only narrow your settings"
         ));
     } else {
         ui.data(&format!("{short} was not trusted"));

@@ -7,7 +7,6 @@ use super::templates;
 use crate::app::App;
 use crate::commands::trust;
 use crate::error::CliError;
-use crate::templates::folder::understand;
 use crate::templates::text::{TemplateText, arguments};
 use crate::templates::{Owner, Places, Template};
 
@@ -27,11 +26,7 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
             app.ui.keep_for_later(typed.trim_end());
         }
     };
-    let read = places.read(&template).and_then(|file| {
-        let text = understand(&template, &file)?;
-        Ok((file, text))
-    });
-    let (file, text) = read.map_err(|error| {
+    let (file, text) = places.load(&template).map_err(|error| {
         back();
         CliError::failed(error)
     })?;

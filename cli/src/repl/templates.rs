@@ -4,8 +4,6 @@ use dunlin_host::display::{escape, one_line, shorten};
 
 use super::table::{self, is_command};
 use crate::app::App;
-use crate::templates::folder::{ReadError, understand};
-use crate::templates::text::TemplateText;
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
 use dunlin_terminal::ui::style::Label;
@@ -43,13 +41,13 @@ pub fn save(app: &App, saved: &Saved) -> String {
     let description = format!("saved from a request: {}", saved.label);
     let description = shorten(&description, MAX_LABEL_CHARS);
     match places.save(&saved.name, is_command, &description, &saved.text) {
-        Ok((path, escaped)) => {
+        Ok((path, is_escaped)) => {
             let path = folders.short(&path);
-            let kept = match escaped {
-                0 => String::new(),
-                _ => " A {{name}} in it is kept as text: remove the backslash before it, and name it in arguments, to make it \
-                      a placeholder."
-                    .to_owned(),
+            let kept = match is_escaped {
+                true => {
+                    " {{name}} is escaped as \\{{name}}; to make it a placeholder, remove the backslash and add it to `arguments`."
+                }
+                false => "",
             };
             let name = &saved.name;
             escape(&format!("Saved as {path}: /{name} sends it.{kept}")).into_owned()
@@ -64,8 +62,8 @@ pub fn rows(app: &App) -> Vec<Row> {
     let listing = places.list(is_command);
     let mut rows = Vec::with_capacity(listing.templates.len());
     for template in &listing.templates {
-        match described(&places, template) {
-            Ok(text) => {
+        match places.load(template) {
+            Ok((_, text)) => {
                 let about = match text.description.is_empty() {
                     true => "no description".to_owned(),
                     false => one_line(&text.description),
@@ -100,15 +98,11 @@ pub fn print(ui: &Ui, rows: &[Row]) {
 
 /// The names of the arguments of a template, for completion.
 pub fn arguments(places: &Places, word: &str) -> Vec<String> {
-    let text = named(places, word).and_then(|template| described(places, &template).ok());
-    let arguments = text.map_or_else(Vec::new, |text| text.arguments);
+    let loaded = named(places, word).and_then(|template| places.load(&template).ok());
+    let arguments = loaded.map_or_else(Vec::new, |(_, text)| text.arguments);
     arguments.into_iter().map(|it| it.name).collect()
 }
 
 pub(super) fn named(places: &Places, word: &str) -> Option<Template> {
     places.find(word.strip_prefix('/')?, is_command)
-}
-
-fn described(places: &Places, template: &Template) -> Result<TemplateText, ReadError> {
-    understand(template, &places.read(template)?)
 }

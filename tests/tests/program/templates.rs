@@ -250,7 +250,7 @@ fn a_pipe_sends_only_what_is_trusted() {
     assert_eq!(last_said(&provider.requests()[0]), "Count the terns.");
     let output = environment.run(["config", "untrust"]);
     assert!(
-        output.stdout.contains("1 template is not trusted any more"),
+        output.stdout.contains("1 template is no longer trusted"),
         "{output:?}"
     );
     assert_eq!(ask("/terns\n").status, Some(3));
