@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dunlin_host::display::{escape, shorten};
+use dunlin_host::display::{chain, escape, shorten};
 
 use crate::args::Global;
 use crate::config::env::Environment;
@@ -169,7 +169,7 @@ fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignTemplate
     for template in templates.filter(|template| template.owner == Owner::Project) {
         match places.read(&template) {
             Ok(text) => found.push(ForeignTemplate::new(settings, &template.path, &text)?),
-            Err(error) => ui.warn(&error.to_string()),
+            Err(error) => ui.warn(&chain(&error)),
         }
     }
     Ok(found)

@@ -75,7 +75,7 @@ pub fn show(app: &App, rest: &str) {
 
 fn overview(app: &App) {
     let ui = &app.ui;
-    let columns = ui.window().columns.saturating_sub(1);
+    let columns = ui.data_window().columns.saturating_sub(1);
     let widest = GROUPS.iter().map(|(heading, _)| width(heading)).max();
     let indent = widest.unwrap_or_default() + 4;
     for (heading, commands) in GROUPS {
@@ -103,7 +103,7 @@ fn keys() -> impl Iterator<Item = Entry> {
 }
 
 fn list(ui: &Ui, entries: &[Entry]) {
-    let columns = ui.window().columns;
+    let columns = ui.data_window().columns;
     let widest = entries.iter().map(|(typed, _)| width(typed)).max();
     let widest = widest.unwrap_or_default();
     for (typed, about) in entries {

@@ -178,7 +178,17 @@ mod tests {
                 "  edited    yes, 2 edits",
             ],
         );
-        assert_eq!(metadata.rows(&MetadataField::ALL).len(), 8);
+        let all = metadata.rows(&MetadataField::ALL);
+        let names: Vec<&str> = all
+            .iter()
+            .filter_map(|row| row.split_whitespace().next())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "session", "request", "agent", "model", "endpoint", "mode", "edited", "budget"
+            ]
+        );
         assert_eq!(
             (edited(false, 0), edited(true, 0)),
             ("no".to_owned(), "yes".to_owned())

@@ -1,6 +1,6 @@
 //! Prompt templates at the prompt: which there are, what they take, and saving one.
 
-use dunlin_host::display::{escape, one_line, shorten};
+use dunlin_host::display::{chain, escape, one_line, shorten};
 
 use super::table::{self, is_command};
 use crate::app::App;
@@ -52,7 +52,7 @@ pub fn save(app: &App, saved: &Saved) -> String {
             let name = &saved.name;
             escape(&format!("Saved as {path}: /{name} sends it.{kept}")).into_owned()
         }
-        Err(error) => escape(&format!("Not saved: {error}.")).into_owned(),
+        Err(error) => escape(&format!("Not saved: {}.", chain(&error))).into_owned(),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn rows(app: &App) -> Vec<Row> {
                     about,
                 });
             }
-            Err(error) => app.ui.warn(&error.to_string()),
+            Err(error) => app.ui.warn(&chain(&error)),
         }
     }
     for problem in &listing.problems {

@@ -64,7 +64,7 @@ pub struct Listing {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.
-    #[error("cannot read the template {}: {source}", path.display())]
+    #[error("cannot read the template {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -72,12 +72,12 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Its text is wrong.
-    #[error("{}:{}: {}", path.display(), source.line, source)]
+    #[error("{}:{}: {error}", path.display(), error.line)]
     Text {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: TextError,
+        error: TextError,
     },
 }
 
@@ -105,7 +105,7 @@ pub enum SaveError {
     #[error("there is no text to save")]
     Empty,
     /// It cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -204,7 +204,7 @@ impl Places {
             let before = valid.unwrap_or_default().iter();
             ReadError::Text {
                 path: template.path.clone(),
-                source: TextError {
+                error: TextError {
                     line: before.filter(|byte| **byte == b'\n').count() + 1,
                     problem: "this is not UTF-8".to_owned(),
                 },
@@ -218,9 +218,9 @@ impl Places {
     /// The file cannot be read, or its text is not a valid template.
     pub fn load(&self, template: &Template) -> Result<(String, TemplateText), ReadError> {
         let file = self.read(template)?;
-        let text = TemplateText::parse(&file).map_err(|source| ReadError::Text {
+        let text = TemplateText::parse(&file).map_err(|error| ReadError::Text {
             path: template.path.clone(),
-            source,
+            error,
         })?;
         Ok((file, text))
     }

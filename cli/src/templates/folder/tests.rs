@@ -79,7 +79,7 @@ fn what_is_no_readable_text_is_refused() {
     let check = |name: &str, expected: Option<&str>| {
         let template = places.find(name, |_| false).unwrap();
         let error = places.read(&template).err().map(|error| {
-            let error = error.to_string();
+            let error = dunlin_host::display::chain(&error);
             error.rsplit(": ").next().unwrap().to_owned()
         });
         assert_eq!(error.as_deref(), expected, "{name}");
@@ -104,7 +104,9 @@ fn no_link_leads_out_of_a_project() {
     symlink(&secret, project.join("out.md")).unwrap();
     let read = |name: &str| {
         let template = places.find(name, |_| false).unwrap();
-        places.read(&template).map_err(|error| error.to_string())
+        places
+            .read(&template)
+            .map_err(|error| dunlin_host::display::chain(&error))
     };
     // The user's own may be anywhere.
     assert_eq!(read("linked").as_deref(), Ok("key"));
