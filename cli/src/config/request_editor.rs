@@ -17,7 +17,7 @@ pub struct RequestEditor {
     pub metadata: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// What is known of a request beside its text.
+/// A field of a request's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataField {
     /// The id of the session.

@@ -293,7 +293,8 @@ impl TerminalInterceptor<'_> {
             ));
         }
         if applied.has_lost_message {
-            let notice = "A saved edit of a message could not be made, so the request is paused.";
+            let notice =
+                "A saved edit of a message could not be applied, so the request is paused.";
             request.notice = Some(notice.to_owned());
         }
         !applied.has_lost_message

@@ -1,4 +1,4 @@
-//! What is known of a request beside its text, and which of it `/metadata` shows.
+//! The metadata of a request, and which fields of it `/metadata` shows.
 
 use dunlin_host::display::{escape, one_line};
 
@@ -30,7 +30,7 @@ pub struct Answering<'a> {
     pub provider: &'a dyn Provider,
 }
 
-/// What is known of one request. Texts are as they were sent: escape before showing.
+/// The metadata of one request. Texts are as they were sent: escape before showing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) session: String,

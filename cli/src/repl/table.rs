@@ -75,7 +75,7 @@ pub enum Slash {
     Export,
     /// Lists the requests that were sent, or shows one.
     Requests,
-    /// Shows what is known of a request beside its text, or chooses what of it is shown.
+    /// Shows the metadata of a request, or chooses the fields.
     Metadata,
     /// Leaves.
     Exit,
@@ -283,7 +283,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/metadata",
                 "[FIELD ...]",
-                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose what of it is shown",
+                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose the fields",
                 Slash::Metadata,
             )
             .waits(TURN),

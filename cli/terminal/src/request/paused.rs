@@ -39,7 +39,7 @@ pub enum Reply {
     Edit(Draft),
     /// This is copied to the clipboard.
     Copy(String),
-    /// A field of what is known of the request is copied; its name is not checked.
+    /// A field of the request's metadata is copied to the clipboard; its name is not checked.
     CopyField(String),
     /// A text is saved as a prompt template.
     Save(Saved),

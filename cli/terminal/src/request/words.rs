@@ -123,7 +123,7 @@ pub enum Command {
     Diff,
     /// Print the request.
     Payload,
-    /// Copy it, or a field of what is known of it.
+    /// Copy it, or a field of its metadata.
     Copy(Option<String>),
     /// Save the text of a section as a template with this name.
     Save(usize, String),
