@@ -149,7 +149,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 },
             };
             let start = Instant::now();
-            let report = runtime.block_on(run_turn(&mut conversation, "Go", &context, pending()));
+            let report = runtime.block_on(run_turn(
+                &mut conversation,
+                "Go".into(),
+                &context,
+                pending(),
+            ));
             (start.elapsed(), report.reply.len())
         };
         let (mut without, mut with) = (Vec::new(), Vec::new());

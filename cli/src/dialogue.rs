@@ -250,10 +250,9 @@ impl Dialogue {
     pub fn turn(
         &mut self,
         app: &App,
-        prompt: impl Into<UserMessage>,
+        mut prompt: UserMessage,
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
-        let mut prompt = prompt.into();
         if app.refresh_plugins() {
             self.tools = look_at_tools(app)?;
         }

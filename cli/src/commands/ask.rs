@@ -68,7 +68,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if !choice::may_use_its_own(app, &mut dialogue)? {
         return Ok(Exit::Failed);
     }
-    let report = dialogue.turn(app, prompt, Recall::default())?;
+    let report = dialogue.turn(app, prompt.into(), Recall::default())?;
     if args.json {
         print_document(app, &report)?;
     }

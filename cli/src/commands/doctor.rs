@@ -66,9 +66,8 @@ impl Report<'_> {
         self.bad |= verdict == Verdict::Bad;
         let mark = self.ui.styles().paint(label, mark);
         let first = format!("{mark} {subject:<SUBJECT_COLUMNS$} ");
-        for row in hanging(&first, TEXT_COLUMN, &escape(text), self.columns()) {
-            self.ui.data(&row);
-        }
+        let rows = hanging(&first, TEXT_COLUMN, &escape(text), self.columns());
+        self.ui.data_all(&rows);
     }
 
     fn way_out(&mut self, text: &str) {

@@ -90,7 +90,7 @@ pub fn print(app: &App, tools: &[Tool]) -> Result<(), CliError> {
             }
             false => hanging(&first, used, &about, columns),
         };
-        rows.iter().for_each(|row| ui.data(row));
+        ui.data_all(&rows);
     }
     Ok(())
 }

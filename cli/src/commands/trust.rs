@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dunlin_host::display::{escape, shorten};
+use dunlin_host::display::{chain, escape, shorten};
 
 use crate::args::Global;
 use crate::config::env::Environment;
@@ -123,6 +123,8 @@ fn say_trust(ui: &Ui, short: &str, trusted: Option<bool>) {
 struct ForeignTemplate {
     path: PathBuf,
     text: String,
+    /// The SHA-256 of the text, in hex.
+    digest: String,
     trust: Trust,
 }
 
@@ -134,14 +136,14 @@ impl ForeignTemplate {
             path: path.to_path_buf(),
             text: text.to_owned(),
             trust: trust::look_up(&answers, path, &digest).map_err(CliError::failed)?,
+            digest,
         })
     }
 
     /// Only a yes is kept: a no is asked about again.
     fn keep(&self, settings: &Settings) -> Result<(), CliError> {
-        let digest = dunlin_host::sha256_hex(self.text.as_bytes());
         let answers = settings.folders.trust_file();
-        let kept = trust::keep(&answers, &self.path, Some((&digest, true)));
+        let kept = trust::keep(&answers, &self.path, Some((&self.digest, true)));
         kept.map_err(CliError::failed).map(drop)
     }
 
@@ -167,7 +169,7 @@ fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignTemplate
     for template in templates.filter(|template| template.owner == Owner::Project) {
         match places.read(&template) {
             Ok(text) => found.push(ForeignTemplate::new(settings, &template.path, &text)?),
-            Err(error) => ui.warn(&error.to_string()),
+            Err(error) => ui.warn(&chain(&error)),
         }
     }
     Ok(found)
@@ -188,8 +190,7 @@ fn give_template(
         }
         (_, true) => {
             ui.data(&format!("{short} sends:"));
-            let rows = text_rows(&template.text, ui.window());
-            rows.iter().for_each(|row| ui.data(row));
+            ui.data_all(&text_rows(&template.text, ui.window()));
             Some(true)
         }
         (_, false) if !ui.can_ask() => return Err(nobody_to_ask()),
@@ -238,7 +239,7 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     let templates = templates.map_err(CliError::failed)?;
     if templates > 0 {
         let answers = counted(templates, "template is", "templates are");
-        ui.data(&format!("{answers} not trusted any more"));
+        ui.data(&format!("{answers} no longer trusted"));
     }
     let Some(file) = &settings.project_file else {
         return match templates {
@@ -249,7 +250,7 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     let short = settings.folders.short(&file.path);
     if keep(settings, file, None)? {
         ui.data(&format!(
-            "{short} is not trusted any more; it can only narrow your settings"
+            "{short} is no longer trusted; it can only narrow your settings"
         ));
     } else {
         ui.data(&format!("{short} was not trusted"));

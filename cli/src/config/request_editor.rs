@@ -17,7 +17,7 @@ pub struct RequestEditor {
     pub metadata: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// What is known of a request beside its text.
+/// A field of a request's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataField {
     /// The id of the session.
@@ -168,15 +168,21 @@ mod tests {
 
     #[test]
     fn fields_are_known_and_there_once() {
-        let check = |names: &[&str], expected: Result<usize, (usize, &str)>| {
+        let check = |names: &[&str], expected: Result<&[MetadataField], (usize, &str)>| {
             let found = MetadataField::list(names.iter().copied());
-            let found = found.map(|fields| fields.len());
+            let expected = expected.map(<[MetadataField]>::to_vec);
             let expected = expected.map_err(|(index, problem)| (index, problem.to_owned()));
             assert_eq!(found, expected, "{names:?}");
         };
-        check(&[], Ok(0));
-        check(&["budget", "session"], Ok(2));
-        check(&MetadataField::ALL.map(MetadataField::as_str), Ok(8));
+        check(&[], Ok(&[]));
+        check(
+            &["budget", "session"],
+            Ok(&[MetadataField::Budget, MetadataField::Session]),
+        );
+        check(
+            &MetadataField::ALL.map(MetadataField::as_str),
+            Ok(&MetadataField::ALL),
+        );
         check(
             &["session", "modle"],
             Err((

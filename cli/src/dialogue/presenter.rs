@@ -265,7 +265,7 @@ impl Frontend for Presenter {
         };
         for row in rows {
             let row = self.ui.status_styles().paint(Label::Quiet, &row);
-            self.ui.status(&row);
+            self.ui.status_with_foreign(&row);
         }
     }
 

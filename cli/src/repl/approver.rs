@@ -153,8 +153,8 @@ impl<'a> TerminalApprover<'a> {
                     }
                 }
             }
-            Input::UnknownSlash { word, near, .. } => {
-                ui.status(&templates::has_to_wait(self.app, &word, near, NEXT));
+            Input::UnknownSlash { word, .. } => {
+                ui.status(&templates::has_to_wait(self.app, &word, NEXT));
                 again()
             }
             // A path, or several lines: a message.

@@ -6,7 +6,7 @@ use dunlin_host::display::escape;
 
 use super::files::FileIndex;
 use super::metadata::SETS;
-use super::table::{REQUEST_PARTS, VERBS, commands};
+use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::MetadataField;
 use crate::mentions;
@@ -104,7 +104,7 @@ pub fn candidates(
 /// The commands and templates that a word can become.
 pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
     let commands = commands().map(|command| command.name.to_owned());
-    let templates = places.list(templates::is_command).templates.into_iter();
+    let templates = places.list(is_command).templates.into_iter();
     let templates = templates.map(|template| format!("/{}", template.name));
     let names = commands.chain(templates);
     names.filter(|name| name.starts_with(word)).collect()

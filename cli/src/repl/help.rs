@@ -59,11 +59,11 @@ pub fn show(app: &App, rest: &str) {
                             .collect::<Vec<_>>(),
                     );
                 }
-                Input::UnknownSlash { word, near, .. } => {
+                Input::UnknownSlash { word, .. } => {
                     let mut found = templates::rows(app);
                     found.retain(|row| row.typed.split(' ').next() == Some(word.as_str()));
                     match found.is_empty() {
-                        true => ui.status(&templates::no_such(app, &word, near)),
+                        true => ui.status(&templates::no_such(app, &word)),
                         false => templates::print(ui, &found),
                     }
                 }
@@ -75,16 +75,14 @@ pub fn show(app: &App, rest: &str) {
 
 fn overview(app: &App) {
     let ui = &app.ui;
-    let columns = ui.window().columns.saturating_sub(1);
+    let columns = ui.data_window().columns.saturating_sub(1);
     let widest = GROUPS.iter().map(|(heading, _)| width(heading)).max();
     let indent = widest.unwrap_or_default() + 4;
     for (heading, commands) in GROUPS {
         let named = commands.iter().filter(|command| !command.about.is_empty());
         let names: Vec<&str> = named.map(|command| command.name).collect();
         let first = format!("  {heading:<width$}", width = indent - 2);
-        for row in wrap::hanging(&first, indent, &names.join(" "), columns) {
-            ui.data(&row);
-        }
+        ui.data_all(&wrap::hanging(&first, indent, &names.join(" "), columns));
     }
     list(ui, &keys().collect::<Vec<_>>());
     templates::print(ui, &templates::rows(app));
@@ -105,7 +103,7 @@ fn keys() -> impl Iterator<Item = Entry> {
 }
 
 fn list(ui: &Ui, entries: &[Entry]) {
-    let columns = ui.window().columns;
+    let columns = ui.data_window().columns;
     let widest = entries.iter().map(|(typed, _)| width(typed)).max();
     let widest = widest.unwrap_or_default();
     for (typed, about) in entries {

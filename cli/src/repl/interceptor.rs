@@ -234,8 +234,8 @@ impl<'a> TerminalInterceptor<'a> {
                     _ => again(),
                 }
             }
-            Input::UnknownSlash { word, near, .. } => {
-                let sentence = templates::has_to_wait(app, &word, near, FIRST);
+            Input::UnknownSlash { word, .. } => {
+                let sentence = templates::has_to_wait(app, &word, FIRST);
                 Follow::Continue(paused.say(&sentence, window))
             }
             // A path, or several lines: a message.
@@ -293,7 +293,8 @@ impl TerminalInterceptor<'_> {
             ));
         }
         if applied.has_lost_message {
-            let notice = "A saved edit of a message could not be made, so the request is paused.";
+            let notice =
+                "A saved edit of a message could not be applied, so the request is paused.";
             request.notice = Some(notice.to_owned());
         }
         !applied.has_lost_message

@@ -1,4 +1,4 @@
-//! `/metadata` at the prompt: what is known of the last request of a turn.
+//! `/metadata` at the prompt: the metadata of the last request of a turn.
 
 use dunlin_host::display::grouped;
 use serde_json::Value;

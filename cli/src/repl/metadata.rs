@@ -1,4 +1,4 @@
-//! What is known of a request beside its text, and which of it `/metadata` shows.
+//! The metadata of a request, and which fields of it `/metadata` shows.
 
 use dunlin_host::display::{escape, one_line};
 
@@ -30,7 +30,7 @@ pub struct Answering<'a> {
     pub provider: &'a dyn Provider,
 }
 
-/// What is known of one request. Texts are as they were sent: escape before showing.
+/// The metadata of one request. Texts are as they were sent: escape before showing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) session: String,
@@ -178,7 +178,17 @@ mod tests {
                 "  edited    yes, 2 edits",
             ],
         );
-        assert_eq!(metadata.rows(&MetadataField::ALL).len(), 8);
+        let all = metadata.rows(&MetadataField::ALL);
+        let names: Vec<&str> = all
+            .iter()
+            .filter_map(|row| row.split_whitespace().next())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "session", "request", "agent", "model", "endpoint", "mode", "edited", "budget"
+            ]
+        );
         assert_eq!(
             (edited(false, 0), edited(true, 0)),
             ("no".to_owned(), "yes".to_owned())

@@ -35,6 +35,7 @@ mod tags;
 pub mod templates;
 mod transcript;
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use dunlin_host::display::escape;
@@ -240,44 +241,43 @@ fn respond(
     editor: &mut LineEditor,
     input: Input,
 ) -> Result<Answer, CliError> {
-    let mut is_new = true;
-    // Where folded text stands in the message: nobody saw the files that it mentions.
-    let mut pasted = Vec::new();
-    let said: UserMessage = match input {
-        Input::Empty => return Ok(Answer::Next),
+    let next = match input {
+        Input::Empty => Next::Prompt,
+        // The line is on the screen and in the history already. Nobody saw the files that folded text mentions.
         Input::Message(text) => {
-            let (text, ranges) = editor.unfold(&text);
-            pasted = ranges;
-            text.trim_end().to_owned().into()
+            let (text, pasted) = editor.unfold(&text);
+            let said = text.trim_end().to_owned().into();
+            return take_turn(app, dialogue, editor, said, Some(&pasted));
         }
-        Input::UnknownSlash { .. } | Input::Slash(..) => {
-            let next = match input {
-                Input::UnknownSlash { word, rest, near } => {
-                    send_template::run(app, &word, &rest, near)?
-                }
-                Input::Slash(command, rest) => {
-                    slash::run(app, dialogue, command, &editor.unfold(&rest).0)?
-                }
-                Input::Empty | Input::Message(_) => Next::Prompt,
-            };
-            match next {
-                Next::Prompt => return Ok(Answer::Next),
-                Next::Leave => return Ok(Answer::Leave),
-                Next::Say(text) => {
-                    show_said(app, &text);
-                    // What cannot be remembered can still be sent.
-                    let _ = editor.remember(&text);
-                    text.into()
-                }
-                // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
-                Next::AsItIs(said) => {
-                    show_said(app, &said.text);
-                    is_new = false;
-                    said
-                }
-            }
-        }
+        Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
+        Input::Slash(command, rest) => slash::run(app, dialogue, command, &editor.unfold(&rest).0)?,
     };
+    match next {
+        Next::Prompt => Ok(Answer::Next),
+        Next::Leave => Ok(Answer::Leave),
+        Next::Say(text) => {
+            show_said(app, &text);
+            // What cannot be remembered can still be sent.
+            let _ = editor.remember(&text);
+            take_turn(app, dialogue, editor, text.into(), Some(&[]))
+        }
+        // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
+        Next::AsItIs(said) => {
+            show_said(app, &said.text);
+            take_turn(app, dialogue, editor, said, None)
+        }
+    }
+}
+
+/// Takes a turn with a message. The files that it mentions outside of the ranges `pasted`, in bytes, are attached to it; none for
+/// `None`.
+fn take_turn(
+    app: &App,
+    dialogue: &mut Option<Dialogue>,
+    editor: &mut LineEditor,
+    said: UserMessage,
+    pasted: Option<&[Range<usize>]>,
+) -> Result<Answer, CliError> {
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?.saved(app)),
@@ -289,9 +289,9 @@ fn respond(
         return Ok(Answer::Next);
     }
     let typed = said.text.clone();
-    let said = match is_new && dialogue.agent().files {
-        true => tags::attach(app, dialogue, (&typed, &pasted), editor.recall())?,
-        false => Some(said),
+    let said = match pasted.filter(|_| dialogue.agent().files) {
+        Some(pasted) => tags::attach(app, dialogue, (&typed, pasted), editor.recall())?,
+        None => Some(said),
     };
     if let Some(said) = said {
         if interceptor::may_hold(app) {

@@ -42,9 +42,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     while let Some(line) = next_line(app)? {
         let next = match table::parse(&line) {
             Input::Empty => continue,
-            Input::UnknownSlash { word, rest, near } => {
-                send_template::run(app, &word, &rest, near)?
-            }
+            Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
             Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,
             Input::Message(text) => Next::Say(text),
         };

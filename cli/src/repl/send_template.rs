@@ -7,7 +7,6 @@ use super::templates;
 use crate::app::App;
 use crate::commands::trust;
 use crate::error::CliError;
-use crate::templates::folder::understand;
 use crate::templates::text::{TemplateText, arguments};
 use crate::templates::{Owner, Places, Template};
 
@@ -15,15 +14,10 @@ use crate::templates::{Owner, Places, Template};
 ///
 /// # Errors
 /// Its file cannot be used, or it is a project's that is not trusted and nobody can be asked.
-pub fn run(
-    app: &App,
-    word: &str,
-    rest: &str,
-    near: Option<&'static str>,
-) -> Result<Next, CliError> {
+pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
     let places = Places::of(&app.settings);
     let Some(template) = templates::named(&places, word) else {
-        app.ui.status(&templates::no_such(app, word, near));
+        app.ui.status(&templates::no_such(app, word));
         return Ok(Next::Prompt);
     };
     let typed = format!("{word} {rest}");
@@ -32,11 +26,7 @@ pub fn run(
             app.ui.keep_for_later(typed.trim_end());
         }
     };
-    let read = places.read(&template).and_then(|file| {
-        let text = understand(&template, &file)?;
-        Ok((file, text))
-    });
-    let (file, text) = read.map_err(|error| {
+    let (file, text) = places.load(&template).map_err(|error| {
         back();
         CliError::failed(error)
     })?;

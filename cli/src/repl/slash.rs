@@ -158,7 +158,6 @@ fn look(
     rest: &str,
 ) -> Result<bool, CliError> {
     let ui = &app.ui;
-    let print = |rows: Vec<String>| rows.iter().for_each(|row| ui.data(row));
     match slash {
         Slash::Help => help::show(app, rest),
         Slash::Permissions if rest.is_empty() => show_permissions(app)?,
@@ -166,7 +165,7 @@ fn look(
         Slash::Mcp => servers::run(app, rest)?,
         Slash::Tools if rest.is_empty() => tools::print(app, tools)?,
         Slash::Tools => return tools::set_mode(app, tools, rest),
-        Slash::History => print(messages::history(
+        Slash::History => ui.data_all(&messages::history(
             messages,
             &app.calls,
             rest == "all",
@@ -174,14 +173,14 @@ fn look(
             ui.window(),
         )),
         Slash::Show => match messages::show(messages, &app.calls, rest, ui.window()) {
-            Some(rows) => print(rows),
+            Some(rows) => ui.data_all(&rows),
             None if rest.is_empty() => ui.status("Nothing was said yet."),
             None => ui.status(
                 "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
             ),
         },
-        Slash::Expand => print(expand::rows(&app.calls, rest, ui.window())),
-        Slash::Diff => print(expand::edits(&app.calls, rest, ui.window())),
+        Slash::Expand => ui.data_all(&expand::rows(&app.calls, rest, ui.window())),
+        Slash::Diff => ui.data_all(&expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Auto => auto::run(app, rest)?,
         Slash::Pause => pausing::run(ui, &app.pausing, rest),

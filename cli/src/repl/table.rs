@@ -75,7 +75,7 @@ pub enum Slash {
     Export,
     /// Lists the requests that were sent, or shows one.
     Requests,
-    /// Shows what is known of a request beside its text, or chooses what of it is shown.
+    /// Shows the metadata of a request, or chooses the fields.
     Metadata,
     /// Leaves.
     Exit,
@@ -283,7 +283,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/metadata",
                 "[FIELD ...]",
-                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose what of it is shown",
+                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose the fields",
                 Slash::Metadata,
             )
             .waits(TURN),
@@ -322,6 +322,12 @@ pub fn commands() -> impl Iterator<Item = &'static Command> {
     GROUPS.iter().flat_map(|(_, commands)| commands.iter())
 }
 
+/// Whether Dunlin has a command of this name, which is without its slash.
+pub fn is_command(name: &str) -> bool {
+    let mut names = commands().map(|command| command.name);
+    names.any(|command| command.strip_prefix('/') == Some(name))
+}
+
 /// What a line turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -335,8 +341,6 @@ pub enum Input {
         word: String,
         /// What was typed after it.
         rest: String,
-        /// The nearest command.
-        near: Option<&'static str>,
     },
     /// A message for the model.
     Message(String),
@@ -360,24 +364,24 @@ pub fn parse(line: &str) -> Input {
     }
     match commands().find(|command| command.name == word) {
         Some(command) => Input::Slash(command.slash, text[word.len()..].trim().to_owned()),
-        None => {
-            let names = || commands().map(|command| command.name);
-            // Without the slash: all names share it, which would make everything alike.
-            let near = nearest(&word[1..], names().map(|name| &name[1..]));
-            let near = names().find(|name| Some(&name[1..]) == near);
-            let renamed = RENAMED.iter().find(|(old, _)| *old == word);
-            let near = renamed.map(|(_, new)| *new).or(near);
-            Input::UnknownSlash {
-                word: word.to_owned(),
-                rest: text[word.len()..].trim().to_owned(),
-                near,
-            }
-        }
+        None => Input::UnknownSlash {
+            word: word.to_owned(),
+            rest: text[word.len()..].trim().to_owned(),
+        },
     }
 }
 
-/// Says that there is no such command.
-pub fn no_such_command(word: &str, near: Option<&str>) -> String {
+/// The message for a word that is neither a command nor one of these templates. It suggests the nearest of both.
+pub fn no_such_command<'a>(word: &str, templates: impl Iterator<Item = &'a str>) -> String {
+    // Without the slash: all names share it, which would make everything alike.
+    let name = word.strip_prefix('/').unwrap_or(word);
+    let commands = commands().filter_map(|command| command.name.strip_prefix('/'));
+    let renamed = RENAMED.iter().find(|(old, _)| *old == word);
+    let near = match (nearest(name, commands.chain(templates)), renamed) {
+        (Some(near), _) if !is_command(near) => Some(format!("/{near}")),
+        (_, Some((_, new))) => Some((*new).to_owned()),
+        (near, None) => near.map(|near| format!("/{near}")),
+    };
     let word = escape(word);
     match near {
         Some(near) => format!("There is no {word}. Did you mean {near}?"),
@@ -397,10 +401,9 @@ mod tests {
     #[test]
     fn lines_are_understood() {
         let message = |text: &str| Input::Message(text.to_owned());
-        let unknown = |word: &str, rest: &str, near| Input::UnknownSlash {
+        let unknown = |word: &str, rest: &str| Input::UnknownSlash {
             word: word.to_owned(),
             rest: rest.to_owned(),
-            near,
         };
         let check = |line: &str, expected: Input| assert_eq!(parse(line), expected, "{line:?}");
         check("", Input::Empty);
@@ -416,16 +419,30 @@ mod tests {
         check(" exit ", slash(Slash::Exit, ""));
         check("quit", slash(Slash::Exit, ""));
         check("exit the program", message("exit the program"));
-        check("/hepl", unknown("/hepl", "", Some("/help")));
-        check("/condense", unknown("/condense", "", Some("/compact")));
-        check("/xyzzy", unknown("/xyzzy", "", None));
-        check(" /xyzzy  a=b  c ", unknown("/xyzzy", "a=b  c", None));
-        check("/", unknown("/", "", None));
+        check("/hepl", unknown("/hepl", ""));
+        check(" /xyzzy  a=b  c ", unknown("/xyzzy", "a=b  c"));
+        check("/", unknown("/", ""));
         check(
             "/etc/hosts: what is in it?",
             message("/etc/hosts: what is in it?"),
         );
         check("one \\\ntwo", message("one \ntwo"));
         check("/help\nme", message("/help\nme"));
+    }
+
+    #[test]
+    fn an_unknown_word_gets_the_nearest_of_commands_and_templates() {
+        let check = |word: &str, templates: &[&str], expected: &str| {
+            let message = no_such_command(word, templates.iter().copied());
+            assert_eq!(message, format!("There is no {word}. {expected}"));
+        };
+        check("/hepl", &[], "Did you mean /help?");
+        check("/hepl", &["hepp"], "Did you mean /help?");
+        check("/condense", &[], "Did you mean /compact?");
+        check("/condense", &["review"], "Did you mean /compact?");
+        check("/condense", &["condenser"], "Did you mean /condenser?");
+        check("/reviw", &["review"], "Did you mean /review?");
+        check("/xyzzy", &["review"], "/help shows the commands.");
+        check("/", &[], "/help shows the commands.");
     }
 }

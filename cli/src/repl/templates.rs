@@ -1,12 +1,9 @@
 //! Prompt templates at the prompt: which there are, what they take, and saving one.
 
-use dunlin_host::display::{escape, one_line, shorten};
-use dunlin_host::nearest::nearest;
+use dunlin_host::display::{chain, escape, one_line, shorten};
 
-use super::table::{self, commands};
+use super::table::{self, is_command};
 use crate::app::App;
-use crate::templates::folder::{ReadError, understand};
-use crate::templates::text::TemplateText;
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
 use dunlin_terminal::ui::style::Label;
@@ -23,29 +20,17 @@ pub struct Row {
     pub about: String,
 }
 
-/// Whether Dunlin has a command of this name, which is without its slash.
-pub fn is_command(name: &str) -> bool {
-    let mut names = commands().map(|command| command.name);
-    names.any(|command| command.strip_prefix('/') == Some(name))
-}
-
-/// A sentence: there is no such command and no such template.
-pub fn no_such(app: &App, word: &str, near: Option<&'static str>) -> String {
-    let name = word.strip_prefix('/').unwrap_or(word);
+/// The message for a word that is neither a command nor a template.
+pub fn no_such(app: &App, word: &str) -> String {
     let templates = Places::of(&app.settings).list(is_command).templates;
-    let commands = commands().filter_map(|it| it.name.strip_prefix('/'));
-    let names = templates.iter().map(|it| it.name.as_str());
-    match nearest(name, commands.chain(names)).filter(|near| !is_command(near)) {
-        Some(near) => table::no_such_command(word, Some(&format!("/{near}"))),
-        None => table::no_such_command(word, near),
-    }
+    table::no_such_command(word, templates.iter().map(|it| it.name.as_str()))
 }
 
-/// What is said where a template cannot be sent now: that it has to wait, or that there is none.
-pub fn has_to_wait(app: &App, word: &str, near: Option<&'static str>, why: &str) -> String {
+/// The message for a template that cannot be sent now: that it has to wait, or that it does not exist.
+pub fn has_to_wait(app: &App, word: &str, why: &str) -> String {
     match named(&Places::of(&app.settings), word) {
         Some(template) => format!("/{} has to wait: {why}", template.name),
-        None => no_such(app, word, near),
+        None => no_such(app, word),
     }
 }
 
@@ -56,18 +41,18 @@ pub fn save(app: &App, saved: &Saved) -> String {
     let description = format!("saved from a request: {}", saved.label);
     let description = shorten(&description, MAX_LABEL_CHARS);
     match places.save(&saved.name, is_command, &description, &saved.text) {
-        Ok((path, escaped)) => {
+        Ok((path, is_escaped)) => {
             let path = folders.short(&path);
-            let kept = match escaped {
-                0 => String::new(),
-                _ => " A {{name}} in it is kept as text: remove the backslash before it, and name it in arguments, to make it \
-                      a placeholder."
-                    .to_owned(),
+            let kept = match is_escaped {
+                true => {
+                    " {{name}} is escaped as \\{{name}}; to make it a placeholder, remove the backslash and add it to `arguments`."
+                }
+                false => "",
             };
             let name = &saved.name;
             escape(&format!("Saved as {path}: /{name} sends it.{kept}")).into_owned()
         }
-        Err(error) => escape(&format!("Not saved: {error}.")).into_owned(),
+        Err(error) => escape(&format!("Not saved: {}.", chain(&error))).into_owned(),
     }
 }
 
@@ -77,8 +62,8 @@ pub fn rows(app: &App) -> Vec<Row> {
     let listing = places.list(is_command);
     let mut rows = Vec::with_capacity(listing.templates.len());
     for template in &listing.templates {
-        match described(&places, template) {
-            Ok(text) => {
+        match places.load(template) {
+            Ok((_, text)) => {
                 let about = match text.description.is_empty() {
                     true => "no description".to_owned(),
                     false => one_line(&text.description),
@@ -93,7 +78,7 @@ pub fn rows(app: &App) -> Vec<Row> {
                     about,
                 });
             }
-            Err(error) => app.ui.warn(&error.to_string()),
+            Err(error) => app.ui.warn(&chain(&error)),
         }
     }
     for problem in &listing.problems {
@@ -107,23 +92,17 @@ pub fn print(ui: &Ui, rows: &[Row]) {
     let columns = ui.data_window().columns.saturating_sub(1);
     for Row { typed, about } in rows {
         let typed = ui.styles().paint(Label::Key, typed);
-        for row in wrap::barred(&format!("  {typed}  "), 4, about, columns) {
-            ui.data(&row);
-        }
+        ui.data_all(&wrap::barred(&format!("  {typed}  "), 4, about, columns));
     }
 }
 
 /// The names of the arguments of a template, for completion.
 pub fn arguments(places: &Places, word: &str) -> Vec<String> {
-    let text = named(places, word).and_then(|template| described(places, &template).ok());
-    let arguments = text.map_or_else(Vec::new, |text| text.arguments);
+    let loaded = named(places, word).and_then(|template| places.load(&template).ok());
+    let arguments = loaded.map_or_else(Vec::new, |(_, text)| text.arguments);
     arguments.into_iter().map(|it| it.name).collect()
 }
 
 pub(super) fn named(places: &Places, word: &str) -> Option<Template> {
     places.find(word.strip_prefix('/')?, is_command)
-}
-
-fn described(places: &Places, template: &Template) -> Result<TemplateText, ReadError> {
-    understand(template, &places.read(template)?)
 }

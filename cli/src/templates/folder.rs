@@ -25,11 +25,8 @@ const SUFFIX: &str = ".md";
 /// The folder of templates, in the user's configuration and in a project's `.dunlin`.
 const FOLDER: &str = "prompts";
 
-/// How many entries of a folder are looked at: completing must not take noticeable time.
+/// How many entries a folder may have: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 2000;
-
-/// How many templates a folder may have.
-const MAX_TEMPLATES: usize = 200;
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 64;
@@ -67,7 +64,7 @@ pub struct Listing {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.
-    #[error("cannot read the template {}: {source}", path.display())]
+    #[error("cannot read the template {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -75,12 +72,12 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Its text is wrong.
-    #[error("{}:{}: {}", path.display(), source.line, source)]
+    #[error("{}:{}: {error}", path.display(), error.line)]
     Text {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: TextError,
+        error: TextError,
     },
 }
 
@@ -108,7 +105,7 @@ pub enum SaveError {
     #[error("there is no text to save")]
     Empty,
     /// It cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -207,7 +204,7 @@ impl Places {
             let before = valid.unwrap_or_default().iter();
             ReadError::Text {
                 path: template.path.clone(),
-                source: TextError {
+                error: TextError {
                     line: before.filter(|byte| **byte == b'\n').count() + 1,
                     problem: "this is not UTF-8".to_owned(),
                 },
@@ -215,8 +212,21 @@ impl Places {
         })
     }
 
-    /// Saves a text as a template of the user's that sends exactly this text. The file, and how many `{{placeholders}}` in
-    /// it are kept as text.
+    /// Reads a template: the text of its file, and what that means.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its text is not a valid template.
+    pub fn load(&self, template: &Template) -> Result<(String, TemplateText), ReadError> {
+        let file = self.read(template)?;
+        let text = TemplateText::parse(&file).map_err(|error| ReadError::Text {
+            path: template.path.clone(),
+            error,
+        })?;
+        Ok((file, text))
+    }
+
+    /// Saves a text as a template of the user's, which sends it without blank lines before it and white space behind it. The
+    /// file, and whether `{{placeholders}}` in it are escaped.
     ///
     /// # Errors
     /// The name cannot be used, or the file cannot be written; nothing is changed then.
@@ -226,7 +236,7 @@ impl Places {
         is_command: impl Fn(&str) -> bool,
         description: &str,
         text: &str,
-    ) -> Result<(PathBuf, usize), SaveError> {
+    ) -> Result<(PathBuf, bool), SaveError> {
         if !is_name(name) {
             return Err(SaveError::Name(name.to_owned()));
         }
@@ -307,7 +317,6 @@ impl Places {
                 return;
             }
         };
-        let mut count = 0;
         for file in names {
             let Some(name) = file.strip_suffix(SUFFIX) else {
                 continue;
@@ -320,14 +329,7 @@ impl Places {
                 format!("/{name} is a command of Dunlin; rename the file")
             } else if let Some(taken) = taken {
                 format!("{} has the same name", taken.path.display())
-            } else if count == MAX_TEMPLATES {
-                listing.problems.push(format!(
-                    "{} has more than {MAX_TEMPLATES} templates; the others are not offered",
-                    folder.display()
-                ));
-                return;
             } else {
-                count += 1;
                 listing.templates.push(Template {
                     name: name.to_owned(),
                     owner,
@@ -340,17 +342,6 @@ impl Places {
                 .push(format!("{} is not offered: {problem}", shown(&file)));
         }
     }
-}
-
-/// Reads the text of a template.
-///
-/// # Errors
-/// It is none; the error names the line.
-pub fn understand(template: &Template, text: &str) -> Result<TemplateText, ReadError> {
-    TemplateText::parse(text).map_err(|source| ReadError::Text {
-        path: template.path.clone(),
-        source,
-    })
 }
 
 /// The names in a folder, sorted; what is hidden and what is no text is left out.

@@ -116,7 +116,7 @@ impl TemplateText {
     /// Understands the text of a file.
     ///
     /// # Errors
-    /// The front matter is none, a placeholder is not among the arguments or an argument not among the placeholders, or
+    /// The front matter is invalid, a placeholder is not among the arguments or an argument not among the placeholders, or
     /// there is no text.
     pub fn parse(file: &str) -> Result<TemplateText, TextError> {
         let file = file.strip_prefix('\u{feff}').unwrap_or(file);
@@ -234,22 +234,21 @@ impl TemplateText {
     }
 }
 
-/// The file of a template that sends exactly this text, and how many placeholders in it are escaped.
-pub fn file_of(description: &str, text: &str) -> (String, usize) {
+/// The file of a template that sends this text, without blank lines before it and white space behind it, and whether
+/// placeholders in it are escaped.
+pub fn file_of(description: &str, text: &str) -> (String, bool) {
     let mut escaped = String::with_capacity(text.len());
     let mut after = 0;
-    let mut count = 0;
     for placeholder in placeholders(text) {
         let start = placeholder.place.start;
         escaped.push_str(text.get(after..start).unwrap_or_default());
         escaped.push('\\');
         after = start;
-        count += 1;
     }
     escaped.push_str(text.get(after..).unwrap_or_default());
     let description = toml::Value::String(description.to_owned());
     let file = format!("{FENCE}\ndescription = {description}\n{FENCE}\n{escaped}\n");
-    (file, count)
+    (file, escaped.len() > text.len())
 }
 
 /// Splits a file into its front matter, if there is one, and the text behind it.

@@ -115,6 +115,13 @@ fn what_is_shown_is_what_is_sent() {
     let number = number
         .and_then(|line| line.split_whitespace().next())
         .expect("a number");
+    // Several sections are one step.
+    let screen = chat.does(&format!("d 1 {number}"));
+    assert!(screen.contains("3 sections deleted"), "{screen}");
+    let screen = chat.does("undo");
+    assert!(screen.contains("undone: 3 sections deleted"), "{screen}");
+    let screen = chat.does("undo");
+    assert!(screen.contains("nothing to undo"), "{screen}");
     let screen = chat.does(&format!("d {number}"));
     assert!(
         screen.contains("deleted (a call and its results go together)"),

@@ -49,7 +49,7 @@ pub struct TurnReport {
 /// stands in [the module's table](super).
 pub async fn run_turn(
     conversation: &mut Conversation,
-    prompt: impl Into<UserMessage>,
+    prompt: UserMessage,
     context: &TurnContext<'_>,
     interrupt: impl Future<Output = ()>,
 ) -> TurnReport {

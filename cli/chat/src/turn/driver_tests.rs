@@ -409,7 +409,7 @@ async fn turn(world: &World, on_denial: OnDenial) -> (TurnReport, Conversation) 
     let context = world.context(on_denial);
     let report = run_turn(
         &mut conversation,
-        "Go".to_owned(),
+        "Go".into(),
         &context,
         world.hanging.notified(),
     )
@@ -614,7 +614,7 @@ async fn leaving_the_question_denies_what_was_asked() {
     let mut context = world.context(OnDenial::Stop);
     context.calls.approver = &Leaves;
     let mut conversation = Conversation::new();
-    let go = "Go".to_owned();
+    let go = "Go".into();
     let report = run_turn(&mut conversation, go, &context, std::future::pending()).await;
     assert!(
         matches!(report.end, TurnEnd::Interrupted),
@@ -656,7 +656,7 @@ async fn an_interruption_needs_one_poll() {
     let mut conversation = Conversation::new();
     let turn = run_turn(
         &mut conversation,
-        "Go".to_owned(),
+        "Go".into(),
         &context,
         std::future::ready(()),
     );
@@ -676,7 +676,7 @@ async fn a_dropped_turn_leaves_a_legal_conversation() {
     let mut conversation = Conversation::new();
     tokio::select! {
         biased;
-        report = run_turn(&mut conversation, "Go".to_owned(), &context, std::future::pending()) => panic!("{report:?}"),
+        report = run_turn(&mut conversation, "Go".into(), &context, std::future::pending()) => panic!("{report:?}"),
         () = world.hanging.notified() => {}
     }
     assert_eq!(last(&conversation).content, "cancelled by user");

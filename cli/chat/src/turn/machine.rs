@@ -66,7 +66,7 @@ impl<'a> Turn<'a> {
     /// Begins a turn with what the user said.
     pub fn begin(
         conversation: &'a mut Conversation,
-        prompt: impl Into<UserMessage>,
+        prompt: UserMessage,
         rules: TurnRules,
     ) -> (Turn<'a>, Vec<Effect>) {
         conversation.push_user(prompt);

@@ -210,7 +210,7 @@ proptest! {
     fn nothing_breaks_the_rules(steps in steps(), (stop, is_unsent) in any::<(bool, bool)>(), max_tool_rounds in 0..6u32) {
         let on_denial = if stop { OnDenial::Stop } else { OnDenial::Continue };
         let mut conversation = Conversation::new();
-        let (mut turn, mut effects) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules { on_denial, max_tool_rounds });
+        let (mut turn, mut effects) = Turn::begin(&mut conversation, "Go".into(), TurnRules { on_denial, max_tool_rounds });
         if is_unsent {
             turn = turn.unsent();
         }

@@ -21,7 +21,7 @@ fn arguments_that_nest_too_deep_are_bad_ones() {
     };
     for (depth, runs) in [(63, true), (64, false), (120, false)] {
         let mut conversation = Conversation::new();
-        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
         turn.handle(Event::Composed);
         turn.handle(reply(vec![nested(depth)]));
         let is_prepared = turn.state == State::Preparing(0);
@@ -120,7 +120,7 @@ fn replies_that_are_cut_again_and_again_end_the_turn() {
         cut("c"),
     ];
     let mut conversation = Conversation::new();
-    let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+    let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
     let effects: Vec<Effect> = events
         .into_iter()
         .flat_map(|event| turn.handle(event))
@@ -135,7 +135,7 @@ fn replies_that_are_cut_again_and_again_end_the_turn() {
 #[test]
 fn text_that_was_a_thought_is_kept_as_one() {
     let mut conversation = Conversation::new();
-    let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+    let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
     for event in [
         Event::Composed,
         Event::Text("I think.".to_owned()),
@@ -158,7 +158,7 @@ fn text_that_was_a_thought_is_kept_as_one() {
 #[test]
 fn how_a_call_was_written_is_known_to_the_end() {
     let mut conversation = Conversation::new();
-    let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+    let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
     turn.handle(Event::Composed);
     let (recovered, repaired) = (true, true);
     turn.handle(reply(vec![
@@ -186,7 +186,7 @@ fn a_call_that_may_be_a_quotation_is_asked_about_whatever_allows_it() {
         (false, quoted, false),
     ] {
         let mut conversation = Conversation::new();
-        let (mut turn, _) = Turn::begin(&mut conversation, prompt.to_owned(), rules());
+        let (mut turn, _) = Turn::begin(&mut conversation, prompt.into(), rules());
         turn.handle(Event::Composed);
         let call = ProposedCall {
             recovered,

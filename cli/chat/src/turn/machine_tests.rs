@@ -187,7 +187,7 @@ pub(super) fn check(
     left: &[&str],
 ) {
     let mut conversation = Conversation::new();
-    let (mut turn, begun) = Turn::begin(&mut conversation, "Go".to_owned(), rules);
+    let (mut turn, begun) = Turn::begin(&mut conversation, "Go".into(), rules);
     let mut seen = names(&begun);
     for event in events {
         seen.extend(names(&turn.handle(event)));
@@ -659,7 +659,7 @@ fn an_interruption_leaves_what_the_table_says() {
     ];
     for (case, events, left) in prefixes {
         let mut conversation = Conversation::new();
-        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
         for event in events {
             turn.handle(event);
         }
@@ -678,7 +678,7 @@ fn an_interruption_leaves_what_the_table_says() {
 #[test]
 fn reasoning_is_kept_under_its_name() {
     let mut conversation = Conversation::new();
-    let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), rules());
+    let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), rules());
     for event in [
         Event::Composed,
         Event::Reasoning("reasoning", "h".to_owned()),

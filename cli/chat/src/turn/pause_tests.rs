@@ -63,7 +63,7 @@ async fn turn(world: &World, steps: Vec<Step>) -> (TurnReport, Conversation) {
     let mut context = world.context(OnDenial::Stop);
     context.interceptor = &steps;
     let mut conversation = Conversation::new();
-    let report = run_turn(&mut conversation, "Go".to_owned(), &context, pending()).await;
+    let report = run_turn(&mut conversation, "Go".into(), &context, pending()).await;
     (report, conversation)
 }
 
@@ -175,7 +175,7 @@ async fn an_interruption_and_a_drop_take_the_message_back() {
     context.interceptor = &Waits;
     let mut conversation = Conversation::new();
     conversation.push_user("before");
-    let go = || "Go".to_owned();
+    let go = || "Go".into();
     let interrupt = tokio::task::yield_now();
     let report = run_turn(&mut conversation, go(), &context, interrupt).await;
     let is_unsent = matches!(
@@ -218,7 +218,7 @@ async fn a_tool_that_was_left_out_is_unknown_for_this_reply() {
     let mut context = world.context(OnDenial::Continue);
     (context.tool_list, context.interceptor) = (&tools, &steps);
     let mut conversation = Conversation::new();
-    let report = run_turn(&mut conversation, "Go".to_owned(), &context, pending()).await;
+    let report = run_turn(&mut conversation, "Go".into(), &context, pending()).await;
     let result = report.calls[0].result.clone().unwrap_or_default();
     assert!(result.contains("there is no tool named"), "{result}");
     let offers: Vec<bool> = world
@@ -269,7 +269,7 @@ async fn another_form_that_loses_an_edit_is_paused() {
         let mut context = world.context(OnDenial::Continue);
         context.interceptor = &auto;
         let mut conversation = Conversation::new();
-        run_turn(&mut conversation, "Go".to_owned(), &context, pending()).await;
+        run_turn(&mut conversation, "Go".into(), &context, pending()).await;
         assert_eq!(auto.paused.into_inner(), [false, pauses], "{path}");
     }
 }

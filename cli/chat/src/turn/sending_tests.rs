@@ -30,13 +30,7 @@ async fn turn(scripts: Vec<Vec<Piece>>, patience: Duration) -> (Vec<String>, Tur
     let mut conversation = Conversation::new();
     let context = world.context(OnDenial::Stop);
     let start = Instant::now();
-    let report = run_turn(
-        &mut conversation,
-        "Go".to_owned(),
-        &context,
-        sleep(patience),
-    )
-    .await;
+    let report = run_turn(&mut conversation, "Go".into(), &context, sleep(patience)).await;
     (world.log(), report.end, start.elapsed())
 }
 

@@ -182,7 +182,7 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                 if !agreed {
                     let report = |window| report::rows(&examined, window);
                     if !app.asks() {
-                        report::print(app, &report(ui.data_window()));
+                        ui.data_all(&report(ui.data_window()));
                         return Err(CliError::new(Exit::Denied, NobodyToAsk)
                             .with_hint("--yes installs without asking".to_owned()));
                     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
-use super::report::{changes, print, rows};
+use super::report::{changes, rows};
 use crate::app::App;
 use crate::args::PluginInstallArgs;
 use crate::error::{CliError, Exit};
@@ -43,10 +43,8 @@ struct Broke {
 pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
     let examined = examine(app, from, None)?;
     let installed = app.installed_plugins().record(&examined.name);
-    print(
-        app,
-        &report(&examined, installed.as_ref(), app.ui.data_window()),
-    );
+    let rows = report(&examined, installed.as_ref(), app.ui.data_window());
+    app.ui.data_all(&rows);
     match examined.broke() {
         Some((tool, problem)) => Err(CliError::failed(Broke { tool, problem })),
         None => Ok(Exit::Done),
@@ -71,7 +69,7 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     let report = |window| report(&examined, installed.as_ref(), window);
     let broke = examined.broke();
     if args.yes || !app.asks() || broke.is_some() {
-        print(app, &report(ui.data_window()));
+        ui.data_all(&report(ui.data_window()));
     }
     if let Some((tool, problem)) = broke {
         return Err(CliError::failed(Broke { tool, problem }));

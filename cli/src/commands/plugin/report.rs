@@ -6,7 +6,6 @@ use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
 use serde_json::Value;
 
-use crate::app::App;
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
@@ -90,11 +89,6 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
         heading = "";
     }
     rows
-}
-
-/// Prints rows.
-pub fn print(app: &App, rows: &[String]) {
-    rows.iter().for_each(|row| app.ui.data(row));
 }
 
 /// What is different from the version that is installed.

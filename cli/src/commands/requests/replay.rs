@@ -148,10 +148,7 @@ pub fn run(
             let difference = difference::of_texts(then.trim_end(), now.trim_end());
             match difference.is_empty() {
                 true => quiet(ui, "none: both answers are the same"),
-                false => difference
-                    .rows(ui.styles())
-                    .iter()
-                    .for_each(|row| ui.data(row)),
+                false => ui.data_all(&difference.rows(ui.styles())),
             }
         }
     }

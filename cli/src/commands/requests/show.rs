@@ -74,10 +74,7 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
                 String::from_utf8_lossy(&sent),
             );
             let difference = difference::of_bodies(&original, &sent);
-            difference
-                .rows(ui.styles())
-                .iter()
-                .for_each(|row| ui.data(row));
+            ui.data_all(&difference.rows(ui.styles()));
         }
         Part::Curl => {
             let command = curl::of(app, request, &log.file.body(number, Side::Sent)?)?;

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn how_a_call_was_written_is_said() {
         let mut conversation = Conversation::new();
-        let (mut turn, _) = Turn::begin(&mut conversation, "Go".to_owned(), TurnRules::default());
+        let (mut turn, _) = Turn::begin(&mut conversation, "Go".into(), TurnRules::default());
         turn.handle(Event::Composed);
         let call = || ProposedCall::new("", "read_file", Map::new());
         let calls = vec![

@@ -1,7 +1,7 @@
 //! One paused request: what a typed line comes to.
 
 use dunlin_chat::request::editor::{
-    Change, Counts, EditError, EditableRequest, LastRequest, Target, Unsendable,
+    Change, Counts, EditError, EditableRequest, LastRequest, SectionStep, Target, Unsendable,
 };
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::tokens::counted;
@@ -39,7 +39,7 @@ pub enum Reply {
     Edit(Draft),
     /// This is copied to the clipboard.
     Copy(String),
-    /// A field of what is known of the request is copied; its name is not checked.
+    /// A field of the request's metadata is copied to the clipboard; its name is not checked.
     CopyField(String),
     /// A text is saved as a prompt template.
     Save(Saved),
@@ -149,10 +149,8 @@ impl Paused {
             Command::List(all) => self.page_of(self.overview(all, window), all),
             Command::Show(number) => self.show(number, window),
             Command::Edit(place, value) => self.edit(&place, value, window),
-            Command::Delete(numbers) => self.each(&numbers, true, EditableRequest::delete, window),
-            Command::Restore(numbers) => {
-                self.each(&numbers, false, EditableRequest::restore, window)
-            }
+            Command::Delete(numbers) => self.each(SectionStep::Delete, &numbers, window),
+            Command::Restore(numbers) => self.each(SectionStep::Restore, &numbers, window),
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
             Command::Redo => self.change("done again: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),
@@ -332,44 +330,21 @@ impl Paused {
         })
     }
 
-    /// Does a step for each section, and stops at the first that is refused. What is so already, as the results of a call
-    /// that went with it, is passed over where several are named.
-    fn each(
-        &mut self,
-        numbers: &[usize],
-        deletes: bool,
-        step: impl Fn(&mut EditableRequest, usize) -> Result<Change, EditError>,
-        window: Window,
-    ) -> Reply {
+    /// Deletes or restores sections. Where several are named, what is so already is passed over, as the results of a call
+    /// that went with it.
+    fn each(&mut self, step: SectionStep, numbers: &[usize], window: Window) -> Reply {
         if let [number] = numbers {
-            return self.change("", |request| step(request, *number), window);
+            return self.change("", |request| request.step(step, *number), window);
         }
         let before = self.measure.real(self.counts.total());
-        let mut done = 0;
-        let mut refused = None;
-        for number in numbers {
-            let exists = self.request.section(*number).is_some();
-            if exists && self.request.is_deleted(*number) == deletes {
-                continue;
-            }
-            match step(&mut self.request, *number) {
-                Ok(change) => {
-                    self.counts.update(&self.request, &change, &self.measure);
-                    done += change.sections.len();
-                }
-                Err(error) => {
-                    refused = Some(error);
-                    break;
-                }
-            }
-        }
-        let what = if deletes { "deleted" } else { "restored" };
-        let sections = counted(done, "section", "sections");
-        let mut rows = match done {
+        let (change, refused) = self.request.step_each(step, numbers);
+        self.counts.update(&self.request, &change, &self.measure);
+        let mut rows = match change.sections.len() {
             0 if refused.is_some() => Vec::new(),
             0 => self.say("nothing to change", window),
-            _ => {
-                let parts = self.costs(format!("{sections} {what}"), before);
+            count => {
+                let sections = counted(count, "section", "sections");
+                let parts = self.costs(format!("{sections} {}", step.done()), before);
                 self.say(&parts, window)
             }
         };

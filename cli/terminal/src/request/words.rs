@@ -123,7 +123,7 @@ pub enum Command {
     Diff,
     /// Print the request.
     Payload,
-    /// Copy it, or a field of what is known of it.
+    /// Copy it, or a field of its metadata.
     Copy(Option<String>),
     /// Save the text of a section as a template with this name.
     Save(usize, String),
@@ -256,8 +256,11 @@ fn numbers(word: &'static str, rest: &str) -> Result<Vec<usize>, NotUnderstood> 
             return Err(wrong());
         }
         numbers.extend(first..=last);
+        if numbers.len() > MAX_RANGE {
+            return Err(wrong());
+        }
     }
-    match numbers.is_empty() || numbers.len() > MAX_RANGE {
+    match numbers.is_empty() {
         true => Err(wrong()),
         false => Ok(numbers),
     }
@@ -358,6 +361,7 @@ mod tests {
             "d 1-",
             "d 3-2",
             "d 1-99999999999",
+            "d 1-9999 1-9999",
             "d 2 x",
         ] {
             check(line, numbers);

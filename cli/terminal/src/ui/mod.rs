@@ -59,6 +59,7 @@ use reply::ReplyState;
 use style::{ColorChoice, Label, Styles};
 use terminal::Streams;
 use waiting::Waiting;
+use wrap::Rows;
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -300,6 +301,11 @@ impl Ui {
         self.line(Sink::Out, text);
     }
 
+    /// Prints lines of data. What is foreign in them must be escaped already.
+    pub fn data_all(&self, lines: &[String]) {
+        lines.iter().for_each(|line| self.data(line));
+    }
+
     /// Prints bytes as they are, without a line end. For what reads a pipe only: nothing in them is escaped.
     pub fn data_bytes(&self, bytes: &[u8]) {
         let mut screen = self.screen();
@@ -318,9 +324,7 @@ impl Ui {
             // The last column stays free: writing into it wraps on some terminals.
             true => {
                 let columns = terminal::size().0.saturating_sub(1);
-                for row in wrap::indented(text, indent, columns) {
-                    self.data(&row);
-                }
+                self.data_all(&wrap::indented(text, indent, columns));
             }
             false => self.data(text),
         }
@@ -329,12 +333,19 @@ impl Ui {
     /// Prints a line of status, unless silenced.
     pub fn status(&self, text: &str) {
         if !self.quiet {
-            self.say(text);
+            self.say(text, Rows::Plain);
         }
     }
 
-    /// Prints lines of Dunlin's own, broken between words where the window is too narrow.
-    fn say(&self, text: &str) {
+    /// Prints a line of status that holds foreign text, escaped; a bar marks its rows below the first.
+    pub fn status_with_foreign(&self, text: &str) {
+        if !self.quiet {
+            self.say(text, Rows::Barred);
+        }
+    }
+
+    /// Prints lines, broken between words where the window is too narrow. What is foreign in them is escaped.
+    fn say(&self, text: &str, below: Rows) {
         let sink = self.status_sink();
         let is_terminal = match sink {
             Sink::Out => self.streams.output,
@@ -344,7 +355,7 @@ impl Ui {
             // The last column stays free: writing into it wraps on some terminals.
             true => self.line(
                 sink,
-                &wrap::lines(text, terminal::size().0.saturating_sub(1)),
+                &wrap::lines(text, terminal::size().0.saturating_sub(1), below),
             ),
             false => self.line(sink, text),
         }
@@ -354,7 +365,7 @@ impl Ui {
     pub fn warn(&self, text: &str) {
         let heading = self.status_styles.paint(Label::Warning, "warning:");
         let text = dunlin_host::display::escape(text);
-        self.say(&format!("{heading} {text}"));
+        self.say(&format!("{heading} {text}"), Rows::Barred);
     }
 
     /// Prints what could not be used, each with its causes.
@@ -367,7 +378,7 @@ impl Ui {
     /// Prints an error, if there is something to say.
     pub fn error(&self, error: &dyn Render) {
         if let Some(text) = error.render(self.status_styles) {
-            self.say(&text);
+            self.say(&text, Rows::Barred);
         }
     }
 

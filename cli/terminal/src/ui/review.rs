@@ -1,4 +1,4 @@
-//! Questions about more than a question holds: what is asked about is read first.
+//! Questions that need reading first.
 //!
 //! A yes counts only if all of it was on the screen, or if it was read to its end with `v`.
 

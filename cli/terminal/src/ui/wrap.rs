@@ -23,9 +23,15 @@ const COMMAND_INDENT: usize = 2;
 /// What a way out begins with. What is foreign in a text has no line ends, so it begins no line.
 const HINT: &str = "hint:";
 
-/// What texts begin with that are foreign in part, such as the message of a server or the name of a file: a bar stands before
-/// their rows below the first, where a word could look like a row of Dunlin's own.
-const FOREIGN: [&str; 4] = ["error:", "warning:", "because:", "·"];
+/// How the rows of a line below its first one begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Indented as the first one is: all of the text is Dunlin's own.
+    Plain,
+    /// With a bar: part of the text is foreign, such as the message of a server or the name of a file, and a word of it could
+    /// look like a row of Dunlin's own.
+    Barred,
+}
 
 /// How a command of the chat begins. It cannot be continued on another row.
 const CHAT_COMMAND: char = '/';
@@ -151,21 +157,23 @@ pub fn indented(text: &str, indent: usize, columns: usize) -> Vec<String> {
 }
 
 /// Lines that may be coloured, each in rows of at most so many columns. The rows below the first are indented as it is.
-/// What fits stays as it is.
-pub fn lines(text: &str, columns: usize) -> Cow<'_, str> {
+/// What fits stays as it is. Hints get no bar: they are lines of their own, and what is foreign in them has no line ends.
+pub fn lines(text: &str, columns: usize, below: Rows) -> Cow<'_, str> {
     if text.split('\n').all(|line| visible(line) <= columns) {
         return Cow::Borrowed(text);
     }
-    let rows: Vec<Cow<'_, str>> = text.split('\n').map(|text| line(text, columns)).collect();
+    let rows: Vec<Cow<'_, str>> = text
+        .split('\n')
+        .map(|text| line(text, columns, below))
+        .collect();
     Cow::Owned(rows.join("\n"))
 }
 
-fn line(text: &str, columns: usize) -> Cow<'_, str> {
+fn line(text: &str, columns: usize, below: Rows) -> Cow<'_, str> {
     if visible(text) <= columns {
         return Cow::Borrowed(text);
     }
-    let own = after_colours(text);
-    if own.starts_with(HINT) {
+    if after_colours(text).starts_with(HINT) {
         let indent = " ".repeat(HINT.len() + 1);
         // A command that is to be copied must not hold a line end: there the terminal breaks the row.
         let has_command = text.contains("dunlin ") || text.contains(['`', '\'']);
@@ -176,7 +184,7 @@ fn line(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let spaces = text.len() - text.trim_start_matches(' ').len();
     let mut indent = " ".repeat(spaces.min(MAX_INDENT));
-    if FOREIGN.iter().any(|label| own.starts_with(label)) {
+    if below == Rows::Barred {
         indent.push_str(BAR);
     }
     Cow::Owned(broken(text, columns, &indent).join("\n"))
@@ -280,12 +288,14 @@ mod tests {
 
     #[test]
     fn coloured_lines_break_between_words() {
-        let check = |text: &str, expected: &str| assert_eq!(lines(text, 12), expected, "{text:?}");
+        let check = |text: &str, expected: &str| {
+            assert_eq!(lines(text, 12, Rows::Plain), expected, "{text:?}");
+        };
         check("one two", "one two");
         check("one two three four", "one two\nthree four");
         check(
             "\x1b[1;31merror:\x1b[0m one two",
-            "\x1b[1;31merror:\x1b[0m one\n│ two",
+            "\x1b[1;31merror:\x1b[0m one\ntwo",
         );
         check(
             "\x1b]8;;https://example.org/long\x1b\\link\x1b]8;;\x1b\\ one",
@@ -295,17 +305,34 @@ mod tests {
         check("averyveryverylongword x", "averyveryver\nylongword x");
         check("日本語 日本語 x", "日本語\n日本語 x");
         check("hint: one two three", "hint: one two\n      three");
-        // What is foreign begins no row.
-        check(
-            "error: one two hint: `dunlin x`",
-            "error: one\n│ two\n│ hint:\n│ `dunlin\n│ x`",
-        );
-        check("  · one two three", "  · one two\n  │ three");
+        check("  · one two three", "  · one two\n  three");
         // But for commands, which are copied.
         check("hint: dunlin a b c", "hint: dunlin a b c");
         check(
             "hint: dunlin a 'b; c' d; in the chat /e",
             "hint: dunlin a 'b; c' d;\n      in the chat /e",
+        );
+    }
+
+    #[test]
+    fn foreign_text_begins_no_row() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(lines(text, 12, Rows::Barred), expected, "{text:?}");
+        };
+        check("any one", "any one");
+        check("any one two three", "any one two\n│ three");
+        check(
+            "\x1b[1;31merror:\x1b[0m one two",
+            "\x1b[1;31merror:\x1b[0m one\n│ two",
+        );
+        check(
+            "error: one two hint: `dunlin x`",
+            "error: one\n│ two\n│ hint:\n│ `dunlin\n│ x`",
+        );
+        check("  · one two three", "  · one two\n  │ three");
+        check(
+            "error: one two three\nhint: dunlin a b c",
+            "error: one\n│ two\n│ three\nhint: dunlin a b c",
         );
     }
 

@@ -35,7 +35,7 @@ pub enum Edit {
         /// The value after, as JSON.
         new: String,
     },
-    /// Leaves sections out of what is sent. A call and its results are all in one step.
+    /// Leaves sections out of what is sent. A call and its results are all in one step, and it can be several sections.
     Delete {
         /// The sections.
         sections: Vec<SectionId>,
@@ -49,6 +49,32 @@ pub enum Edit {
     Reset,
 }
 
+/// What can be done to whole sections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SectionStep {
+    /// Leaves them out of what is sent.
+    Delete,
+    /// Brings them back.
+    Restore,
+}
+
+impl SectionStep {
+    /// What is said of sections afterwards.
+    pub fn done(self) -> &'static str {
+        match self {
+            SectionStep::Delete => "deleted",
+            SectionStep::Restore => "restored",
+        }
+    }
+
+    fn edit(self, sections: Vec<SectionId>) -> Edit {
+        match self {
+            SectionStep::Delete => Edit::Delete { sections },
+            SectionStep::Restore => Edit::Restore { sections },
+        }
+    }
+}
+
 /// What a step has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -56,31 +82,32 @@ pub struct Change {
     pub edit: Option<Edit>,
     /// The numbers of the sections whose text or presence may differ from before.
     pub sections: Vec<usize>,
+    /// Whether these are more than one section, and no more than a call and its results.
+    is_call: bool,
 }
 
 impl fmt::Display for Change {
     /// What was done, for people: `sections 3, 4 deleted (a call and its results go together)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.sections.iter().map(usize::to_string).collect();
-        let noun = if numbers.len() == 1 {
-            "section"
-        } else {
-            "sections"
-        };
         let numbers = numbers.join(", ");
-        let done = match &self.edit {
+        let step = match &self.edit {
             None => return f.write_str("nothing to change"),
             Some(Edit::Reset) => return f.write_str("all edits reset"),
             Some(Edit::Set { target, .. }) => {
                 return write!(f, "section {numbers}: {} set", target.path);
             }
-            Some(Edit::Delete { .. }) => "deleted",
-            Some(Edit::Restore { .. }) => "restored",
+            Some(Edit::Delete { .. }) => SectionStep::Delete,
+            Some(Edit::Restore { .. }) => SectionStep::Restore,
         };
-        write!(f, "{noun} {numbers} {done}")?;
+        let done = step.done();
         match self.sections.len() {
-            0 | 1 => Ok(()),
-            _ => f.write_str(" (a call and its results go together)"),
+            1 => write!(f, "section {numbers} {done}"),
+            _ if self.is_call => write!(
+                f,
+                "sections {numbers} {done} (a call and its results go together)"
+            ),
+            count => write!(f, "{count} sections {done}"),
         }
     }
 }
@@ -241,19 +268,7 @@ impl EditableRequest {
     /// # Errors
     /// There is no such section, it is deleted, or it is the options or a raw request.
     pub fn delete(&mut self, number: usize) -> Result<Change, EditError> {
-        let index = self.index(number)?;
-        self.sent(index)?;
-        let together = self.together(index);
-        match self.section(number) {
-            Some(section) if section.path.steps().is_empty() => Err(EditError::NotDeletable {
-                number,
-                label: section.label.clone(),
-            }),
-            _ => {
-                let sections = self.ids(&together);
-                Ok(self.push(Edit::Delete { sections }, together))
-            }
-        }
+        self.step(SectionStep::Delete, number)
     }
 
     /// Brings a deleted section back to its place, and what was deleted with it.
@@ -261,13 +276,60 @@ impl EditableRequest {
     /// # Errors
     /// There is no such section, or it is not deleted.
     pub fn restore(&mut self, number: usize) -> Result<Change, EditError> {
-        let index = self.index(number)?;
-        if !self.overlay.deleted.contains(&index) {
-            return Err(EditError::NotDeleted { number });
+        self.step(SectionStep::Restore, number)
+    }
+
+    /// Deletes or restores a section and what belongs to it.
+    ///
+    /// # Errors
+    /// See [`EditableRequest::delete`] and [`EditableRequest::restore`].
+    pub fn step(&mut self, step: SectionStep, number: usize) -> Result<Change, EditError> {
+        let together = self.steppable(step, number)?;
+        Ok(self.push(step.edit(self.ids(&together)), together))
+    }
+
+    /// Deletes or restores several sections in one step, up to the first that is refused: its error is returned, too. Those
+    /// that are so already are passed over.
+    pub fn step_each(
+        &mut self,
+        step: SectionStep,
+        numbers: &[usize],
+    ) -> (Change, Option<EditError>) {
+        let mut all = Vec::new();
+        let mut refused = None;
+        for number in numbers {
+            match self.steppable(step, *number) {
+                Ok(together) if together.iter().any(|index| all.contains(index)) => {}
+                Ok(together) => all.extend(together),
+                Err(EditError::Deleted { .. } | EditError::NotDeleted { .. }) => {}
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
         }
-        let together = self.together(index);
-        let sections = self.ids(&together);
-        Ok(self.push(Edit::Restore { sections }, together))
+        let change = match all.is_empty() {
+            true => Change::nothing(),
+            false => self.push(step.edit(self.ids(&all)), all),
+        };
+        (change, refused)
+    }
+
+    /// The section with this number and those that are deleted and restored with it.
+    fn steppable(&self, step: SectionStep, number: usize) -> Result<Vec<usize>, EditError> {
+        let index = self.index(number)?;
+        match (step, self.overlay.deleted.contains(&index)) {
+            (SectionStep::Delete, true) => return Err(EditError::Deleted { number }),
+            (SectionStep::Restore, false) => return Err(EditError::NotDeleted { number }),
+            (SectionStep::Delete, false) | (SectionStep::Restore, true) => {}
+        }
+        match self.section(number) {
+            Some(section) if section.path.steps().is_empty() => Err(EditError::NotDeletable {
+                number,
+                label: section.label.clone(),
+            }),
+            _ => Ok(self.together(index)),
+        }
     }
 
     /// Makes the request as composed, in one step that can be undone.
@@ -332,18 +394,24 @@ impl EditableRequest {
                 Ok(self.push(edit, vec![index]))
             }
             Edit::Delete { sections } | Edit::Restore { sections } => {
-                let first = sections.first();
-                let number = first.and_then(|id| self.number(id)).unwrap_or_default();
-                let together = self.together(self.index(number)?);
-                if self.ids(&together) != *sections {
+                let step = match &edit {
+                    Edit::Delete { .. } => SectionStep::Delete,
+                    _ => SectionStep::Restore,
+                };
+                let mut all: Vec<usize> = Vec::new();
+                for id in sections {
+                    let number = self.number(id).unwrap_or_default();
+                    let together = self.steppable(step, number)?;
+                    if !together.iter().any(|index| all.contains(index)) {
+                        all.extend(together);
+                    }
+                }
+                if all.is_empty() || self.ids(&all) != *sections {
                     let ids: Vec<String> = sections.iter().map(SectionId::to_string).collect();
                     let path = ids.join(", ");
                     return Err(EditError::Outdated { path });
                 }
-                match edit {
-                    Edit::Delete { .. } => self.delete(number),
-                    _ => self.restore(number),
-                }
+                Ok(self.push(edit, all))
             }
             Edit::Reset => self.reset(),
         }
@@ -355,7 +423,7 @@ impl EditableRequest {
         self.history.push(edit.clone());
         self.done = self.history.len();
         self.refresh();
-        Change::of(edit, &sections)
+        self.change(edit, &sections)
     }
 
     /// Goes to another place in the history, past the edit with this index.
@@ -378,7 +446,19 @@ impl EditableRequest {
         }
         touched.sort_unstable();
         touched.dedup();
-        Ok(Change::of(edit, &touched))
+        Ok(self.change(edit, &touched))
+    }
+
+    fn change(&self, edit: Edit, sections: &[usize]) -> Change {
+        let is_call = match sections {
+            [first, _, ..] => self.together(*first) == sections,
+            _ => false,
+        };
+        Change {
+            edit: Some(edit),
+            sections: sections.iter().map(|index| index + 1).collect(),
+            is_call,
+        }
     }
 
     /// The sections that are other than composed.
@@ -494,13 +574,7 @@ impl Change {
         Change {
             edit: None,
             sections: Vec::new(),
-        }
-    }
-
-    fn of(edit: Edit, sections: &[usize]) -> Change {
-        Change {
-            edit: Some(edit),
-            sections: sections.iter().map(|index| index + 1).collect(),
+            is_call: false,
         }
     }
 }

@@ -33,7 +33,7 @@ mod sections;
 pub use checks::{Problem, Unsendable};
 pub use counts::{Counts, LastRequest};
 pub use document::LeafKind;
-pub use edits::{Change, Edit, EditError, Target};
+pub use edits::{Change, Edit, EditError, SectionStep, Target};
 pub use leaves::{Difference, Leaf, Row, RowValue};
 pub use model::EditableRequest;
 pub use origins::origins;
