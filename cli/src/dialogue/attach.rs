@@ -146,7 +146,11 @@ impl Dialogue {
         let mut words = String::new();
         let mut after = 0;
         for mention in mentions::find(text) {
-            if pasted.iter().any(|range| range.contains(&mention.start)) {
+            let end = mention.start + 1 + mention.path.len();
+            if pasted
+                .iter()
+                .any(|range| mention.start < range.end && range.start <= end)
+            {
                 continue;
             }
             let meaning = mention.meaning(project, home);

@@ -28,7 +28,7 @@ use crate::config::paths::Folders;
 use crate::mentions;
 use crate::templates::Places;
 use dunlin_host::files::make_private;
-use dunlin_terminal::ui::answer::clear_with_escape;
+use dunlin_terminal::ui::answer::{clear_with_escape, no_key_waits};
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
 use dunlin_terminal::ui::legible::{COLOR_MODE, legible};
@@ -112,23 +112,22 @@ impl LineEditor {
             prompt: String::new(),
             drawn: Arc::default(),
         }));
-        let any = AnyKey(Arc::clone(&early), Arc::clone(&pastes));
+        let to_editor = Arc::new(AtomicBool::new(false));
+        let any = AnyKey {
+            early: Arc::clone(&early),
+            pastes: Arc::clone(&pastes),
+            is_after_x: Arc::default(),
+            to_editor: Arc::clone(&to_editor),
+        };
         let text = any.clone();
         newline::bind(&mut editor, move |key, line| {
             text.key(key, (line, line.len()))
         });
-        editor.bind_sequence(Event::Any, EventHandler::Conditional(Box::new(any.clone())));
-        // Ctrl-X waits for a second key.
-        let ended = [KeyCode::BracketedPasteEnd].map(|code| KeyEvent(code, Modifiers::NONE));
-        editor.bind_sequence(
-            Event::KeySeq([&[KeyEvent::ctrl('X')], &ended[..]].concat()),
-            EventHandler::Conditional(Box::new(any)),
-        );
+        no_key_waits(&mut editor);
+        for key in [Event::Any, KeyEvent::ctrl('X').into()] {
+            editor.bind_sequence(key, EventHandler::Conditional(Box::new(any.clone())));
+        }
         bind(&mut editor, &pastes, KeyEvent::ctrl('C'), ClearLine);
-        let to_editor = Arc::new(AtomicBool::new(false));
-        let keys = Event::KeySeq(vec![KeyEvent::ctrl('X'), KeyEvent::ctrl('E')]);
-        let take = TakeToEditor(Arc::clone(&to_editor));
-        bind(&mut editor, &pastes, keys, take);
         let history = folders.history_file();
         if history
             .metadata()
@@ -279,6 +278,7 @@ impl Recall {
             .build();
         let mut editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new())?;
         editor.set_helper(self.helper.clone());
+        no_key_waits(&mut editor);
         clear_with_escape(&mut editor);
         if let Some(ui) = &self.ui {
             let toggle = Toggle(Arc::clone(ui));
@@ -320,17 +320,32 @@ impl ConditionalEventHandler for ClearLine {
 
 /// A key to which nothing else is bound.
 #[derive(Clone)]
-struct AnyKey(Arc<PutBack>, Arc<Pastes>);
+struct AnyKey {
+    early: Arc<PutBack>,
+    pastes: Arc<Pastes>,
+    /// Whether Ctrl-X was the last key.
+    is_after_x: Arc<AtomicBool>,
+    /// Set by Ctrl-X Ctrl-E, which leaves the line as it is, as in shells, to be gone on with in an editor of texts.
+    to_editor: Arc<AtomicBool>,
+}
 
 impl AnyKey {
     fn key(&self, key: KeyEvent, (line, at): (&str, usize)) -> Option<Cmd> {
-        let AnyKey(early, pastes) = self;
-        if pastes.is_open() {
-            return pastes.key(key, (line, at), terminal::size().0);
+        let columns = terminal::size().0;
+        if self.pastes.is_open() {
+            return self.pastes.key(key, (line, at), columns);
         }
-        let instead = early.key(key, line);
-        let instead = instead.or(pastes.key(key, (line, at), terminal::size().0));
-        instead.or((key == KeyEvent(KeyCode::Enter, Modifiers::ALT)).then_some(Cmd::Newline))
+        let is_x = key == KeyEvent::ctrl('X');
+        if self.is_after_x.swap(is_x, Ordering::Relaxed) && key == KeyEvent::ctrl('E') {
+            self.to_editor.store(true, Ordering::Relaxed);
+            return Some(Cmd::AcceptLine);
+        }
+        let instead = self.early.key(key, line);
+        let instead = instead.or(self.pastes.key(key, (line, at), columns));
+        let is_newline = key == KeyEvent(KeyCode::Enter, Modifiers::ALT);
+        instead
+            .or(is_x.then_some(Cmd::Noop))
+            .or(is_newline.then_some(Cmd::Newline))
     }
 }
 
@@ -338,25 +353,15 @@ impl ConditionalEventHandler for AnyKey {
     fn handle(
         &self,
         event: &Event,
-        _: RepeatCount,
+        count: RepeatCount,
         _: bool,
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
-        let key = match event {
-            Event::KeySeq(keys) => *keys.last()?,
-            _ => return None,
-        };
-        self.key(key, (context.line(), context.pos()))
-    }
-}
-
-/// Ctrl-X Ctrl-E leaves the line as it is, as shells do, to be gone on with in an editor of texts.
-struct TakeToEditor(Arc<AtomicBool>);
-
-impl ConditionalEventHandler for TakeToEditor {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        self.0.store(true, Ordering::Relaxed);
-        Some(Cmd::AcceptLine)
+        let key = *event.get(0)?;
+        match self.key(key, (context.line(), context.pos())) {
+            Some(Cmd::Insert(_, text)) if count != 1 => Some(self.pastes.insert_once(text)),
+            instead => instead,
+        }
     }
 }
 

@@ -51,6 +51,8 @@ impl Pastes {
     pub fn begin(&self, line: &str) {
         let mut state = self.state();
         state.open = None;
+        state.inserts = None;
+        state.removes = false;
         state.folded.retain(|it| line.contains(&it.word));
     }
 
@@ -81,14 +83,19 @@ impl Pastes {
             key if key == KeyEvent::ctrl('J') => text.push('\n'),
             KeyEvent(KeyCode::BracketedPasteEnd, _) => {
                 let text = state.open.take().unwrap_or_default();
-                state.inserts = Some(state.fold(text, line, columns));
-                // The line editor repeats an insertion as often as digits with Alt said, which a paste may hold.
-                return Some(Cmd::Complete);
+                return Some(Cmd::Insert(1, state.fold(text, line, columns)));
             }
             // No text: a control character or an escape sequence.
             _ => {}
         }
         Some(Cmd::Noop)
+    }
+
+    /// Inserts this by completing the line. The line editor repeats an insertion as often as digits with Alt said, which a
+    /// paste may hold.
+    pub fn insert_once(&self, text: String) -> Cmd {
+        self.state().inserts = Some(text);
+        Cmd::Complete
     }
 
     /// Whether a paste goes on.
@@ -236,10 +243,10 @@ mod tests {
             };
             assert_eq!(key(typed), Some(Cmd::Noop));
         }
-        assert_eq!(key(END), Some(Cmd::Complete));
-        let (at, text) = pastes.completion(line, line.len()).expect("a paste");
-        assert_eq!(at, line.len());
-        text
+        match key(END) {
+            Some(Cmd::Insert(1, text)) => text,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -316,8 +323,9 @@ mod tests {
         for typed in [KeyEvent::ctrl('C'), KeyEvent::ctrl('D'), BACKSPACE, START] {
             assert_eq!(key(typed), Some(Cmd::Noop), "{typed:?}");
         }
-        assert_eq!(key(END), Some(Cmd::Complete));
-        assert_eq!(pastes.completion("", 0), Some((0, String::new())));
+        assert_eq!(key(END), Some(Cmd::Insert(1, String::new())));
+        assert_eq!(pastes.insert_once("a".to_owned()), Cmd::Complete);
+        assert_eq!(pastes.completion("", 0), Some((0, "a".to_owned())));
         assert_eq!(pastes.completion("", 0), None);
         assert_eq!(key(END), None);
     }

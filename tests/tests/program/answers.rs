@@ -47,6 +47,20 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
     terminal.press(Key::CtrlC);
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(!done(), "{terminal:?}");
+    // A paste answers nothing by itself, also after a key that waits for another one in most line editors.
+    for key in ["", "\x18", "\x1d", "\x11", "\x16"] {
+        let mut terminal = environment.terminal(arguments);
+        terminal.wait_for(question);
+        terminal.type_text(key);
+        terminal.paste("y\nmore");
+        terminal.wait_for("more");
+        terminal.press(Key::Enter);
+        terminal.wait_for("Type y or n, then press Enter.");
+        terminal.wait_until("the question again", |screen| screen.count(question) == 2);
+        terminal.press(Key::CtrlC);
+        assert_eq!(terminal.wait_end(), Some(0), "{key:?}: {terminal:?}");
+        assert!(!done(), "{key:?}: {terminal:?}");
+    }
     let mut terminal = environment.terminal(arguments);
     terminal.wait_for(question);
     terminal.assert_absent(IGNORED);

@@ -247,6 +247,21 @@ fn a_folded_paste_does_nothing() {
     chat.terminal.wait_for("› [pasted 1: 9 lines]  (Tab");
     chat.say("");
     chat.prompt();
+    // No key takes the mark at its beginning for a second one.
+    for (key, number) in ["\x18", "\x1d", "\x1b\x1d", "\x11"].into_iter().zip(1..) {
+        chat.terminal.type_text(key);
+        chat.terminal.paste(&command);
+        let word = format!("› [pasted {number}: 9 lines]  (Tab");
+        chat.terminal.wait_for(&word);
+        chat.terminal.press(Key::CtrlC);
+        chat.prompt_cleared();
+    }
+    // A file that only the paste names.
+    chat.terminal.type_text("see @");
+    chat.terminal.paste(&format!("notes.txt{line_ends}"));
+    chat.terminal.wait_for("› see @[pasted 5: 9 lines]  (Tab");
+    chat.say("");
+    chat.prompt();
     // A command takes only what is seen.
     chat.terminal.type_text("/tools ");
     chat.terminal
@@ -270,6 +285,7 @@ fn a_folded_paste_does_nothing() {
         &format!("@notes.txt and{line_ends} no file"),
         // Of an unknown sequence the line editor takes the end for text.
         "113x 12345 ~",
+        "see @notes.txt",
     ];
     assert_eq!(said(&provider), expected);
 }

@@ -145,6 +145,10 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
     if text.is_empty() {
         return Line::Empty;
     }
+    // An answer is one line. More of them were pasted, and may have pushed the question off the screen.
+    if line.lines().count() > 1 {
+        return Line::Other;
+    }
     if text.starts_with('/') {
         return Line::Slash;
     }
@@ -372,6 +376,9 @@ mod tests {
             let expected = Line::Word(answer(allow, scope), Which::Only, None);
             assert_eq!(parse(line), expected, "{line:?}");
         };
+        for several in ["\n\ny", "y\n\n", "y\nor n"] {
+            assert_eq!(parse(several), Line::Other, "{several:?}");
+        }
         check("y", true, Scope::Once);
         check(" Y \n", true, Scope::Once);
         check("yes", true, Scope::Once);

@@ -297,8 +297,12 @@ impl Ui {
     }
 }
 
-/// Parses an answer to a yes-or-no question. `None`: the answer is neither.
+/// Parses an answer to a yes-or-no question. `None`: the answer is neither. It is one line: more of them may have pushed the
+/// question off the screen.
 pub fn understand(line: &str) -> Option<bool> {
+    if line.lines().count() > 1 {
+        return None;
+    }
     match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Some(true),
         "n" | "no" => Some(false),
@@ -331,8 +335,19 @@ fn answer_editor(echo: Echo, prompt: &str) -> rustyline::Result<Editor<AnswerLin
         prompt: prompt.to_owned(),
         drawn: Mutex::default(),
     }));
+    no_key_waits(&mut editor);
     clear_with_escape(&mut editor);
     Ok(editor)
+}
+
+/// Takes away the keys of the line editor that wait for another one. That would be the mark at the beginning of a paste, whose
+/// text would then be keys, with an Enter at the end of each line.
+pub fn no_key_waits<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+    let control = ['X', ']', 'Q', 'V'].map(KeyEvent::ctrl);
+    let backward = KeyEvent(KeyCode::Char(']'), Modifiers::CTRL_ALT);
+    for key in control.into_iter().chain([backward]) {
+        editor.bind_sequence(key, Cmd::Noop);
+    }
 }
 
 /// Makes Esc clear the line. By default the line editor takes Esc and the next key as one combination.
@@ -418,6 +433,8 @@ mod tests {
         for line in [
             "",
             " ",
+            "\n\ny",
+            "y\n\n",
             "yy",
             "ye",
             "1",
