@@ -44,7 +44,11 @@ impl CommandTarget {
                     .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
                 let named: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
                 let covers = named::writable(&program, &named, names);
-                (CommandKey::Line(words), covers)
+                let key = match variables {
+                    [] => CommandKey::Line(words),
+                    _ => CommandKey::SandboxedServer(words),
+                };
+                (key, covers)
             }
             false => (CommandKey::Server(words), None),
         };

@@ -99,7 +99,7 @@ impl Permissions {
                 let mut searched = self.search_path.iter();
                 hides_program && (!says_more || searched.any(|path| path.starts_with(folder)))
             }
-            CommandKey::Text(_) | CommandKey::Server(_) => false,
+            CommandKey::Text(_) | CommandKey::Server(_) | CommandKey::SandboxedServer(_) => false,
         };
         denied
             .find(may_hide)
@@ -271,7 +271,7 @@ impl Keys {
                 let line = CommandKey::Line(command.subject.clone());
                 let line = match &command.key {
                     // It sets variables, many of which decide what runs: a yes to the line alone was given without them.
-                    key @ CommandKey::Line(words) if *words != command.subject => {
+                    key @ CommandKey::SandboxedServer(_) => {
                         own.push(covered(key.clone()));
                         (line, Covers::No)
                     }

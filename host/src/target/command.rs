@@ -9,6 +9,7 @@
 //! | `$ /usr/bin/cargo test` | these words, with any arguments behind them |
 //! | `= /usr/bin/python3 gen.py` | exactly this line |
 //! | `mcp /usr/bin/npx -y server .` | starting an MCP server with exactly this command line, outside the sandbox |
+//! | `mcp-sandboxed /usr/bin/env A=sha256:… /usr/bin/npx server` | the same in the sandbox, with exactly these variables |
 //!
 //! The first word is the path of the program as it was called: the folder is free of links, the name is the one
 //! that was typed. A link that leads to `rustup` is a different key from `rustup`.
@@ -35,6 +36,9 @@ pub enum CommandKey {
     Text(String),
     /// Starting an MCP server outside the sandbox with exactly these words.
     Server(Vec<String>),
+    /// Starting an MCP server in the sandbox with exactly these words, which begin with the variables that are set for it.
+    /// No command line has such a key: the digest of a variable's value would be its value there.
+    SandboxedServer(Vec<String>),
 }
 
 /// The text is not a key for a command.
@@ -50,18 +54,18 @@ pub struct CommandKeyError {
 const WORDS: &str = "$ ";
 const LINE: &str = "= ";
 const SERVER: &str = "mcp ";
+const SANDBOXED_SERVER: &str = "mcp-sandboxed ";
+const PREFIXES: [&str; 4] = [WORDS, LINE, SERVER, SANDBOXED_SERVER];
 
 impl CommandKey {
     /// Whether a text begins like a key for a command, as opposed to a path or a URL.
     pub fn is_command(text: &str) -> bool {
-        [WORDS, LINE, SERVER]
-            .iter()
-            .any(|prefix| text.starts_with(prefix))
+        CommandKey::split(text).is_some()
     }
 
     /// Splits a key into the part that says how much it covers and the command.
     pub(crate) fn split(text: &str) -> Option<(&'static str, &str)> {
-        [WORDS, LINE, SERVER]
+        PREFIXES
             .into_iter()
             .find_map(|prefix| Some((prefix, text.strip_prefix(prefix)?)))
     }
@@ -71,6 +75,7 @@ impl CommandKey {
         match prefix {
             WORDS => CommandKey::Words(words),
             SERVER => CommandKey::Server(words),
+            SANDBOXED_SERVER => CommandKey::SandboxedServer(words),
             _ => CommandKey::Line(words),
         }
     }
@@ -78,7 +83,10 @@ impl CommandKey {
     /// The words of the command, the path of its program first; empty for a folder and for a text.
     pub fn words(&self) -> &[String] {
         match self {
-            CommandKey::Words(words) | CommandKey::Line(words) | CommandKey::Server(words) => words,
+            CommandKey::Words(words)
+            | CommandKey::Line(words)
+            | CommandKey::Server(words)
+            | CommandKey::SandboxedServer(words) => words,
             CommandKey::Program(_) | CommandKey::Below(_) | CommandKey::Text(_) => &[],
         }
     }
@@ -123,6 +131,10 @@ impl CommandKey {
             CommandKey::Server(_) => {
                 "starting this server without a sandbox, with exactly this command line".to_owned()
             }
+            CommandKey::SandboxedServer(_) => {
+                "starting this server, with exactly this command line and these variables"
+                    .to_owned()
+            }
         }
     }
 }
@@ -140,6 +152,7 @@ impl fmt::Display for CommandKey {
             CommandKey::Words(_) => WORDS,
             CommandKey::Line(_) => LINE,
             CommandKey::Server(_) => SERVER,
+            CommandKey::SandboxedServer(_) => SANDBOXED_SERVER,
         };
         let words: Vec<String> = self.words().iter().map(|word| quote(word)).collect();
         write!(f, "{prefix}{}", words.join(" "))
@@ -155,7 +168,7 @@ impl FromStr for CommandKey {
             problem: problem.to_owned(),
         };
         let (prefix, rest) = CommandKey::split(text)
-            .ok_or_else(|| fail("it begins with neither $ nor = nor mcp"))?;
+            .ok_or_else(|| fail("it begins with none of $, =, mcp and mcp-sandboxed"))?;
         match simple_words(rest) {
             Ok(words) if words[0].starts_with('/') => Ok(CommandKey::of_words(prefix, words)),
             // A compound line may begin with anything.
@@ -284,6 +297,16 @@ mod tests {
                 CommandKey::Server(words(&["/usr/bin/npx", "-y", "server", "."])),
                 "starting this server without a sandbox, with exactly this command line",
             ),
+            (
+                "mcp-sandboxed /usr/bin/env A=sha256:0 /usr/bin/npx server",
+                CommandKey::SandboxedServer(words(&[
+                    "/usr/bin/env",
+                    "A=sha256:0",
+                    "/usr/bin/npx",
+                    "server",
+                ])),
+                "starting this server, with exactly this command line and these variables",
+            ),
         ] {
             assert_eq!(text.parse(), Ok(key.clone()), "{text}");
             assert_eq!(key.to_string(), text);
@@ -298,6 +321,7 @@ mod tests {
             "= ",
             "mcp npx",
             "mcp ",
+            "mcp-sandboxed npx",
         ] {
             assert!(wrong.parse::<CommandKey>().is_err(), "{wrong:?}");
         }
@@ -313,6 +337,7 @@ mod tests {
                 CommandKey::Words(all.clone()),
                 CommandKey::Line(all.clone()),
                 CommandKey::Server(all.clone()),
+                CommandKey::SandboxedServer(all.clone()),
             ] {
                 if key.is_storable() {
                     prop_assert_eq!(key.to_string().parse::<CommandKey>(), Ok(key));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
+use dunlin_host::permission::Verdict;
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::target::Target;
 use dunlin_host::{CommandOptions, Host, Plugin};
@@ -242,11 +243,16 @@ async fn with_other_variables_it_is_another_start() {
             let asks = matches!(plan.standing, Standing::Ask { .. });
             assert!(asks, "{name}, sandbox {in_sandbox}: {plan:?}");
         }
-        // A yes to the line without variables was none to them.
-        let words = key.split(' ');
-        let words = words.filter(|it| *it != "/usr/bin/env" && !it.starts_with("OWN="));
-        let line = words.collect::<Vec<_>>().join(" ");
+        // A command that sets the digest itself as the value is another one, too.
         let permissions = first.permissions();
+        let (prefix, words) = key.split_once(' ').expect("a key");
+        let typed = permissions.explain_command(words).expect("a command");
+        assert_ne!(typed.execute.verdict, Verdict::Allow, "{words}");
+        // A yes to the line without variables was none to them.
+        let own = |word: &&str| *word != "/usr/bin/env" && !word.starts_with("OWN=");
+        let line: Vec<&str> = words.split(' ').filter(own).collect();
+        let prefix = if in_sandbox { "=" } else { prefix };
+        let line = format!("{prefix} {}", line.join(" "));
         permissions.set(&key, "???").expect("taken back");
         permissions.set(&line, "??x").expect("stored");
         let plan = first.prepare(&wanted).await.expect("a plan");
