@@ -33,7 +33,7 @@ const TEXTS: [(&str, &str); 3] = [
 /// Those that compute.
 const COMPUTING: [&str; 1] = ["dunlin-codebase-search"];
 
-/// The component that is no tool. Compiled apart, so that what its libraries want of common ones changes no tool.
+/// The component that is not a tool. Compiled apart, so that what its libraries want of common ones changes no tool.
 const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
 
 fn main() -> ExitCode {

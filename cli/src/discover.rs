@@ -186,7 +186,7 @@ pub async fn discover(environment: &Environment) -> Result<Found, NoAddress> {
     })
 }
 
-/// An entry of `DUNLIN_DISCOVER` that is no address of a server.
+/// An entry of `DUNLIN_DISCOVER` that is not an address of a server.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "DUNLIN_DISCOVER names {0:?}, which is not the address of a server: use 127.0.0.1:8080 or http://host:8080/v1"
@@ -205,7 +205,7 @@ pub enum ProbeError {
         /// Why.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// Something listens that is no model server.
+    /// Something listens that is not a model server.
     #[error("{} answers, but not with a list of models", endpoint(url))]
     NoList {
         /// The endpoint.

@@ -2,7 +2,7 @@
 //!
 //! Everything below has precise errors of its own. Here they are sorted by who must act: the user at
 //! the command line or in the configuration (2), the user by granting something (3), the provider (4).
-//! A reader that went away, as in `dunlin tools list | head -1`, is no failure at all.
+//! A reader that went away, as in `dunlin tools list | head -1`, is not a failure at all.
 
 use std::error::Error;
 use std::fmt::Write;

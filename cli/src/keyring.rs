@@ -158,7 +158,7 @@ fn entry(place: Place, account: &str) -> keyring_core::Result<Entry> {
 fn in_words(error: &Error) -> String {
     match error {
         Error::PlatformFailure(cause) | Error::NoStorageAccess(cause) => cause.to_string(),
-        Error::BadEncoding(_) => "the key in it is no text".to_owned(),
+        Error::BadEncoding(_) => "the key in it is not text".to_owned(),
         Error::BadDataFormat(..) => "the key in it is damaged".to_owned(),
         Error::Ambiguous(_) => "it has several keys under this name".to_owned(),
         other => other.to_string(),

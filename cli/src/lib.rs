@@ -66,7 +66,7 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
         Ok(cli) => cli,
         Err(error) => {
-            // A reader of the help that went away is no failure.
+            // A reader of the help that went away is not a failure.
             let _ = error.print();
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error::Exit::Done.into(),

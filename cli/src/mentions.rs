@@ -106,7 +106,7 @@ impl Mention<'_> {
     /// What it is about. Looks at names only.
     pub fn meaning(&self, project: &Path, home: Option<&Path>) -> Meaning {
         let mut path = self.path;
-        // Three dots of a sentence are no folder.
+        // Three dots of a sentence are not a folder.
         if !self.quoted && path.trim_matches('.').is_empty() {
             return Meaning::Text;
         }

@@ -161,7 +161,7 @@ pub enum Failure {
         /// What is in the way, and the way out.
         message: String,
     },
-    /// The tool broke: a trap, a limit, a result that is no result.
+    /// The tool broke: a trap, a limit, a result of the wrong kind.
     #[error("{tool} {problem}")]
     Fault {
         /// The tool.

@@ -57,7 +57,7 @@ pub enum CeilingError {
     },
     /// The target is none.
     #[error(
-        "{target:?} is no target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
+        "{target:?} is not a target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
     )]
     Target {
         /// As written.
@@ -120,7 +120,7 @@ impl Ceiling {
     /// The component with this ceiling, in place of one that it may have.
     ///
     /// # Errors
-    /// The bytes are no component.
+    /// The bytes are not a component.
     pub fn put_into(&self, component: &[u8]) -> Result<Vec<u8>, CeilingError> {
         let mut bytes = without_ceiling(component)?;
         let content = serde_json::to_vec(self).map_err(|source| CeilingError::Form { source })?;

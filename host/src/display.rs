@@ -125,7 +125,7 @@ pub struct Marks {
 
 impl Marks {
     /// Takes in the next character that is not escaped for another reason. `false`: it has no width, and would join a
-    /// character that carries enough, or none of this text, or it is no mark at all.
+    /// character that carries enough, or none of this text, or it is not a mark at all.
     pub fn admit(&mut self, c: char) -> bool {
         if !width::has_no_column(c) {
             self.room = MAX_MARKS;

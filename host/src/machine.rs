@@ -106,7 +106,7 @@ impl Machine {
         self.store_of(state, |state| &mut state.limiter)
     }
 
-    /// The same for a component that is no tool.
+    /// The same for a component that is not a tool.
     pub(crate) fn store_of<T: Send + 'static>(
         &self,
         state: T,

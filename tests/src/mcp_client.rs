@@ -103,7 +103,7 @@ impl McpClient {
     ///
     /// # Panics
     ///
-    /// When it does not come, or something comes that is no message.
+    /// When it does not come, or something comes that is not a message.
     pub fn wait(&self, mut wanted: impl FnMut(&Value) -> bool) -> Value {
         let found = self
             .running

@@ -71,7 +71,7 @@ impl Site {
         let seen = Arc::clone(&requests);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is no trouble of the site.
+                // A client that goes away is not trouble of the site.
                 let _ = serve(stream, |request| {
                     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                     seen.push(request.to_owned());

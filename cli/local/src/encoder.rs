@@ -206,7 +206,7 @@ impl Encoder {
             let mut vector: Vec<f32> = mean.to_vec1()?;
             let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             if !length.is_normal() {
-                bail!("its vectors are no numbers");
+                bail!("its vectors are not numbers");
             }
             vector.iter_mut().for_each(|x| *x /= length);
             vectors.push(vector);

@@ -144,10 +144,10 @@ fn a_file_that_is_no_model_says_so() {
         (b"GGUF", "ends before its head"),
         (
             b"\xff\xff\xff\xff\xff\xff\xff\xffxx",
-            "no file of safetensors",
+            "not a file of safetensors",
         ),
         (b"\x02\0\0\0\0\0\0\0{}", "it has 0 layers"),
-        (b"\x02\0\0\0\0\0\0\0[]", "no file of safetensors"),
+        (b"\x02\0\0\0\0\0\0\0[]", "not a file of safetensors"),
     ] {
         std::fs::write(&path, bytes).unwrap();
         check(&path, expected);

@@ -17,7 +17,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{} is no GGUF model", path.display())]
+    #[error("{} is not a GGUF model", path.display())]
     NotAModel {
         /// The file.
         path: PathBuf,

@@ -103,7 +103,7 @@ impl Model {
     /// `window` is the longest conversation in tokens; the model's own bound holds in any case.
     ///
     /// # Errors
-    /// The file cannot be read, is no model, is damaged, is one that cannot be run here, or does not fit into
+    /// The file cannot be read, is not a model, is damaged, is one that cannot be run here, or does not fit into
     /// the memory that is free.
     pub fn load(
         path: &Path,
@@ -247,7 +247,7 @@ impl Model {
         let mut characters = Characters::default();
         loop {
             let Some(token) = sampler.choose(scores) else {
-                candle_core::bail!("its scores are no numbers");
+                candle_core::bail!("its scores are not numbers");
             };
             if self.tokens.is_end(token) {
                 reply.end = End::Done;

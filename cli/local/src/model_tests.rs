@@ -238,8 +238,8 @@ fn files_that_are_no_models_are_named() {
         assert!(said.contains("other.gguf"), "{said}");
         assert!(said.contains(expected), "{said}");
     };
-    check(b"", "is no GGUF model");
-    check(b"<html>not found</html>", "is no GGUF model");
+    check(b"", "is not a GGUF model");
+    check(b"<html>not found</html>", "is not a GGUF model");
     check(b"GGUF", "is damaged");
     check(&whole[..whole.len() / 2], "is damaged: it ends early");
     check(&whole[..whole.len() - 1], "is damaged");

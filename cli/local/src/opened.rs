@@ -107,7 +107,9 @@ impl Failed {
 pub(crate) fn regular_file(path: &Path) -> Result<(File, u64), LoadError> {
     let metadata = path.metadata().map_err(unreadable(path))?;
     if !metadata.is_file() {
-        return Err(unreadable(path)(io::Error::other("it is no regular file")));
+        return Err(unreadable(path)(io::Error::other(
+            "it is not a regular file",
+        )));
     }
     let file = File::open(path).map_err(unreadable(path))?;
     Ok((file, metadata.len()))
@@ -171,7 +173,7 @@ fn read<'a>(
         return Err(Failed::Memory { needed, available });
     }
     let source = header.text("tokenizer.chat_template").ok_or_else(|| {
-        let problem = "it has no chat template: it is no instruct model";
+        let problem = "it has no chat template: it is not an instruct model";
         Misfit::Unsupported(problem.to_owned())
     })?;
     if stop() {

@@ -100,7 +100,7 @@ fn disarmed(value: &Value, control: &[String]) -> Value {
 fn parted(text: &str, control: &[String]) -> String {
     let mut text = text.to_owned();
     for token in control {
-        // They all start with a character that is no letter, such as `<`.
+        // They all start with a character that is not a letter, such as `<`.
         if let Some(first) = token
             .chars()
             .next()

@@ -42,14 +42,14 @@ impl Tensors {
         let length = u64::from_le_bytes(length);
         let start = length.saturating_add(size_of::<u64>() as u64);
         if length > MAX_HEAD_BYTES || start > bytes {
-            return Err(Misfit::Unsupported("it is no file of safetensors".to_owned()).into());
+            return Err(Misfit::Unsupported("it is not a file of safetensors".to_owned()).into());
         }
         let mut head = Vec::new();
         file.take(length)
             .read_to_end(&mut head)
             .map_err(|_| damaged("its head cannot be read"))?;
         let entries = serde_json::from_slice(&head)
-            .map_err(|_| Misfit::Unsupported("it is no file of safetensors".to_owned()))?;
+            .map_err(|_| Misfit::Unsupported("it is not a file of safetensors".to_owned()))?;
         Ok(Tensors {
             entries,
             start,

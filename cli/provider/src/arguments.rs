@@ -1,6 +1,6 @@
 //! Reads the arguments of a call as models and servers really write them.
 //!
-//! What is taken is a value that stands in the text, whole. Where it is no JSON but the slip can only be meant in
+//! What is taken is a value that stands in the text, whole. Where it is not JSON but the slip can only be meant in
 //! one way, it is [mended](super::repair) and marked, so that the user is told. Everything else goes back to the
 //! model as an error.
 

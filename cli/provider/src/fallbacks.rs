@@ -208,7 +208,7 @@ const BAD_CONTENT: &[&str] = &[
 ];
 
 fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
-    // Too large a number is no question of its name.
+    // Too large a number is not a question of its name.
     if text.contains("too large") || text.contains("less than") {
         return false;
     }

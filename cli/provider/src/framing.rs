@@ -33,7 +33,7 @@ pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// 400,000 tokens, more than any model writes; it stops a server that never does.
 pub const MAX_REPLY_BYTES: usize = 128 * 1024 * 1024;
 
-/// How much of a body that is no reply is quoted, in characters.
+/// How much of a body that is not a reply is quoted, in characters.
 const QUOTED_CHARS: usize = 80;
 
 /// One event of a reply.

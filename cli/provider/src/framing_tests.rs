@@ -124,7 +124,7 @@ fn sizes_are_bounded() {
         .chain(endless.clone())
         .collect();
     assert_eq!(frames(document), too_large);
-    assert_eq!(frames(endless), too_large, "a line that is no field");
+    assert_eq!(frames(endless), too_large, "a line that is not a field");
 }
 
 #[tokio::test(start_paused = true)]

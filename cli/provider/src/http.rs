@@ -1,7 +1,7 @@
 //! Makes the HTTP client: the one place where connections get their limits.
 //!
 //! - Connecting has a time limit; a reply has none as a whole, only between two bytes (see
-//!   [`super::framing`]), since a long answer is no fault.
+//!   [`super::framing`]), since a long answer is not a fault.
 //! - Redirects are not followed: a POST that is redirected becomes a GET or carries the key to
 //!   another host.
 //! - A proxy from the environment is used, but never for this machine.

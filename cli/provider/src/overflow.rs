@@ -104,7 +104,7 @@ const BEFORE_WINDOW: &[&str] = &[
 /// What stands behind it.
 const BEHIND_WINDOW: &[&str] = &["maximum context length", "maximum"];
 
-/// Most characters of a text that are looked at: a page of nonsense is no sentence.
+/// Most characters of a text that are looked at: a page of nonsense is not a sentence.
 const MAX_CHARS: usize = 4000;
 
 /// Whether a refusal or a failure within a reply means that the request was too long. `text` is the whole
@@ -197,7 +197,7 @@ fn numbers(text: &str) -> Vec<Number> {
             }
             at += 1;
         }
-        // Part of a name or of a version is no count.
+        // Part of a name or of a version is not a count.
         let value = digits.parse().ok().filter(|value| *value >= FEWEST);
         if let Some(value) = value.filter(|_| !is_word(at)) {
             numbers.push(Number {

@@ -130,7 +130,7 @@ impl TextCalls {
         out.push_str(&std::mem::take(&mut self.held));
     }
 
-    /// What came so far was no answer: the answer begins now.
+    /// What came so far was not an answer: the answer begins now.
     pub fn begin_anew(&mut self, out: &mut String) {
         out.push_str(&std::mem::take(&mut self.held));
         if self.state != State::Off {

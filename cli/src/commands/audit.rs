@@ -38,7 +38,7 @@ struct CannotRead {
     source: io::Error,
 }
 
-/// A word behind `--since` that is no time.
+/// A word behind `--since` that is not a time.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0:?} is not a time; use a span such as 1h or 2d, today, yesterday, 2026-01-31 or 2026-01-31T12:00"
@@ -166,7 +166,7 @@ impl Log {
     fn open(path: &Path) -> io::Result<Log> {
         let file = open_regular(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         Ok(Log {
             reader: BufReader::new(file),
@@ -188,7 +188,7 @@ impl Log {
                 return Ok(None);
             }
             if self.line.len() as u64 >= MAX_LINE_BYTES {
-                // No line of ours; what follows belongs to it and is no line either.
+                // No line of ours; what follows belongs to it and is not a line either.
                 self.line.clear();
             }
         }
@@ -221,7 +221,7 @@ fn shown(line: &[u8], args: &AuditArgs, styles: Styles, zone: &TimeZone) -> Opti
     Some(entry.render(styles, zone))
 }
 
-/// A time of the log where the user is, to the second, with its zone. What is no time stays as it is.
+/// A time of the log where the user is, to the second, with its zone. What is not a time stays as it is.
 fn local(time: &str, zone: &TimeZone) -> String {
     time.parse::<Timestamp>().map_or_else(
         |_| time.to_owned(),

@@ -219,7 +219,7 @@ fn folders(report: &mut Report<'_>, settings: &Settings) {
 /// Whether the folder is there, and can be written. Asks the system, without leaving a trace.
 fn can_write(folder: &Path) -> Result<bool, String> {
     match folder.metadata() {
-        Ok(metadata) if !metadata.is_dir() => Err("it is no folder".to_owned()),
+        Ok(metadata) if !metadata.is_dir() => Err("it is not a folder".to_owned()),
         Ok(_) => rustix::fs::access(
             folder,
             rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
@@ -561,7 +561,7 @@ fn commands(report: &mut Report<'_>, app: &App) {
         report.line(Verdict::Note, "commands", &gap);
     }
     if let Some(why) = sandbox.no_namespaces {
-        report.way_out(&format!("namespaces are not to be had: {why}"));
+        report.way_out(&format!("namespaces are unavailable: {why}"));
     }
 }
 

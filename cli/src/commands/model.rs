@@ -257,15 +257,14 @@ pub fn pull(app: &App, entry: &Entry) -> Result<(), CliError> {
 
 fn stopped(app: &App) -> CliError {
     app.ui.end_progress();
-    app.ui
-        .status("(interrupted; what came so far is kept for the next time)");
+    app.ui.status("(interrupted; the partial download is kept)");
     CliError::silent(Exit::Interrupted)
 }
 
 fn hub_failed(error: hub::HubError) -> CliError {
     let hint = match &error {
         hub::HubError::Address(_) => "unset HF_ENDPOINT, or set it to an address with https://",
-        hub::HubError::BrokeOff { .. } => "what came so far is kept; pull again to go on",
+        hub::HubError::BrokeOff { .. } => "the partial download is kept; pull again to continue",
         hub::HubError::Receive(_) => "pull again; `dunlin model path` says where it goes",
         _ => {
             "check the network and the proxy variables; HF_ENDPOINT names another hub, \

@@ -93,7 +93,7 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                     words.join(" ")
                 }
             };
-            // What has a gap in it and is no file is a command line.
+            // What has a gap in it and is not a file is a command line.
             if target.contains(char::is_whitespace) && !app.settings.project.join(&target).exists()
             {
                 let command = permissions
@@ -124,7 +124,7 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Whether running this can mean something: an ordinary file that nobody may execute is no program.
+/// Whether running this can mean something: an ordinary file that nobody may execute is not a program.
 fn may_run(path: &Path) -> bool {
     let metadata = path.metadata();
     metadata.map_or(true, |it| {

@@ -75,7 +75,7 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
         let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
         let found = dunlin_host::json::to_string_pretty(&found).map_err(CliError::failed)?;
         ui.data(&found);
-        // What is no result is about the search: how much of the project it covers.
+        // What is not a result is about the search: how much of the project it covers.
         for note in text.lines().filter(|line| is_note(line)) {
             ui.status(&escape(note));
         }

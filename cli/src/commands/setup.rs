@@ -338,7 +338,7 @@ fn talking(models: &[String]) -> Vec<&String> {
 fn choose_of(ui: &Ui, models: &[&String]) -> Result<String, Offered> {
     let first = match models {
         [first, _, ..] => first,
-        // A server without a model is no choice.
+        // A server without a model is not a choice.
         models => {
             return models
                 .first()

@@ -35,9 +35,9 @@ const LEAST_BESIDE: usize = 20;
 /// How many columns a mode takes in the list.
 const MODE_COLUMNS: usize = 6;
 
-/// What was typed after `--args` is no JSON object.
+/// What was typed after `--args` is not a JSON object.
 #[derive(Debug, thiserror::Error)]
-#[error("--args is no JSON object")]
+#[error("--args is not a JSON object")]
 struct BadArguments {
     source: Option<serde_json::Error>,
 }

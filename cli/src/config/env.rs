@@ -91,7 +91,7 @@ impl Environment {
         all.map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    /// The value as text; `None` also where it is no UTF-8.
+    /// The value as text; `None` also where it is not UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.to_str()
     }

@@ -571,7 +571,7 @@ fn address_problem(url: &Url) -> Option<String> {
 fn read_bounded(path: &Path) -> io::Result<String> {
     let file = open_regular(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
     file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;

@@ -181,7 +181,7 @@ impl ServerEntry {
         }
         for (name, value) in &self.headers {
             if HeaderName::from_bytes(name.as_bytes()).is_err() {
-                return Some(format!("headers: {name:?} is no name of a header"));
+                return Some(format!("headers: {name:?} is not a valid header name"));
             }
             if HeaderValue::from_str(value).is_err() {
                 return Some(format!(
@@ -249,7 +249,7 @@ fn command_problem(command: &str, entry: &ServerEntry) -> Option<String> {
     }
     let is_no_name = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
     let name = entry.env.keys().find(is_no_name)?;
-    Some(format!("env: {name:?} is no name of a variable"))
+    Some(format!("env: {name:?} is not a valid variable name"))
 }
 
 /// What is wrong with the name of a server, if anything.
@@ -333,7 +333,7 @@ mod tests {
         );
         check(
             "command = \"a\"\nenv = { \"A=B\" = \"k\" }",
-            Some("env: \"A=B\" is no name of a variable"),
+            Some("env: \"A=B\" is not a valid variable name"),
         );
         check("url = \"https://h/\"\nclient_id = \"c\"", None);
         check(

@@ -118,7 +118,7 @@ fn read_file(path: &Path) -> Result<Option<(File, bool)>, String> {
     };
     let metadata = file.metadata().map_err(|e| e.to_string())?;
     if !metadata.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut text = Vec::new();
     file.take(MAX_FILE_BYTES + 1)

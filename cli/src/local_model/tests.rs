@@ -228,7 +228,13 @@ async fn what_cannot_be_used_is_named_with_a_way_out() {
     .await;
     let page = folder.path().join("page.gguf");
     std::fs::write(&page, "<html>").unwrap();
-    check(&page, asks("a"), "is no GGUF model", "copy the file anew").await;
+    check(
+        &page,
+        asks("a"),
+        "is not a GGUF model",
+        "copy the file anew",
+    )
+    .await;
     let rig = rig(&Tiny::default());
     let long = asks(&"x".repeat(9000));
     check(

@@ -86,7 +86,10 @@ impl Connect for Address {
             tokio::spawn(carry(make, outgoing, incoming))
         } else {
             let manager = oauth::manager(self).await.map_err(|e| {
-                format!("cannot be connected: its login is of no use: {}", chain(&e))
+                format!(
+                    "cannot be connected: its stored login does not work: {}",
+                    chain(&e)
+                )
             })?;
             let client = AuthClient::new(client, manager);
             let make =
@@ -242,7 +245,7 @@ fn said(why: &str, name: &str) -> String {
     if why.contains("Insufficient scope")
         && let Some(scope) = scope_of(why)
     {
-        // A command that somebody will type: it holds nothing that is no scope, and nothing that a shell would do.
+        // A command that somebody will type: it holds nothing that is not a scope, and nothing that a shell would do.
         let is_scope = |c: char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
         let is_plain = scope.len() <= MAX_REFUSAL_CHARS && scope.chars().all(is_scope);
         let scope = match is_plain && !scope.trim().is_empty() {

@@ -51,10 +51,10 @@ pub enum LoginError {
     /// The client's secret is not there.
     #[error("the secret of its client cannot be read")]
     Secret(#[from] SettingsError),
-    /// Where the user would be sent is no place for that.
+    /// Where the user would be sent is not a place for that.
     #[error("the server wants you to log in at an address {0}")]
     Page(String),
-    /// Where the user would be sent is no address.
+    /// Where the user would be sent is not an address.
     #[error("the server wants you to log in at an address that Dunlin does not open")]
     Address(#[from] EgressError),
     /// The configuration names another login server.

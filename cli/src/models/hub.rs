@@ -30,8 +30,8 @@ const MAX_RESUMPTIONS: usize = 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// `HF_ENDPOINT` is no address.
-    #[error("HF_ENDPOINT is no address of a hub: {0:?}")]
+    /// `HF_ENDPOINT` is not an address.
+    #[error("HF_ENDPOINT is not an address of a hub: {0:?}")]
     Address(String),
     /// Nobody answers.
     #[error("cannot reach {endpoint}")]
@@ -202,7 +202,7 @@ fn checked(
             entry.bytes
         )));
     }
-    let sum = sum.ok_or_else(|| another("nobody says what its SHA-256 is".to_owned()))?;
+    let sum = sum.ok_or_else(|| another("its SHA-256 is not published".to_owned()))?;
     if let Some(expected) = entry
         .sha256
         .filter(|known| !known.eq_ignore_ascii_case(&sum))

@@ -284,7 +284,7 @@ async fn what_is_not_the_file_is_refused() {
         (
             vec![part(&file, 0, 1)],
             entry(None),
-            "nobody says what its SHA-256 is",
+            "its SHA-256 is not published",
         ),
         (
             vec![answer("404 Not Found\r\ncontent-length: 0\r\n", b"")],

@@ -249,7 +249,7 @@ mod tests {
                 "{}",
                 entry.name
             );
-            // A package is no hub that could be asked for the sum.
+            // A package is not a hub that could be asked for the sum.
             assert!(
                 entry.package.is_none() || entry.sha256.is_some(),
                 "{}",

@@ -4,7 +4,7 @@
 const WORDS: [(&str, &str); 17] = [
     (
         "background",
-        "goes on behind its answer for up to ten minutes, with what was granted to the call",
+        "keeps running after its answer for up to ten minutes, with what was granted to the call",
     ),
     (
         "chat",
@@ -57,7 +57,7 @@ const WORDS: [(&str, &str); 17] = [
     ),
 ];
 
-/// An import in words; `None`: it is no ability, but a way to use one.
+/// An import in words; `None`: it is not an ability, but a way to use one.
 pub fn in_words(import: &str) -> Option<&'static str> {
     let found = WORDS.iter().find(|(name, _)| *name == import);
     found.map(|(_, words)| *words)

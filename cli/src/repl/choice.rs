@@ -136,7 +136,7 @@ pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
                 fit(&about, room)
             ));
         }
-        quiet(ui, "  /agent NAME goes on with another one");
+        quiet(ui, "  /agent NAME switches agents");
         return Ok(());
     }
     let (agent, warning) = settings.agent_named(name)?;

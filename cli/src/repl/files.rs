@@ -34,7 +34,7 @@ const MAX_CANDIDATES: usize = 50;
 /// Files that are prose come first.
 const PROSE: &[&str] = &["md", "txt"];
 
-/// Files that are no text, by their names.
+/// Files that are not text, by their names.
 const BINARY: &[&str] = &[
     "7z", "a", "avi", "bin", "bmp", "bz2", "class", "db", "dll", "dylib", "eot", "exe", "flac",
     "gguf", "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mkv", "mov", "mp3", "mp4", "o",
@@ -84,7 +84,7 @@ struct Fit {
 }
 
 impl FileIndex {
-    /// The index of a folder; an empty one where that is no project.
+    /// The index of a folder; an empty one where that is not a project.
     pub fn new(project: &Path, is_project: bool) -> FileIndex {
         FileIndex(Arc::new(Shared {
             project: project.to_owned(),

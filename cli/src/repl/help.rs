@@ -15,7 +15,7 @@ const LEAST_BESIDE: usize = 30;
 /// How far to the right it stands there.
 const BELOW: usize = 6;
 
-/// What keys do that are no commands.
+/// What keys do that are not commands.
 const KEYS: [(&str, &str); 6] = [
     (
         "@FILE",

@@ -89,7 +89,7 @@ impl Hub {
         };
         let summary = last.summary();
         if summary.problem.is_some() || summary.said == Some(0) {
-            // What cannot be resumed is no offer, nor is an empty one; the list shows it.
+            // What cannot be resumed is not an offer, nor is an empty one; the list shows it.
             return Ok((Hub::Closed, None));
         }
         let ui = &app.ui;
@@ -338,7 +338,7 @@ pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
 fn warn_of_damage(app: &App, loaded: &Loaded) {
     if let Some(notice) = loaded.damage.notice() {
         app.ui.warn(&format!(
-            "the session's file is damaged; {notice}. It stays as it is, and what is said is added to it"
+            "the session's file is damaged; {notice}. Dunlin leaves it unchanged and appends new messages"
         ));
     }
 }

@@ -21,7 +21,7 @@ use dunlin_chat::turn::TurnEnd;
 /// The longest line in bytes; a longer one is an error rather than a full memory.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A line that is no message.
+/// A line that is not a message.
 #[derive(Debug, thiserror::Error)]
 enum InputError {
     #[error("cannot read standard input")]

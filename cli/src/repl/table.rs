@@ -349,7 +349,7 @@ pub enum Input {
 /// Words that leave the chat if they are all that a line says, as they leave a shell.
 const LEAVING_WORDS: [&str; 2] = ["exit", "quit"];
 
-/// Understands a line. A path at its start is no command: it has a second slash.
+/// Understands a line. A path at its start is not a command: it has a second slash.
 pub fn parse(line: &str) -> Input {
     let text = line.trim();
     if LEAVING_WORDS.contains(&text) {

@@ -30,7 +30,7 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
     let before = messages.iter().take(start).filter(said).count();
     if before > 0 {
         let before = counted(before, "earlier message", "earlier messages");
-        quiet(&format!("  … {before} of yours: /history"));
+        quiet(&format!("  … {before} of your messages: /history"));
     }
     for (index, message) in messages.iter().enumerate().skip(start) {
         match message.role {

@@ -215,7 +215,7 @@ impl Sorter {
         let value: Value = match serde_json::from_slice(line) {
             Ok(value) => value,
             Err(error) => {
-                let problem = format!("the line is no JSON: {error}");
+                let problem = format!("the line is not JSON: {error}");
                 return Sorted::Refused(ErrorData::parse_error(problem, None), None);
             }
         };
@@ -316,8 +316,8 @@ mod tests {
         };
         check("", "ignored");
         check("  \r\n", "ignored");
-        check("hello", "-32700 - the line is no JSON");
-        check("{\"jsonrpc\":", "-32700 - the line is no JSON");
+        check("hello", "-32700 - the line is not JSON");
+        check("{\"jsonrpc\":", "-32700 - the line is not JSON");
         check("[]", "-32600 - a message is one JSON object");
         check("7", "-32600 - a message is one JSON object");
         check("{}", "-32600 - a message has a method");
@@ -374,7 +374,7 @@ mod tests {
             "notification",
         );
         let deep = "[".repeat(100_000);
-        check(&deep, "-32700 - the line is no JSON");
+        check(&deep, "-32700 - the line is not JSON");
         assert!(sort_after(&[INITIALIZE], b"\xff\xfe{}").starts_with("-32700"));
     }
 

@@ -1,6 +1,6 @@
 //! Dunlin's tools for other programs: an MCP server on two streams.
 //!
-//! The protocol is the official SDK's. What is ours: lines that are no messages are answered rather than
+//! The protocol is the official SDK's. What is ours: lines that are not messages are answered rather than
 //! swallowed (`lines`), which tools are offered and what is said of them (`offer`), and a call that goes the
 //! same way as a model's, with nobody to ask (`call`). Whatever was not allowed beforehand is denied, and the
 //! result says how to allow it. A client can grant nothing.

@@ -11,7 +11,7 @@ const NOT_OFFERED: [&str; 1] = ["mcp_loader"];
 /// The tool that speaks with the user. Only clients that let a server ask can be offered it.
 const ASKS_USER: &str = "ask_user";
 
-/// Built-in tools that look or ask, and change nothing. Of no other tool is that claimed: a plugin's word is no proof,
+/// Built-in tools that look or ask, and change nothing. Of no other tool is that claimed: a plugin's word is not proof,
 /// and whether it is granted more than reading is for the user to say.
 const READ_ONLY: [&str; 4] = ["ask_user", "codebase_search", "read_file", "web_search"];
 

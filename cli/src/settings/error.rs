@@ -74,7 +74,7 @@ impl SettingsError {
             SettingsError::File(FileError::Invalid { hint, .. }) => hint.clone(),
             SettingsError::NoHome(_) => Some("set HOME to your home folder".to_owned()),
             SettingsError::NoAgents => {
-                Some("run `dunlin doctor`: it says what was found and what to do".to_owned())
+                Some("run `dunlin doctor`: it shows what was found and what to do".to_owned())
             }
             SettingsError::UnknownAgent { known, origin, .. } => {
                 let known = known.join(", ");

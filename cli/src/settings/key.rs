@@ -84,7 +84,7 @@ fn read_key_file(path: &Path) -> io::Result<(String, bool)> {
     let file = dunlin_host::files::open_regular(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
     file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;

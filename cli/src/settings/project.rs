@@ -7,7 +7,7 @@
 //! tools only where they are fewer, a denial can only stop a turn, and whatever is left out is said.
 //!
 //! Two things it cannot do with any trust: name where a key is found, and send one of the user's keys
-//! to an endpoint that the user did not give it to. Permissions are no part of a configuration at all.
+//! to an endpoint that the user did not give it to. Permissions are not part of a configuration at all.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ impl Layer<'_> {
             }
         }
         if let Some(steps) = &file.show_intermediate_steps {
-            // More to see is no danger.
+            // More to see is not a danger.
             let narrows = *steps.get_ref();
             let value = steps.get_ref().to_string();
             if narrows || self.wish("show_intermediate_steps", steps, &value) {

@@ -159,7 +159,7 @@ fn keys_are_read_when_they_are_needed() {
         agent: Some("remote".to_owned()),
         ..Global::default()
     };
-    // The missing variable is no error until the agent is used.
+    // The missing variable is not an error until the agent is used.
     let settings = home.load(&remote, &[]).unwrap();
     assert_eq!(
         settings.agent().unwrap_err().to_string(),

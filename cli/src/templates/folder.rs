@@ -344,7 +344,7 @@ impl Places {
     }
 }
 
-/// The names in a folder, sorted; what is hidden and what is no text is left out.
+/// The names in a folder, sorted; what is hidden and what is not text is left out.
 fn names(folder: OwnedFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for (index, entry) in Dir::new(folder)?.enumerate() {

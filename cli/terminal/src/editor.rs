@@ -60,8 +60,8 @@ pub enum EditorError {
         /// How it ended.
         status: std::process::ExitStatus,
     },
-    /// What was left in the file is no text of a reasonable size.
-    #[error("what the editor left is no text of at most {} MiB; nothing is changed", MAX_BYTES / 1024 / 1024)]
+    /// What was left in the file is not text of a reasonable size.
+    #[error("the edited file is not text of at most {} MiB; nothing is changed", MAX_BYTES / 1024 / 1024)]
     NoText,
 }
 

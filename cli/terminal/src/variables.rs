@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 pub const NO_COLOR: &str = "NO_COLOR";
 /// `0`: no colours (<https://bixense.com/clicolors>).
 pub const CLICOLOR: &str = "CLICOLOR";
-/// Neither empty nor `0`: colours even where the output is no terminal.
+/// Neither empty nor `0`: colours even where the output is not a terminal.
 pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
 /// The terminal's kind; `dumb` cannot move the cursor.
 pub const TERM: &str = "TERM";

@@ -48,7 +48,7 @@ impl embedding::Host for View<'_, Embeddings> {
         }
         let model = self.embedder().and_then(|it| Some((it.name()?, it)));
         let Some((name, embedder)) = model else {
-            return Err(Error::Unsupported("there is no model of meaning".into()).into());
+            return Err(Error::Unsupported("no embedding model is available".into()).into());
         };
         if self.own.asked == MAX_EMBEDDINGS {
             let problem =
@@ -96,7 +96,7 @@ fn shortened(mut text: String) -> String {
 
 /// Vectors that can be compared: no more than there are texts, of one size, of numbers, each brought to length 1.
 fn checked(mut vectors: Vec<Vec<f32>>, texts: usize) -> Result<Vec<Vec<f32>>, Error> {
-    let wrong = |what: String| Error::Failed(format!("the model of meaning answers {what}"));
+    let wrong = |what: String| Error::Failed(format!("the embedding model answers with {what}"));
     if vectors.len() > texts {
         return Err(wrong(format!(
             "{} vectors for {texts} texts",
@@ -116,7 +116,7 @@ fn checked(mut vectors: Vec<Vec<f32>>, texts: usize) -> Result<Vec<Vec<f32>>, Er
         }
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
         if !length.is_normal() {
-            return Err(wrong("what is no direction".to_owned()));
+            return Err(wrong("a vector without a direction".to_owned()));
         }
         vector.iter_mut().for_each(|x| *x /= length);
     }
@@ -140,9 +140,9 @@ mod tests {
             (vec![Vec::new()], 1, "vectors of 0 numbers"),
             (vec![wide], 1, "numbers; 1 to"),
             (vec![vec![1.0], vec![1.0, 0.0]], 2, "of 1 and of 2 numbers"),
-            (vec![vec![f32::NAN, 1.0]], 1, "no direction"),
-            (vec![vec![f32::INFINITY]], 1, "no direction"),
-            (vec![vec![0.0, 0.0]], 1, "no direction"),
+            (vec![vec![f32::NAN, 1.0]], 1, "without a direction"),
+            (vec![vec![f32::INFINITY]], 1, "without a direction"),
+            (vec![vec![0.0, 0.0]], 1, "without a direction"),
         ] {
             let Err(Error::Failed(problem)) = checked(vectors, texts) else {
                 panic!("{said}: was taken");

@@ -199,7 +199,7 @@ fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
         return Err(Error::Invalid("the prompt is empty".into()));
     }
     if prompt.max_tokens == 0 {
-        return Err(Error::Invalid("an answer of no tokens is none".into()));
+        return Err(Error::Invalid("an answer needs at least one token".into()));
     }
     if prompt.stops.len() > MAX_PROMPT_STOPS {
         return Err(Error::Invalid(format!(

@@ -93,7 +93,7 @@ impl CallContext {
         self.only_in_run()?;
         if !is_name(name) {
             let problem = format!(
-                "\"{}\" is no name: 1 to {MAX_NAME_CHARS} of a-z 0-9 - . that do not begin with a dot",
+                "\"{}\" is not a name: 1 to {MAX_NAME_CHARS} of a-z 0-9 - . that do not begin with a dot",
                 crate::display::shorten(&crate::display::escape(name), MAX_NAME_CHARS)
             );
             return Err(Error::Invalid(problem).into());

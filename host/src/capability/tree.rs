@@ -107,7 +107,7 @@ impl tree::HostFolder for CallContext {
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
         if path.is_empty() || !is_plain {
-            let problem = format!("{} is no path below the folder", shown(relative));
+            let problem = format!("{} is not a path below the folder", shown(relative));
             return Err(Error::Invalid(problem).into());
         }
         let path = root.join(relative);

@@ -56,7 +56,7 @@ struct Finder<'a> {
     is_quoted: bool,
     /// The word under way is where a redirection leads.
     is_file: bool,
-    /// The words up to the next separator are no command.
+    /// The words up to the next separator are not a command.
     is_header: bool,
     /// Delimiters of here-documents that begin at the next line, and whether they are read literally.
     here_documents: Vec<(String, bool)>,
@@ -294,7 +294,7 @@ impl<'a> Finder<'a> {
         self.here_documents.push((delimiter, is_literal));
     }
 
-    /// The text of here-documents is no command, but may hold some.
+    /// The text of here-documents is not a command, but may hold some.
     fn skip_here_documents(&mut self) {
         for (delimiter, is_literal) in std::mem::take(&mut self.here_documents) {
             let start = self.at;

@@ -108,7 +108,7 @@ pub enum ApplyError {
         /// The range of the edit before.
         before: Range<u64>,
     },
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     #[error("line {line} of the file is not UTF-8 text")]
     NotText {
         /// The first such line.

@@ -131,7 +131,7 @@ pub(crate) fn content(path: &Path) -> Result<Option<Vec<u8>>, PrepareError> {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
-            return Err(wrong_kind("leads through a file that is no folder"));
+            return Err(wrong_kind("leads through a file that is not a folder"));
         }
         Err(source) => {
             return Err(PrepareError::Io {

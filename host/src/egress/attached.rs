@@ -197,7 +197,7 @@ nonsense
             ("9.8.7.77", Place::PrivateNetwork),
             ("9.8.6.1", Place::Public),
             ("5.5.5.5", Place::ThisMachine),
-            // A tunnel that holds half of the internet is no network of one's own.
+            // A tunnel that holds half of the internet is not a network of one's own.
             ("5.5.5.6", Place::Public),
             ("2a00:1450:4001:1::5", Place::ThisMachine),
             ("2a00:1450:4001:1::77", Place::PrivateNetwork),

@@ -42,7 +42,7 @@ impl Cache {
     /// The compiled component with this digest: from the cache, or compiled from `bytes` and kept.
     /// Blocks: 0.2 ms when cached, tens of milliseconds and more to compile.
     ///
-    /// Failing to keep it is no error; the next start compiles again.
+    /// Failing to keep it is not an error; the next start compiles again.
     pub(crate) fn component(
         &self,
         engine: &Engine,
@@ -83,7 +83,7 @@ impl Cache {
             .flatten()
     }
 
-    /// Keeps a tool list. Failing to is no error.
+    /// Keeps a tool list. Failing to is not an error.
     pub(crate) fn keep_tools(&self, digest: &str, list: &[u8]) {
         let folder = self.root.join(TOOLS_FOLDER);
         if make_private(&folder).is_ok() {

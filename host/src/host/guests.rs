@@ -242,7 +242,7 @@ impl Guests {
         }
         // Both forms of WebAssembly begin so, as text or not; the compiler's words for anything else help nobody.
         if !code.starts_with(b"\0asm") && !code.trim_ascii_start().starts_with(b"(") {
-            return Err(fail("it is no WebAssembly file".to_owned()));
+            return Err(fail("it is not a WebAssembly file".to_owned()));
         }
         let machine = self.machine().map_err(|e| fail(e.to_string()))?;
         let engine = machine.ticking.engine();

@@ -93,7 +93,7 @@ impl Permissions {
                 let is_unread = |program: &String| command.unread.contains(&PathBuf::from(program));
                 hides_program || words.len() > 1 && words.first().is_some_and(is_unread)
             }
-            // A file that nobody may touch is denied in the same way, and most are no programs.
+            // A file that nobody may touch is denied in the same way, and most are not programs.
             CommandKey::Program(path) => hides_program && (!says_more || is_executable(path)),
             CommandKey::Below(folder) => {
                 let mut searched = self.search_path.iter();

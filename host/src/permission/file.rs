@@ -27,7 +27,7 @@ use super::key::{Bits, Decided};
 use crate::files::{make_private, open_regular};
 use crate::target::Operation;
 
-/// Largest permission file that is read, in bytes: a hundred thousand entries. More is no list of
+/// Largest permission file that is read, in bytes: a hundred thousand entries. More is not a list of
 /// answers that a person gave.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -275,7 +275,7 @@ fn read(path: &Path) -> Result<Option<String>, PermissionError> {
         Err(e) => return Err(fail(e)),
     };
     if !file.metadata().map_err(fail)?.is_file() {
-        return Err(fail(io::Error::other("it is no regular file")));
+        return Err(fail(io::Error::other("it is not a regular file")));
     }
     let mut text = String::new();
     file.take(MAX_FILE_BYTES + 1)

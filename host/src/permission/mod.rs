@@ -9,7 +9,7 @@
 //! 5. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
 //!    it was given to, as long as its component is the same; what a person set by hand holds for all.
 //! 6. defaults: reading inside the project is allowed, except where secrets usually are; so is searching with the
-//!    engine that the user has configured. A home folder, what lies above one, and `/` are no projects: nothing is
+//!    engine that the user has configured. A home folder, what lies above one, and `/` are not projects: nothing is
 //!    inside.
 //! 7. a tool that was set to *always* for the session: what it declared, secrets excepted.
 //! 8. the user.

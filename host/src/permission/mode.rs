@@ -43,7 +43,7 @@ impl fmt::Display for ToolMode {
 
 /// The word is none of the three.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of prompt, always, never")]
+#[error("{0:?} is not a mode; use prompt, always or never")]
 pub struct ToolModeError(pub String);
 
 impl std::str::FromStr for ToolMode {

@@ -42,7 +42,7 @@ pub enum Rule {
     Secret,
     /// The default for everything outside the project.
     OutsideProject,
-    /// The default where Dunlin was started in a folder that is no project.
+    /// The default where Dunlin was started in a folder that is not a project.
     NoProject,
     /// The default for writing.
     Writing,

@@ -304,7 +304,7 @@ impl Permissions {
         })
     }
 
-    /// The program that a bare word means, where it is no file of the project.
+    /// The program that a bare word means, where it is not a file of the project.
     fn typed_program(&self, typed: &str, path: &Path) -> Option<PathBuf> {
         if typed.contains('/') || path.exists() {
             return None;

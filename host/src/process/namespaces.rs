@@ -360,7 +360,7 @@ fn hold_git_link(path: &Path, target: Option<&Path>, number: u64) -> io::Result<
             fs::remove_file(&name)?;
             put
         }
-        // What leads nowhere is no repository; one that is made of it is found afterwards.
+        // What leads nowhere is not a repository; one that is made of it is found afterwards.
         _ => Ok(()),
     }
 }

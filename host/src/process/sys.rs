@@ -133,7 +133,7 @@ pub(super) fn give_no_files_on(how: Inherited) -> io::Result<()> {
         .filter(|fd| *fd >= FIRST)
         .collect();
     for fd in open {
-        // The one that listed them is closed already: that is no failure.
+        // The one that listed them is closed already: that is not a failure.
         #[expect(unsafe_code, reason = "as above")]
         let _ = unsafe {
             match how {

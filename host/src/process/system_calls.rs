@@ -1,7 +1,7 @@
 //! Which system calls a command does not get.
 //!
 //! Files are Landlock's and the mounts' business. What is left are the doors beside them: sockets of other
-//! programs (a path to a socket is no file to Landlock before its ninth version; whoever reaches the socket of
+//! programs (a path to a socket is not a file to Landlock before its ninth version; whoever reaches the socket of
 //! docker, an ssh agent or D-Bus has all they may do), the network where it is not the command's own, the
 //! terminal, key rings, new user namespaces, in which a process has capabilities again, and files with the
 //! set-user-ID or set-group-ID bit, with which somebody else would run as the user.

@@ -107,7 +107,7 @@ impl Tree {
             root,
         };
         for (at, to) in links {
-            // Two of one name, or below something that is no folder: the first stays.
+            // Two of one name, or below something that is not a folder: the first stays.
             let at = tree.root.join(at);
             let _ = std::fs::create_dir_all(at.parent().unwrap_or(&tree.root));
             let _ = symlink(tree.text(to), at);
@@ -212,7 +212,7 @@ fn check_address(written: &str) -> Result<(), TestCaseError> {
     let (before, after) = (Url::parse(written), Url::parse(&found));
     let (Ok(before), Ok(after)) = (before, after) else {
         return Err(TestCaseError::fail(format!(
-            "{written} is no address: {found}"
+            "{written} is not an address: {found}"
         )));
     };
     let host = |url: &Url| match url.host() {

@@ -59,7 +59,7 @@ pub enum UndoError {
     },
     /// A turn that edits without end.
     #[error(
-        "this turn has edited more than can be taken back ({} files or {} MiB); go on in a new turn",
+        "this turn has edited more than can be taken back ({} files or {} MiB); continue in a new turn",
         journal::MAX_ENTRIES,
         journal::MAX_BYTES / (1024 * 1024)
     )]

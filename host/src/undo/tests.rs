@@ -233,7 +233,7 @@ fn a_turn_without_end_is_stopped() {
             break error.to_string();
         }
     };
-    let expected = "this turn has edited more than can be taken back (1000 files or 64 MiB); go on in a new turn";
+    let expected = "this turn has edited more than can be taken back (1000 files or 64 MiB); continue in a new turn";
     assert_eq!(refused, expected);
     assert_eq!(place.undo(), files(&[("a", Fate::Removed)]));
 }

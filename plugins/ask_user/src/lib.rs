@@ -22,7 +22,7 @@ impl Tool for AskUser {
     const NAME: &'static str = "ask_user";
 
     const DESCRIPTION: &'static str = "Asks the user a question and returns the answer. Use it when you cannot \
-        go on without a decision or a fact that only the user has, and no other tool can find out. Ask one \
+        continue without a decision or a fact that only the user has, and no other tool can find out. Ask one \
         thing at a time. With options the user may choose one of them or answer in other words.";
 
     const PARAMETERS: Parameters = Parameters::lines(

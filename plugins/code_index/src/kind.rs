@@ -6,7 +6,7 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Bytes of the mean line from which on a file counts as minified or as data.
 const MAX_MEAN_LINE: usize = 160;
 
-/// Lines of the longest file that is read: what has more in a MiB is no text.
+/// Lines of the longest file that is read: what has more in a MiB is not text.
 const MAX_LINES: usize = 100_000;
 
 /// Bytes at the start of a file in which a zero byte or a note of its generator is looked for.

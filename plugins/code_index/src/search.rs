@@ -117,7 +117,7 @@ impl From<StoreError> for QueryError {
 impl Index {
     /// Answers a question from what is indexed.
     ///
-    /// `read` gives the text of a file as it is now; hits are cut from that. A file that cannot be read is no hit.
+    /// `read` gives the text of a file as it is now; hits are cut from that. A file that cannot be read is not a hit.
     /// With `rerank` the best candidates are ordered anew by what they mean.
     pub fn search(
         &mut self,

@@ -5,7 +5,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// Bytes of the longest name that is read. Longer ones are digests and data.
 const MAX_NAME_BYTES: usize = 80;
 
-/// Bytes of the longest word that is reduced to a stem; longer ones are no words of a language.
+/// Bytes of the longest word that is reduced to a stem; longer ones are not words of a language.
 const MAX_STEM_BYTES: usize = 24;
 
 /// A word as the index knows it.

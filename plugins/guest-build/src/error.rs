@@ -16,7 +16,7 @@ pub enum BuildError {
     NoWay,
     /// The way that was asked for does not exist on this machine.
     #[error(
-        "the way `{way}` was asked for ({} or plugin.toml), and is not to be had here: {reason}",
+        "the way `{way}` was asked for ({} or plugin.toml), and is unavailable here: {reason}",
         crate::script::WAY_VARIABLE
     )]
     WayMissing {
@@ -60,7 +60,7 @@ pub enum BuildError {
     )]
     NoClang,
     /// A package that C needs is not among the dependencies.
-    #[error("the C headers for wasm are not to be had: no package {package} in the lock file")]
+    #[error("the C headers for wasm are unavailable: no package {package} in the lock file")]
     NoHeaders {
         /// The package.
         package: &'static str,
@@ -81,7 +81,7 @@ pub enum BuildError {
         /// Where the module should be.
         path: PathBuf,
     },
-    /// The module is no plugin.
+    /// The module is not a plugin.
     #[error(
         "{package} compiles, but no component can be made of it: does it call dunlin_sdk::export!?"
     )]

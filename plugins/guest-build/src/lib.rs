@@ -143,7 +143,7 @@ fn encode(package: &str, way: Way, file: &Path, out: &Path) -> Result<Component,
 /// Makes a component of a module that was compiled against a C library for WASI.
 ///
 /// # Errors
-/// The module is no plugin.
+/// The module is not a plugin.
 pub fn component_of_wasi(package: &str, module: &[u8]) -> Result<Vec<u8>, BuildError> {
     let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
     let name = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;

@@ -209,7 +209,7 @@ pub fn embed_texts(folders: &[(&str, &str)], file: &str) -> Result<(), BuildErro
 /// Where cargo wants what a build script makes.
 ///
 /// # Errors
-/// This is no build script.
+/// This is not a build script.
 pub fn out_folder() -> Result<PathBuf, BuildError> {
     folder("OUT_DIR")
 }

@@ -147,7 +147,7 @@ fn of_contents(contents: ResourceContents) -> Content {
 fn blob(media_type: String, data: &str) -> Content {
     match STANDARD.decode(data) {
         Ok(bytes) => Content::Blob(Blob { media_type, bytes }),
-        Err(_) => Content::Text(format!("[{media_type}, damaged: it is no base64]")),
+        Err(_) => Content::Text(format!("[{media_type}, damaged: it is not base64]")),
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         );
         assert_eq!(
             of(json!({"content": [{"type": "audio", "data": "?", "mimeType": "audio/wav"}]})),
-            Ok(vec!["[audio/wav, damaged: it is no base64]".to_owned()])
+            Ok(vec!["[audio/wav, damaged: it is not base64]".to_owned()])
         );
     }
 }

@@ -77,7 +77,7 @@ impl Guest for Bridge {
     fn call_tool(name: String, arguments: String) -> Result<Vec<Content>, Failure> {
         let service = service()?;
         let arguments = serde_json::from_str(&arguments)
-            .map_err(|e| Failure::Invalid(format!("the arguments are no JSON object: {e}")))?;
+            .map_err(|e| Failure::Invalid(format!("the arguments are not a JSON object: {e}")))?;
         let params = CallToolRequestParams::new(name).with_arguments(arguments);
         let result = line::drive(async { service.call_tool(params).await })?;
         answer::of_tool(result.map_err(answer::failed)?)

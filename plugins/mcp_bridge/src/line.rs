@@ -184,7 +184,7 @@ fn understood(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
         Err(error) => {
             log(
                 Level::Warn,
-                &format!("the server sent what is no message: {error}"),
+                &format!("the server sent something that is not a message: {error}"),
             );
             None
         }

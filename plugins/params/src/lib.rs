@@ -40,7 +40,7 @@ pub const MAX_DEPTH: usize = 8;
 /// What a line has to look like, as errors say it.
 const FORM: &str = "@param name {type} [required|optional] Description";
 
-/// Why lines are no parameters.
+/// Why lines are not parameters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {

@@ -151,9 +151,9 @@ impl<S: Source> TextFile<'_, S> {
     /// The range, if it is one. Whoever gets it wrong is told how many lines there are.
     fn checked(&self, first: i64, last: Option<i64>) -> Result<(u64, u64), Failure> {
         let problem = if first < 1 {
-            format!("start_line: {first} is no line, lines count from 1")
+            format!("start_line: {first} is not a line, lines count from 1")
         } else if let Some(last) = last.filter(|&last| last < 1) {
-            format!("end_line: {last} is no line, lines count from 1")
+            format!("end_line: {last} is not a line, lines count from 1")
         } else if let Some(last) = last.filter(|&last| last < first) {
             format!("end_line: {last} is before start_line {first}")
         } else {

@@ -1,6 +1,6 @@
 //! Output of programs as plain text: what a person would see in the end, without colours.
 
-/// The longest escape sequence in bytes. What goes on without an end is no sequence.
+/// The longest escape sequence in bytes. What goes on without an end is not a sequence.
 const MAX_SEQUENCE_BYTES: usize = 1024;
 
 /// Plain text of output. Escape sequences go, a carriage return begins its line anew (progress bars), a backspace

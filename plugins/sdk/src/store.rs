@@ -25,7 +25,7 @@ pub struct Entry {
 
 /// What is kept under a name; `None` where there is nothing.
 ///
-/// Fails with `Invalid` for what is no name.
+/// Fails with `Invalid` for what is not a name.
 pub fn get(name: &str) -> Result<Option<Vec<u8>>, Error> {
     crate::files::on_host()?;
     Ok(host::get(name)?)
@@ -33,7 +33,7 @@ pub fn get(name: &str) -> Result<Option<Vec<u8>>, Error> {
 
 /// Keeps bytes under a name, in place of what was there: whoever reads meanwhile finds the old or the new whole.
 ///
-/// Fails with `Invalid` for what is no name, with `TooLarge` where there is no room.
+/// Fails with `Invalid` for what is not a name, with `TooLarge` where there is no room.
 pub fn put(name: &str, bytes: &[u8]) -> Result<(), Error> {
     crate::files::on_host()?;
     Ok(host::put(name, bytes)?)

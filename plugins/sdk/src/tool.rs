@@ -70,7 +70,7 @@ pub fn parse_arguments<A: DeserializeOwned>(arguments: &str) -> Result<A, Failur
         let path = error.path().to_string();
         let problem = without_position(error.inner());
         Failure::invalid_arguments(match path.as_str() {
-            // The whole, or a place in text that is no JSON.
+            // The whole, or a place in text that is not JSON.
             "." | "?" => problem,
             field => format!("{field}: {problem}"),
         })

@@ -55,7 +55,7 @@ impl Request {
     /// Sends it, follows up to 10 redirects, and returns when the head of the answer is there.
     ///
     /// Fails with `Denied`, with `Invalid` for an address or a header that cannot be used, with `NotFound` when there
-    /// is no server of that name, with `TimedOut` after 30 s of waiting for the network, with `TooLarge` for a body
+    /// is not a server of that name, with `TimedOut` after 30 s of waiting for the network, with `TooLarge` for a body
     /// above 1 MiB or at the 33rd request of a call, with `Failed` for all other trouble on the way.
     pub fn send(self) -> Result<Response, Error> {
         crate::files::on_host()?;

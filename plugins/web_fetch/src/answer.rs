@@ -78,7 +78,7 @@ pub fn redirected(asked: &str, answered: &str) -> String {
     }
 }
 
-/// A status that is no success.
+/// A status that is not a success.
 pub fn refused(status: u16, url: &str, message: &str) -> Failure {
     let words: Vec<&str> = message.split_whitespace().collect();
     let message = words.join(" ");

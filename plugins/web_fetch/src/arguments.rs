@@ -28,7 +28,7 @@ pub enum Method {
     Post,
 }
 
-/// How text is returned; what is no text is always base64.
+/// How text is returned; what is not text is always base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {

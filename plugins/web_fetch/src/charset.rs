@@ -22,7 +22,7 @@ impl Reader {
         }
     }
 
-    /// Reads more and adds it to `text`. What is no character becomes `U+FFFD`.
+    /// Reads more and adds it to `text`. What is not a character becomes `U+FFFD`.
     pub fn read(&mut self, mut bytes: &[u8], is_last: bool, text: &mut String) {
         loop {
             // `None` only where the sum does not fit into memory.

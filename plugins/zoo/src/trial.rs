@@ -41,7 +41,7 @@ pub enum End {
     Refused(&'static str),
     /// Whoever is asked would be asked this.
     Asks(&'static str),
-    /// The call comes to its end and gives this, which is no harm.
+    /// The call comes to its end and gives this, which is not harm.
     Gives(&'static str),
     /// The call may come to an end or not: what counts is that it did no harm, as the words say.
     Harmless(&'static str),

@@ -26,7 +26,7 @@ pub const TRIALS: &[Trial] = &[
     ),
     Trial::of(
         "bad_schema",
-        "has parameters that are no JSON",
+        "has parameters that are not JSON",
         LeftOut(
             "the plugin bad_schema describes itself badly: the parameters of bad_schema: not JSON: EOF while parsing a value at line 1 column 33",
         ),

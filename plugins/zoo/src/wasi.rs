@@ -41,7 +41,7 @@ pub const WASI: &[Attempt] = &[
     },
     Attempt {
         tries: "writes through a handle for reading",
-        stopped: "a handle for reading is none for writing",
+        stopped: "a handle for reading cannot write",
         calls: &[(
             &[
                 "open README.md r",
@@ -151,7 +151,7 @@ pub const WASI: &[Attempt] = &[
         tries: "follows links and .. to what is not the project's",
         stopped: "the real file is what counts",
         calls: &[
-            // What a program says of itself is no right: only Dunlin's own folders are nobody's.
+            // What a program says of itself is not a right: only Dunlin's own folders are nobody's.
             (&["open way-home/tool.permissions.json r"], &["access"]),
             (&["open ../config/tool.permissions.json r"], &["access"]),
             (&["open R:/proc/self/environ r"], &["access"]),

@@ -48,7 +48,7 @@ pub struct Received {
     pub path: String,
     /// Names in lower case, in the order they were sent.
     pub headers: Vec<(String, String)>,
-    /// The body; null when it is no JSON.
+    /// The body; null when it is not JSON.
     pub body: Value,
     /// The body as it was sent.
     pub bytes: Vec<u8>,
@@ -71,7 +71,7 @@ struct Log {
     violations: Vec<String>,
     /// What no body may contain.
     secrets: Vec<String>,
-    /// What the server says of itself; `None`: it is no Ollama server.
+    /// What the server says of itself; `None`: it is not an Ollama server.
     ollama: Option<Ollama>,
 }
 

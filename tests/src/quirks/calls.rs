@@ -231,7 +231,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case::calls("arguments that are a list", stream().call_start(0, "a", "read_file").call_arguments(0, "[1]").finish("tool_calls"), &[bad(UNFIT)]),
         Case::calls("arguments as a list and no text", stream().pieces(json!([whole(json!(0), json!("a"), json!(["a.txt"]))])).finish("tool_calls"), &[bad(UNFIT)]),
         Case::calls(
-            "arguments that are no JSON go back as an error and never into the history",
+            "arguments that are not JSON go back as an error and never into the history",
             stream().call_start(0, "a", "read_file").call_arguments(0, "{file_path: a.txt}").finish("tool_calls"),
             &[bad(UNFIT)],
         )

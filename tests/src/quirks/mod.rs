@@ -95,7 +95,7 @@ impl Case {
         }
     }
 
-    /// An answer that is no whole reply: what came is printed, and the error says this.
+    /// An answer that is not a whole reply: what came is printed, and the error says this.
     fn fails(name: &'static str, answer: Response, reply: &str, said: &'static str) -> Case {
         Case {
             status: 4,

@@ -209,7 +209,7 @@ pub(super) fn cases() -> Vec<Case> {
         .saying("a damaged piece of the reply was skipped"),
         Case::says("a damaged event is skipped", events(&[HI, "{\"choi", THERE, STOP, "[DONE]"]), "Hi there")
             .saying("a damaged piece of the reply was skipped"),
-        Case::says("an event that is no JSON is skipped", events(&[HI, "ping", THERE, STOP, "[DONE]"]), "Hi there")
+        Case::says("an event that is not JSON is skipped", events(&[HI, "ping", THERE, STOP, "[DONE]"]), "Hi there")
             .saying("a damaged piece of the reply was skipped"),
         // Errors within the stream.
         error("an error without choices", json!({"error": {"message": "overloaded", "code": 529}}), "broke off its reply: overloaded"),

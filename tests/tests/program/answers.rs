@@ -33,7 +33,7 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
         });
         assert!(screen.contains(IGNORED), "{early:?}: {terminal:?}");
         assert_eq!(screen.count(question), 1, "{early:?}: {terminal:?}");
-        // Enter alone is no answer, and nothing that was typed early stands before it.
+        // Enter alone is not an answer, and nothing that was typed early stands before it.
         terminal.press(Key::Enter);
         terminal.wait_for("Type y or n, then press Enter.");
         terminal.wait_until("the question again", |screen| screen.count(question) == 2);

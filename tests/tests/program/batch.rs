@@ -355,7 +355,7 @@ fn keys_before_the_calls_decide_nothing() {
     gate.open();
     chat.approval();
     chat.answer("n all");
-    // What looks like an answer is no message either.
+    // What looks like an answer is not a message either.
     let screen = chat.prompt();
     let said = "\"y all\" was typed before this question, so it answers nothing and was dropped.";
     assert_shows(&screen, &[said]);

@@ -44,8 +44,8 @@ fn tools() {
         2,
         "the arguments of read_file do not fit",
     );
-    check(&call("[1]"), 2, "--args is no JSON object");
-    check(&call("{"), 2, "--args is no JSON object");
+    check(&call("[1]"), 2, "--args is not a JSON object");
+    check(&call("{"), 2, "--args is not a JSON object");
     check(
         &["tools", "call", "nothing"],
         2,
@@ -321,7 +321,7 @@ fn permissions() {
         "",
         "hint: dunlin permissions allow read https://docs.rs/",
     );
-    // What cannot be executed is no program.
+    // What cannot be executed is not a program.
     environment.project_file(".env", "A=1");
     let secret = environment.run(["permissions", "explain", ".env"]);
     assert!(secret.stdout.contains("read"), "{secret}");

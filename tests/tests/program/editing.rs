@@ -88,7 +88,7 @@ fn broken_text_is_not_lost() {
     let (provider, environment, mut chat) = waiting(script);
     chat.answer("e");
     let screen = chat.question();
-    let said = "The arguments cannot be used: they are no JSON: key must be a string at line 2 column 3; e opens";
+    let said = "The arguments cannot be used: they are not JSON: key must be a string at line 2 column 3; e opens";
     assert!(screen.contains(said), "{screen:?}");
     // The question is still about the call as it was.
     assert!(!screen.contains("as you edited it"), "{screen:?}");

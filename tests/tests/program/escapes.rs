@@ -515,7 +515,7 @@ proptest! {
             0..30,
         )
     ) {
-        // The emulator leaves out what stands for bytes that are no text.
+        // The emulator leaves out what stands for bytes that are not text.
         let raw: String = raw.into_iter().filter(|&c| c != char::REPLACEMENT_CHARACTER).collect();
         for shown in [escape(&raw), escape_multiline(&raw.replace(['\n', '\t'], " "))] {
             let counted = width(&shown);

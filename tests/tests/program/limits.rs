@@ -321,7 +321,7 @@ fn compacting_can_be_interrupted_and_done_by_hand() {
     assert_eq!(said.messages().len(), 3);
     let first = contents(&said, "user")[0];
     assert!(
-        first.contains("Two were said.\n\n[The conversation goes on.]\n\ntwo"),
+        first.contains("Two were said.\n\n[The conversation continues.]\n\ntwo"),
         "{first}"
     );
     // A resumed session goes on with the summary.

@@ -197,7 +197,7 @@ fn a_model_that_is_missing_or_broken_is_named_with_the_way_out() {
     fs::write(&file, "<html>").unwrap();
     check(&[
         "tiny cannot answer",
-        "is no GGUF model",
+        "is not a GGUF model",
         "copy the file anew",
     ]);
     fs::remove_file(&file).unwrap();

@@ -50,3 +50,4 @@ mod terminal_commands;
 mod type_ahead;
 mod web;
 mod web_search;
+mod wording;

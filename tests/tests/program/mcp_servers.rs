@@ -78,7 +78,7 @@ fn servers_come_and_go_and_the_rest_stays() {
     assert_eq!(file(&environment), mine);
 }
 
-/// What is named and not there is said where one looks for it, and is no error: it may yet come.
+/// What is named and not there is said where one looks for it, and is not an error: it may yet come.
 #[test]
 fn a_program_that_is_not_there_is_said_to_be_missing() {
     let provider = Provider::play([]);

@@ -172,7 +172,7 @@ fn attached_files_name_the_section() {
     let screen = chat.say("and the gulls");
     assert!(screen.contains(" 1 user, with terns.md  "), "{screen}");
     assert!(screen.contains(" 3 user  "), "{screen}");
-    // The label is no part of what is sent.
+    // The label is not part of what is sent.
     let requests = provider.requests();
     let sent: Vec<String> = requests.iter().map(body).collect();
     assert_eq!(sent, bodies);

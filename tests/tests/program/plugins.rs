@@ -142,7 +142,7 @@ fn a_folder_of_no_plugin_is_said_to_be_none() {
     let environment = Environment::new(program!());
     environment.project_file("empty/a.txt", "no plugin");
     let said = run(&environment, "plugin check empty/a.txt", 1);
-    assert!(said.contains("it is no WebAssembly file"), "{said}");
+    assert!(said.contains("it is not a WebAssembly file"), "{said}");
     let hint = "dunlin plugin new NAME writes the folder of a plugin";
     for (line, status) in [
         ("plugin dev nope", 2),
@@ -338,12 +338,15 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
             &format!("plugin new {name} --lang {language}"),
             0,
         );
-        assert!(said.contains("Its README.md says how to go on"), "{said}");
+        assert!(
+            said.contains("Its README.md says how to continue"),
+            "{said}"
+        );
         let folder = environment.project().join(&name);
         let text = std::fs::read_to_string(folder.join(source)).unwrap();
         assert!(text.contains(&name), "{text}");
         let said = run(&environment, &format!("plugin new {name}"), 2);
-        assert!(said.contains("is there already"), "{said}");
+        assert!(said.contains("already exists"), "{said}");
         // Nothing was built yet.
         let said = run(&environment, &format!("plugin check {name}"), 1);
         assert!(

@@ -51,7 +51,7 @@ fn an_empty_line_says_what_can_be_typed() {
     chat.terminal.wait_until("the placeholder", |screen| {
         screen.cursor_line.trim_end() == format!("› {PLACEHOLDER}")
     });
-    // It is no text.
+    // It is not text.
     chat.terminal.press(Key::Tab);
     chat.turn("hello");
     assert_eq!(

@@ -245,7 +245,7 @@ fn the_hub_is_in_nobodys_way() {
     // From here on Enter is nothing.
     chat.turn("");
     chat.leave();
-    // Wrong numbers are no messages.
+    // Wrong numbers are not messages.
     let mut chat = Chat::open(&environment);
     assert!(
         chat.turn("7")

@@ -55,7 +55,7 @@ fn check(typed: &str, kept: &str) {
 #[test]
 fn keys_before_the_question_are_text_of_the_next_message() {
     check("and then\r", "and then");
-    // What looks like an answer is no message: it is dropped.
+    // What looks like an answer is not a message: it is dropped.
     check("y\ralways\rand then\r", "and then");
 }
 

@@ -22,7 +22,7 @@ const KILLS_EACH: u64 = 40;
 fn no_stored_answer_is_lost() {
     #[expect(
         clippy::disallowed_methods,
-        reason = "how long a test runs is no setting of Dunlin"
+        reason = "how long a test runs is not a setting of Dunlin"
     )]
     let kills = std::env::var("DUNLIN_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let (mut answers, mut leftovers) = (0, 0);

@@ -136,7 +136,7 @@ async fn the_words_decide_where_a_model_is_of_no_use() {
             Manner::Fails,
             Some("could not be used (the model is\\nill)"),
         ),
-        (Manner::NoNumbers, Some("what is no direction")),
+        (Manner::NoNumbers, Some("a vector without a direction")),
         (Manner::TooMany, Some("vectors for")),
         (Manner::TwoSizes, Some("of 1 and of 2 numbers")),
     ] {

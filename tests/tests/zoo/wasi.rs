@@ -405,7 +405,7 @@ async fn printing_without_end_loses_the_beginning() {
     assert!(last.is_some(), "the last line was lost");
 }
 
-/// A granted file is no granted disk.
+/// A granted file is not a granted disk.
 #[tokio::test]
 async fn a_file_does_not_fill_the_disk() {
     let (_sandbox, host) = stage(PATIENT);

@@ -185,7 +185,7 @@ pub enum ProviderError {
         /// Why; unlike a connection's, every level of it says something.
         source: ModelError,
     },
-    /// What came is no reply.
+    /// What came is not a reply.
     #[error("{endpoint} did not answer with a reply")]
     NotAReply {
         /// Where.

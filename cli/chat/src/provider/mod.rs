@@ -113,7 +113,7 @@ pub enum StreamEvent {
         /// The piece.
         text: String,
     },
-    /// All text of this reply so far was no answer but what the model thinks: only now its server or its
+    /// All text of this reply so far was not an answer but what the model thinks: only now its server or its
     /// template has said so. What may have been shown stays shown.
     WasReasoning {
         /// The field it should have come in.
@@ -166,7 +166,7 @@ pub struct ProposedCall {
     pub arguments: Result<Map<String, Value>, BadArguments>,
     /// Whether it was found in the model's text: the model may have meant no call at all.
     pub recovered: bool,
-    /// Whether the arguments were no valid JSON and were mended: the model may have meant others.
+    /// Whether the arguments were not valid JSON and were mended: the model may have meant others.
     pub repaired: bool,
 }
 

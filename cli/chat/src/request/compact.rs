@@ -18,7 +18,7 @@ use crate::provider::Dialect;
 const MAX_RESULT_CHARS: usize = 1_500;
 
 const INSTRUCTION: &str = "Below is the beginning of a conversation between a user and you. It has become too long \
-    and will be replaced by your summary of it. Write down, in at most 300 words, what you need to go on: what the user \
+    and will be replaced by your summary of it. Write down, in at most 300 words, what you need to continue: what the user \
     wants, what was found out and decided, which files and names matter and what they hold, what was done, and what is \
     still open. Say nothing else.";
 

@@ -221,7 +221,7 @@ impl Cuts {
         };
         Some(format!(
             "[{count} earlier {messages} left out here. This is your own summary of {which}:]\n\n{summary}\n\n\
-             [The conversation goes on.]"
+             [The conversation continues.]"
         ))
     }
 }

@@ -237,7 +237,7 @@ fn a_summary_stands_for_what_is_left_out() {
     assert_eq!(
         said,
         "[4 earlier messages are left out here. This is your own summary of them:]\n\nThey read a file.\n\n\
-         [The conversation goes on.]\n\n"
+         [The conversation continues.]\n\n"
     );
     // More is left out later: the summary stays and says what it is of.
     let cuts = fit(&messages, &costs(&messages), room(700), &cuts).unwrap();

@@ -36,7 +36,7 @@ impl Default for Measure {
     }
 }
 
-/// What is believed of a server that counts otherwise than we do, in thousandths. Beyond that its count is no count of
+/// What is believed of a server that counts otherwise than we do, in thousandths. Beyond that its count is not a count of
 /// what was sent: some leave out what they had read before, some cut the request in silence.
 const CREDIBLE: std::ops::RangeInclusive<u64> = 500..=3000;
 

@@ -1,6 +1,6 @@
 //! Reads a session: whatever a file holds, its good part becomes a conversation that can be sent.
 //!
-//! Nothing is changed on the disk. A line that is no record is left out and counted, and what comes after it is
+//! Nothing is changed on the disk. A line that is not a record is left out and counted, and what comes after it is
 //! read all the same; a reply that was being written is what was streamed of it, marked as partial; calls that
 //! have no result are [`INTERRUPTED`], or [`NOT_STARTED`] where that is known. Only a file without a single record is an error: an empty conversation
 //! would be a lie.
@@ -152,7 +152,7 @@ impl Loaded {
 /// What of a file was left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Lines that are no records.
+    /// Lines that are not records.
     pub broken: usize,
     /// Bytes of a last line that is not whole.
     pub torn_bytes: usize,

@@ -37,7 +37,7 @@ pub struct Head {
     pub format: u32,
     /// What names the session.
     pub id: String,
-    /// The folder it was begun in: its absolute path. What is no UTF-8 in it is replaced.
+    /// The folder it was begun in: its absolute path. What is not UTF-8 in it is replaced.
     pub project: String,
     /// The agent it was begun with.
     pub agent: String,
@@ -87,7 +87,7 @@ pub struct CallEntry {
     /// Whether the model wrote it as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
-    /// Whether its arguments were no valid JSON and were mended.
+    /// Whether its arguments were not valid JSON and were mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
 }
@@ -198,10 +198,10 @@ pub enum Record {
     Unknown(String),
 }
 
-/// Why a line is no record.
+/// Why a line is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// It is no JSON, or not what its type says.
+    /// It is not JSON, or not what its type says.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// What its type demands is missing.

@@ -182,7 +182,7 @@ impl Entry {
             let mut file = open_regular(&self.path)?;
             let metadata = file.metadata()?;
             if !metadata.is_file() {
-                return Err(io::Error::other("it is no regular file"));
+                return Err(io::Error::other("it is not a regular file"));
             }
             let mut summary = Summary::read(&mut file, metadata.len())?;
             summary.changed = Timestamp::try_from(metadata.modified()?).ok();
@@ -212,7 +212,7 @@ impl Entry {
         let file = open_regular(&self.path).map_err(|error| failed(error.into()))?;
         let metadata = file.metadata().map_err(|error| failed(error.into()))?;
         if !metadata.is_file() {
-            let error = io::Error::other("it is no regular file");
+            let error = io::Error::other("it is not a regular file");
             return Err(failed(error.into()));
         }
         reader::read(BufReader::with_capacity(64 * 1024, file)).map_err(failed)
@@ -428,7 +428,7 @@ impl Store {
             path: entry.path.clone(),
             source,
         };
-        // What is no session can go, too: a folder cannot.
+        // What is not a session can go, too: a folder cannot.
         if let Ok(file) = open_regular(&entry.path)
             && let Err(TryLockError::WouldBlock) = file.try_lock()
         {

@@ -163,7 +163,7 @@ fn strange_files_are_listed_as_what_they_are() {
     let expected = [
         ("copied", None),
         ("empty", Some("empty")),
-        ("folder", Some("it is no regular file")),
+        ("folder", Some("it is not a regular file")),
         ("good", None),
         ("noise", Some("its first line is damaged")),
     ];
@@ -172,7 +172,7 @@ fn strange_files_are_listed_as_what_they_are() {
     for (typed, expected) in [
         ("empty", "it is empty"),
         ("noise", "nothing in it is a record of a session"),
-        ("folder", "it is no regular file"),
+        ("folder", "it is not a regular file"),
     ] {
         let entry = store.find(Some(typed)).unwrap();
         let error = entry.load().unwrap_err();

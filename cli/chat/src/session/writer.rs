@@ -165,7 +165,7 @@ impl Session {
             Ok(file) => {
                 let metadata = file.metadata().map_err(failed)?;
                 if !metadata.is_file() {
-                    return Err(failed(io::Error::other("it is no regular file")));
+                    return Err(failed(io::Error::other("it is not a regular file")));
                 }
                 lock(&file, entry)?;
                 // Somebody may have removed it before it was locked.
@@ -634,7 +634,7 @@ impl Inner {
     fn failed(&mut self, error: &io::Error) {
         if !std::mem::replace(&mut self.trouble.failing, true) {
             self.trouble.untold = Some(format!(
-                "the session cannot be saved in {}: {error}; the chat goes on, and it is tried again with each message",
+                "the session cannot be saved in {}: {error}; the chat continues, and Dunlin tries again with each message",
                 self.entry.path.display()
             ));
         }

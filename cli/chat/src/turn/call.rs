@@ -119,7 +119,7 @@ pub struct CallRecord {
     /// Whether the model wrote it as text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
-    /// Whether its arguments were no valid JSON and were mended.
+    /// Whether its arguments were not valid JSON and were mended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
     /// What went wrong, in one line: `exit status 1`.
@@ -178,7 +178,7 @@ pub struct DeniedBy {
 }
 
 impl CallRecord {
-    /// How long it ran. What is no time, as in a file that was written otherwise, is none.
+    /// How long it ran. What is not a time, as in a file that was written otherwise, is none.
     pub fn duration(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.duration_ms? / 1000.0).ok()
     }
@@ -258,7 +258,7 @@ pub struct TurnCall {
     /// Whether it was written as text and stands so in what the model was given to read: it may be a quotation. Such
     /// a call is asked about, whatever allows it.
     pub quoted: bool,
-    /// Whether the arguments were no valid JSON and were mended.
+    /// Whether the arguments were not valid JSON and were mended.
     pub repaired: bool,
     /// Whether the user changed the arguments.
     pub edited: bool,

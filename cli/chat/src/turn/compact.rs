@@ -35,7 +35,7 @@ pub enum NoSummary {
 /// journal is told of the request.
 ///
 /// # Errors
-/// The provider failed, or what came is no summary.
+/// The provider failed, or what came is not a summary.
 pub async fn summarise(
     (agent, provider): (&Agent, &dyn Provider),
     request: &Request,

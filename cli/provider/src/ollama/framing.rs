@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::framing::{Frame, FrameError, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
 use crate::reply::FrameStream;
 
-/// How much of a body that is no reply is quoted, in characters.
+/// How much of a body that is not a reply is quoted, in characters.
 const QUOTED_CHARS: usize = 80;
 
 /// The lines of a body; waits at most `idle` for each chunk of it.

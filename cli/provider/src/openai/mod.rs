@@ -90,7 +90,7 @@ impl OpenAi {
         url
     }
 
-    /// An address of the same server that is no part of this protocol.
+    /// An address of the same server that is not part of this protocol.
     fn above(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
         let base = url.path().trim_end_matches('/');

@@ -94,7 +94,7 @@ pub(super) enum Verdict {
 enum Stop {
     /// The text ends here.
     Short,
-    /// It is no call, from this byte on.
+    /// It is not a call, from this byte on.
     Wrong(usize),
 }
 

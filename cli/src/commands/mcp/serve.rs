@@ -13,7 +13,7 @@ use crate::serve::{Served, serve};
 
 /// Serves until the input ends.
 pub fn run(app: &mut App, args: &McpServeArgs) -> Result<Exit, CliError> {
-    // Whoever is at the other end of the streams is no user.
+    // Whoever is at the other end of the streams is not a user.
     app.never_ask();
     let settings = &app.settings;
     // Without a name there is no agent whose list could be meant.

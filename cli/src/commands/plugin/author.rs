@@ -34,7 +34,7 @@ const MAX_FILES: usize = 10_000;
 enum CannotWrite {
     #[error("a plugin cannot be called {0:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -")]
     Name(String),
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     There(PathBuf),
     #[error("cannot write {}", folder.display())]
     Io {
@@ -80,7 +80,7 @@ pub fn new(app: &App, name: &str, language: Language) -> Result<Exit, CliError> 
         })
     })?;
     app.ui.status(&format!(
-        "{name}/ is a plugin in {}. Its README.md says how to go on.",
+        "{name}/ is a plugin in {}. Its README.md says how to continue.",
         language.word()
     ));
     Ok(Exit::Done)
@@ -167,7 +167,7 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
 /// Builds and installs at each change. The first time it is asked about; what comes later is the same author's.
 pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    // A folder that is no plugin's does not become one by waiting.
+    // A folder that is not a plugin's does not become one by waiting.
     Manifest::read(folder).map_err(BuildFailed::Manifest)?;
     let mut agreed = yes;
     loop {

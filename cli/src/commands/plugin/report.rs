@@ -98,7 +98,7 @@ pub fn changes(old: &Record, new: &Examined, window: Window) -> Vec<String> {
     }
     let short: String = old.digest.chars().take(8).collect();
     let sentence = format!(
-        "Another version is installed ({short}). What was allowed to that one for always is asked again."
+        "Another version is installed ({short}). Dunlin asks again for what you allowed that one permanently."
     );
     let mut rows = wrap::hanging("  ", 2, &sentence, window.columns.saturating_sub(1));
     let tools: Vec<String> = new.tools.iter().map(|tool| tool.name.clone()).collect();

@@ -37,7 +37,7 @@ pub struct About<'a> {
     pub sha256: &'a str,
     /// What was edited before it was sent.
     pub edits: &'a [Edit],
-    /// Whether it was sent otherwise than composed.
+    /// Whether it was sent with changes.
     pub edited: bool,
     /// How it ended; null: Dunlin ended before.
     pub end: Option<Ending>,

@@ -123,7 +123,7 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
     let edits = edits(log.file.edits(request));
     match (entry.is_edited(), edits.is_empty()) {
         (false, _) => row("edits", "none"),
-        (true, true) => row("edits", "sent otherwise than composed"),
+        (true, true) => row("edits", "sent with changes"),
         (true, false) => {
             for edit in edits {
                 row("edit", &edit);

@@ -112,7 +112,7 @@ impl OAuthHttpClient for OverEgress {
             let (parts, body) = request.request.into_parts();
             let url: Url = parts.uri.to_string().parse()?;
             if parts.method == Method::GET && !is_known_document(url.path()) {
-                return Err(format!("{url} is no place for what a login needs to know").into());
+                return Err(format!("{url} is not an allowed address for login metadata").into());
             }
             let is_lookup = parts.method == Method::GET;
             if is_lookup && self.lookups.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {

@@ -219,7 +219,7 @@ impl Connection {
             let to = to.and_then(|to| url.join(to.to_str().ok()?).ok());
             url = to.ok_or_else(|| self.odd("where it leads"))?;
         }
-        Err(self.odd("it leads on and on"))
+        Err(self.odd("too many redirects"))
     }
 
     /// Sends one request, if the address is one that the registry may lead to.

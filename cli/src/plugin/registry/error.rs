@@ -88,7 +88,7 @@ pub enum FetchError {
         most: u64,
     },
     /// It is something else.
-    #[error("{reference} is no plugin: {problem}")]
+    #[error("{reference} is not a plugin: {problem}")]
     NoPlugin {
         /// What was asked for.
         reference: String,

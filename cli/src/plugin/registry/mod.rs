@@ -232,16 +232,16 @@ mod tests {
             ),
             (
                 manifest(&[("application/vnd.oci.image.layer.v1.tar+gzip", 9)]),
-                Some("is no plugin: it holds application/vnd.oci.image.layer.v1.tar+gzip"),
+                Some("is not a plugin: it holds application/vnd.oci.image.layer.v1.tar+gzip"),
             ),
             (
                 manifest(&[("application/wasm", 9), ("application/wasm", 9)]),
-                Some("is no plugin: it has 2 layers, and a plugin is one"),
+                Some("is not a plugin: it has 2 layers, and a plugin is one"),
             ),
             (manifest(&[]), Some("it has 0 layers")),
             (
                 r#"{"schemaVersion":2,"manifests":[]}"#.to_owned(),
-                Some("is no plugin: it is a list of images for several machines"),
+                Some("is not a plugin: it is a list of images for several machines"),
             ),
             (
                 "[]".to_owned(),

@@ -49,7 +49,7 @@ fn templates_are_filled_in_once() {
         &[("file", "x"), ("file", "y")],
         Err("The argument file is given twice."),
     );
-    // What is no placeholder is text.
+    // What is not a placeholder is text.
     for text in [
         "${{ github.ref }}",
         "{{#if x}}",

@@ -36,8 +36,8 @@ pub fn understand(text: &str, before: &Value) -> Edited {
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) if before.as_object() == Some(&arguments) => Edited::Unchanged,
         Ok(Value::Object(arguments)) => Edited::Arguments(arguments),
-        Ok(_) => Edited::Broken("they are no JSON object".to_owned()),
-        Err(error) => Edited::Broken(format!("they are no JSON: {error}")),
+        Ok(_) => Edited::Broken("they are not a JSON object".to_owned()),
+        Err(error) => Edited::Broken(format!("they are not JSON: {error}")),
     }
 }
 
@@ -57,7 +57,10 @@ mod tests {
         check(" \n", Edited::Unchanged);
         check("{\"lines\":[1,2],\"path\":\"a\"}", Edited::Unchanged);
         check("{\"path\":\"b\"}", Edited::Arguments(edited));
-        check("[1]", Edited::Broken("they are no JSON object".to_owned()));
+        check(
+            "[1]",
+            Edited::Broken("they are not a JSON object".to_owned()),
+        );
         let Edited::Broken(problem) = understand("{\n  \"path\": 'b'\n}", &before) else {
             panic!("taken for JSON")
         };

@@ -71,7 +71,7 @@ impl Entry {
             && call.state == CallState::Asking
             && (!call.quoted || call.edited)
         {
-            let notice = "It comes out otherwise than it was shown before.".to_owned();
+            let notice = "The call changed since it was shown.".to_owned();
             entry.question.notices.push(notice);
         }
         entry

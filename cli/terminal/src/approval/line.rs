@@ -43,8 +43,8 @@ const fn answer(allow: bool, scope: Scope) -> Word {
 
 /// Every word with what it means. The help and the completion are made of this table.
 pub const WORDS: &[(&str, Word, &str)] = &[
-    ("y", answer(true, Scope::Once), "yes, this once"),
-    ("n", answer(false, Scope::Once), "no, this once"),
+    ("y", answer(true, Scope::Once), "yes, once"),
+    ("n", answer(false, Scope::Once), "no, once"),
     (
         "s",
         answer(true, Scope::Session),
@@ -126,7 +126,7 @@ pub enum Line {
     Empty,
     /// A word, the calls that it is about, and what is said about them.
     Word(Word, Which, Option<String>),
-    /// Something that was meant as an answer and is none: the sentence to show. It is no message either.
+    /// Something that was meant as an answer and is none: the sentence to show. It is not a message either.
     Wrong(String),
     /// A single word that is none of the words: most likely a mistyped answer. The sentence to show.
     Mistyped(String),
@@ -192,7 +192,7 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
         // Words that begin many a message.
         Word::Help if !rest.is_empty() => Line::Other,
         Word::View | Word::Edit if commented => Line::Other,
-        // "run all" is no word of ours: what is not approved is not run by it.
+        // "run all" is not a word of ours: what is not approved is not run by it.
         Word::Run if which == Which::All => Line::Wrong(
             "Nothing was run: y all approves and runs all calls; run alone runs those that are approved."
                 .to_owned(),
@@ -210,7 +210,7 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
         Word::Run if commented && names_one(&which) => unclear(
             "Nothing was run: run takes numbers alone; a text goes with y or n.".to_owned(),
         ),
-        // "always 1 space too many" is no answer: what is kept for longer takes no words.
+        // "always 1 space too many" is not an answer: what is kept for longer takes no words.
         Word::Answer(Answer { scope, .. }) if commented && *scope != Scope::Once => {
             unclear(format!(
                 "Nothing was answered: {name} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."

@@ -7,7 +7,7 @@
 //!
 //! Three things keep an answer from being given by accident or by deceit:
 //!
-//! - An answer is a word and Enter. Anything else is no answer and is never a yes.
+//! - An answer is a word and Enter. Anything else is not an answer and is never a yes.
 //! - A yes counts for a call that stood on the screen whole, or was viewed; and for that form of it only.
 //! - Every row with foreign text is begun by Dunlin, with a bar, also where a long line wraps. No tool,
 //!   path or argument can make a row that looks like one of Dunlin's own.

@@ -14,7 +14,7 @@ use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CallState, Choice, Resolution};
 
-/// Characters of a line that is no answer that are repeated.
+/// Characters of a line that is not an answer that are repeated.
 const MAX_ECHO_CHARS: usize = 40;
 
 /// How many rows a call among others gets before it is put off: enough for the beginning of a difference.
@@ -36,7 +36,7 @@ pub enum Reply {
     Tools(Vec<String>, ToolMode),
     /// It is a slash command.
     Slash,
-    /// It is no answer, and may be a message: show these rows, keep the text, and ask again.
+    /// It is not an answer, and may be a message: show these rows, keep the text, and ask again.
     Keep(Vec<String>),
 }
 

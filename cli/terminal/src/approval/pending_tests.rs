@@ -369,7 +369,7 @@ fn the_help_says_what_works_and_no_more() {
     };
     let of_one = help(&mut approvals(vec![entry(7)]));
     for row in [
-        "  y            yes, this once",
+        "  y            yes, once",
         "  always       yes, and store it",
         "  tool always  run calls of this tool without a question",
         "  y 7 TEXT     yes, and the model hears TEXT",

@@ -162,7 +162,7 @@ pub enum NotUnderstood {
     #[error("save takes the number of a section and a name for the template, as in save 2 review")]
     Save,
     /// The word stands alone.
-    #[error("{word} takes nothing after it")]
+    #[error("{word} takes no argument")]
     Surplus {
         /// The word.
         word: &'static str,
@@ -372,7 +372,7 @@ mod tests {
         check("save 2", save);
         check("save review 2", save);
         check("save 2 review it", save);
-        check("send it", "send takes nothing after it");
+        check("send it", "send takes no argument");
         check(
             "e",
             "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2",

@@ -89,7 +89,7 @@ impl EarlyKeys {
         }
     }
 
-    /// Whether Esc itself was pressed, to be asked when nothing followed in time. It is no text then, and what
+    /// Whether Esc itself was pressed, to be asked when nothing followed in time. It is not text then, and what
     /// comes next begins anew.
     pub fn take_escape(&mut self) -> bool {
         if self.waits().is_none() {

@@ -223,7 +223,7 @@ impl Ui {
     pub fn say_steps(&self) {
         let text = match self.shows_steps() {
             true => "steps are shown",
-            false => "steps are hidden; what fails or is denied is shown all the same",
+            false => "steps are hidden; failures and denials are still shown",
         };
         self.status(
             &self

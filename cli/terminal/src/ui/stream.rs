@@ -7,7 +7,7 @@
 
 use dunlin_host::display::{Marks, needs_escape};
 
-/// The longest escape sequence in characters. What goes on without an end is no sequence: the rest is
+/// The longest escape sequence in characters. What goes on without an end is not a sequence: the rest is
 /// shown as text rather than swallowing the reply.
 const MAX_SEQUENCE_CHARS: usize = 4096;
 

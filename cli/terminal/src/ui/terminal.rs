@@ -75,7 +75,7 @@ pub struct TurnMode {
 }
 
 impl TurnMode {
-    /// Enters the mode. `None` where standard input is no terminal, or one that cannot do it.
+    /// Enters the mode. `None` where standard input is not a terminal, or one that cannot do it.
     pub fn enter() -> Option<TurnMode> {
         let before = termios::tcgetattr(io::stdin()).ok()?;
         let mut during = before.clone();
@@ -102,7 +102,7 @@ impl TurnMode {
 impl TurnMode {
     /// The mode in which a question outside a turn is asked: what is typed can be taken away at any time, nothing is
     /// echoed, and Ctrl-C is a key, so that it cannot end the program before the terminal is given back. `None` in a turn,
-    /// which has a mode of its own, and where standard input is no terminal.
+    /// which has a mode of its own, and where standard input is not a terminal.
     pub fn question() -> Option<TurnMode> {
         let before = termios::tcgetattr(io::stdin()).ok()?;
         if !before.local_modes.contains(LocalModes::ICANON) {

@@ -196,7 +196,7 @@ fn steps_can_be_turned_off_in_the_middle() {
     });
     assert_eq!(
         text,
-        "One two\n  (steps are hidden; what fails or is denied is shown all the same)\n  … read_file a.rs<clear>  ✗ read_file a.rs · denied · 3 ms\n  (steps are shown)\n  ✓ read_file a.rs · 3 ms\n"
+        "One two\n  (steps are hidden; failures and denials are still shown)\n  … read_file a.rs<clear>  ✗ read_file a.rs · denied · 3 ms\n  (steps are shown)\n  ✓ read_file a.rs · 3 ms\n"
     );
 }
 

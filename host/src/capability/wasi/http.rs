@@ -148,7 +148,7 @@ impl View<'_, Machine> {
     }
 }
 
-/// What would be done. A tunnel is no request, and an echo would show what the host added.
+/// What would be done. A tunnel is not a request, and an echo would show what the host added.
 fn method(request: &HostOutgoingRequest) -> Result<Method, types::Error> {
     let method: Result<Method, _> = request.method.clone().try_into();
     let known = method.ok();

@@ -215,7 +215,7 @@ async fn bombs_are_bounded() {
     request.limits.body_bytes = 1_000_000;
     let error = text(&egress, request).await.unwrap_err();
     assert!(matches!(error, EgressError::TooLarge { .. }), "{error}");
-    // Headers without end are no answer either.
+    // Headers without end are not an answer either.
     let headers = Server::start(|_, _| {
         Answer::Endless(b"HTTP/1.1 200 OK\r\n".to_vec(), b"x: y\r\n".repeat(1000))
     });

@@ -174,7 +174,7 @@ fn addresses() {
         (
             "http://api.example/x?q#f",
             Allow,
-            "http is https, the query is no part",
+            "http is https, the query is not part",
         ),
         (
             "https://API.Example:443/x",
@@ -191,7 +191,7 @@ fn addresses() {
             Ask,
             "another port is another target",
         ),
-        ("https://sub.api.example/x", Ask, "a host is no wildcard"),
+        ("https://sub.api.example/x", Ask, "a host is not a wildcard"),
         (
             "https://api.example.evil.example/",
             Ask,
@@ -267,7 +267,7 @@ fn addresses() {
         let need = Need { target, operation };
         assert_eq!(verdict(&permissions, &need), expected, "{written}: {why}");
     }
-    // What would not mean what it says is no key.
+    // What would not mean what it says is not a key.
     for typed in [
         "https://*.example/",
         "https://user@api.example/",

@@ -520,7 +520,7 @@ fn always_for_the_root_folder_opens_nothing_below() {
     );
 }
 
-/// What is no regular file is an error at once: it neither blocks nor grants.
+/// What is not a regular file is an error at once: it neither blocks nor grants.
 #[test]
 fn a_pipe_or_a_device_is_no_permission_file() {
     let fixture = Fixture::new();

@@ -252,7 +252,7 @@ mod tests {
         removed("refs/heads").unwrap();
         assert!(!at("repository/refs/heads").is_symlink());
         fs::write(at("repository/refs/file"), "").unwrap();
-        assert!(removed("refs/file").is_err(), "it is no link any more");
+        assert!(removed("refs/file").is_err(), "it is not a link any more");
     }
 
     #[test]

@@ -301,7 +301,7 @@ mod tests {
     fn what_was_not_looked_at_is_no_part_of_the_next_baseline() {
         let folder = tempfile::tempdir().unwrap();
         let (state, project) = (folder.path().join("state"), folder.path().join("project"));
-        // A name that is no text.
+        // A name that is not text.
         let odd = project.join(std::ffi::OsStr::from_bytes(b"\xff"));
         make_repository(&odd);
         let take = || Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();

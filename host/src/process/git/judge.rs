@@ -101,7 +101,7 @@ const PLAIN_TODO: &[&str] = &[
     "u",
 ];
 
-/// Whether what has this name in the folder of a repository is no setting.
+/// Whether what has this name in the folder of a repository is not a setting.
 pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
     let Some(text) = name.to_str() else {
         return false;

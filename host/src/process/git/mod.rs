@@ -75,7 +75,7 @@ struct GitFolder {
     /// What is in it and can be a setting.
     #[serde(with = "pairs")]
     settings: BTreeMap<OsString, Mark>,
-    /// What is in it and is no setting.
+    /// What is in it and is not a setting.
     data: Vec<OsString>,
     /// Whether there is a `HEAD`. Git takes nothing for a repository without it.
     has_head: bool,

@@ -39,7 +39,7 @@ pub(super) fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = open(path, flags | OFlags::NOCTTY)?;
     if FileType::from_raw_mode(fstat(&opened)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
     File::from(opened)

@@ -220,7 +220,7 @@ impl<'a> Review<'a> {
         let before = self.before;
         let mut known = before.folders.iter();
         let known = known.find(|(path, known)| {
-            // What was no repository can hold what was set aside before, or what another command has prepared.
+            // What was not a repository can hold what was set aside before, or what another command has prepared.
             known.id == folder.id && (known.has_head || before.is_shared(path))
         });
         known.map(|(_, known)| known)
@@ -407,7 +407,7 @@ impl<'a> Review<'a> {
                 true => LED_AWAY,
                 false => HARMFUL,
             };
-            // The rest of it may be the user's own files. Without this one it is no repository.
+            // The rest of it may be the user's own files. Without this one it is not a repository.
             self.set_aside(what, path, folder.id, OsStr::new(HEAD));
             if !is_git {
                 return;
@@ -440,7 +440,7 @@ impl<'a> Review<'a> {
         let head = Entry::of_folder(path, id, OsStr::new(HEAD));
         let name = path.file_name().unwrap_or_default();
         let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
-            // The rest of it may be the user's own files. Without this one it is no repository.
+            // The rest of it may be the user's own files. Without this one it is not a repository.
             self.rename(why, &head, "");
             if is_of_worktree(path) {
                 // Git reads it nevertheless.

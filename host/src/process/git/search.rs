@@ -174,7 +174,7 @@ impl Search<'_> {
             let is_one = listing.names.are_a_repository();
             if is_one && (listing.names.aside || has_head(&folder)) {
                 self.add_folder(&folder, false);
-                // What else lies at a root is no setting only because a command made a HEAD there.
+                // What else lies at a root is not a setting only because a command made a HEAD there.
                 if self.roots.contains(&folder.as_path())
                     && !listing.names.config
                     && let Some(found) = self.found.folders.get_mut(&folder)
@@ -454,7 +454,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds a `.git` that is no folder, and the repository that it leads to.
+    /// Adds a `.git` that is not a folder, and the repository that it leads to.
     fn add_link(&mut self, path: &Path) {
         // Each may lead through many other links.
         if !self.may_go_on() {

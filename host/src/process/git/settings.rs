@@ -1,6 +1,6 @@
 //! Reads the settings of a repository, to tell those that can do no harm.
 //!
-//! This is no reader of git's format: whatever is not written in the plainest way is not harmless.
+//! This is not a reader of git's format: whatever is not written in the plainest way is not harmless.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

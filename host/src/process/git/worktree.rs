@@ -29,7 +29,7 @@ impl LinkedWorktree {
     }
 }
 
-/// Where git keeps this worktree. `None`: it is no linked one.
+/// Where git keeps this worktree. `None`: it is not a linked one.
 ///
 /// Git notes in the repository where the worktree is. Who can write only in the worktree cannot change that note, so it
 /// cannot name the repository of somebody else.

@@ -173,7 +173,7 @@ fn nothing_is_said_of_what_is_not_known() {
     for (name, text, before) in table {
         assert_eq!(broken_line(name, before, text), None, "{name}");
     }
-    // A byte order mark is no error, and JSON may be nested without an end.
+    // A byte order mark is not an error, and JSON may be nested without an end.
     assert_eq!(broken_line("a.json", None, "\u{feff}{}"), None);
     assert_eq!(broken_line("a.py", None, "\u{feff}a = 1\n"), None);
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));

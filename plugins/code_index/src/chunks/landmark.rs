@@ -106,7 +106,7 @@ const KEYWORDS: [&[u8]; 32] = [
     b"defmacro",
 ];
 
-/// Words before a parenthesis that are no function's name.
+/// Words before a parenthesis that are not a function's name.
 const CONTROL: [&[u8]; 24] = [
     b"if",
     b"else",

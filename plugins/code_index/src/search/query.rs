@@ -8,7 +8,7 @@ use super::{QueryError, Weights};
 use crate::kind::Kind;
 use crate::words::{self, Stems, Term};
 
-/// Words of a question that are looked for. A longer text is no question.
+/// Words of a question that are looked for. A longer text is not a question.
 const MAX_WORDS: usize = 64;
 
 /// Words and pairs that are looked for.

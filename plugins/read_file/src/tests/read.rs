@@ -122,15 +122,15 @@ fn wrong_ranges_are_told_the_number_of_lines() {
     for (selection, message) in [
         (
             range(0, 5),
-            "start_line: 0 is no line, lines count from 1; 'a.rs' has 1200 lines",
+            "start_line: 0 is not a line, lines count from 1; 'a.rs' has 1200 lines",
         ),
         (
             range(-3, 5),
-            "start_line: -3 is no line, lines count from 1; 'a.rs' has 1200 lines",
+            "start_line: -3 is not a line, lines count from 1; 'a.rs' has 1200 lines",
         ),
         (
             range(1, 0),
-            "end_line: 0 is no line, lines count from 1; 'a.rs' has 1200 lines",
+            "end_line: 0 is not a line, lines count from 1; 'a.rs' has 1200 lines",
         ),
         (
             range(9, 5),

@@ -301,7 +301,7 @@ impl Reducer {
         }
         if self.pre > 0 {
             self.begin_code(None);
-            // The line end right behind `<pre>` is no part of it.
+            // The line end right behind `<pre>` is not part of it.
             let is_first = self
                 .open
                 .last()

@@ -57,7 +57,7 @@ fn a_page_may_say_it_itself() {
         let bytes: Vec<u8> = page.chars().map(|c| c as u8).collect();
         let text = read(&bytes, None, true);
         assert!(text.ends_with(expected), "{page}: {text}");
-        // What is no page says nothing of itself.
+        // What is not a page says nothing of itself.
         assert!(!read(&bytes, None, false).ends_with('П'), "{page}");
     }
     let late = format!("{}<meta charset=windows-1251>", " ".repeat(2000));

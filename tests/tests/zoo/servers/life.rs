@@ -24,7 +24,7 @@ async fn an_ended_server_is_started_again_a_few_times() {
     }
     let notices = host.take_notices();
     assert_eq!(notices, vec!["The MCP server dies is started again."; 3]);
-    // Refused calls are no starts.
+    // Refused calls are not starts.
     for _ in 0..3 {
         let why = use_tool(&host, "dies__echo").await.expect_err("an end");
         assert!(

@@ -115,7 +115,7 @@ fn message(value: &Value) -> Message {
     };
     let calls = value.get("tool_calls").and_then(Value::as_array);
     let calls = calls.into_iter().flatten().map(call);
-    /// Strings that are no text of the model's.
+    /// Strings that are not text of the model's.
     const MARKS: [&str; 5] = ["role", "content", "name", "tool_name", "tool_call_id"];
     let fields = value.as_object().into_iter().flatten();
     let mut others =

@@ -231,7 +231,7 @@ impl Parser<'_> {
                 b'\\' => {
                     has_escapes = true;
                     self.at += 2;
-                    // A character of several bytes is no escape, and its middle no place to go on.
+                    // A character of several bytes is not an escape, and its middle no place to go on.
                     if !self.text.is_char_boundary(self.at) {
                         return None;
                     }

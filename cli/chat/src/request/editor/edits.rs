@@ -497,7 +497,7 @@ impl EditableRequest {
         Ok(value.to_owned())
     }
 
-    /// The text of a string as it was composed, if it says what `value` says: setting a string back is no difference.
+    /// The text of a string as it was composed, if it says what `value` says: setting a string back is not a difference.
     fn as_composed(
         &self,
         index: usize,

@@ -168,7 +168,7 @@ impl RequestEntry {
         self.sent.as_ref().unwrap_or(&self.original)
     }
 
-    /// Whether it was sent otherwise than composed.
+    /// Whether it was sent with changes.
     pub fn is_edited(&self) -> bool {
         self.sent.is_some()
     }

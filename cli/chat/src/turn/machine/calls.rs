@@ -524,7 +524,7 @@ impl Turn<'_> {
     }
 }
 
-/// The text of a result. Parts that are no text are named, so that the model does not take them for
+/// The text of a result. Parts that are not text are named, so that the model does not take them for
 /// missing.
 fn text_of(success: Success) -> String {
     let mut text = success.text;

@@ -18,7 +18,7 @@ const MAX_OPEN_LINES: usize = 2000;
 /// What stands for a tab, which synoptic would replace with spaces: a character that is in no code.
 const TAB: char = '\u{f809}';
 
-/// Names of languages that are no file extensions.
+/// Names of languages that are not file extensions.
 const NAMES: &[(&str, &str)] = &[
     ("rust", "rs"),
     ("python", "py"),

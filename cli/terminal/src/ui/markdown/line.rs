@@ -301,7 +301,7 @@ fn item(cursor: &mut Cursor<'_>, c: char, in_text: bool) -> Option<Option<Contai
     if !cursor.is_gap()? {
         return Some(None);
     }
-    // A year at the end of a sentence that goes on in the next line is no number of an item.
+    // A year at the end of a sentence that goes on in the next line is not a number of an item.
     if in_text
         && shown != BULLET
         && shown.trim_end_matches(['.', ')']) != "1"

@@ -27,7 +27,7 @@ impl Links {
         Links(are_shown.then(Arc::default))
     }
 
-    /// The number of an address; 0: it is no link.
+    /// The number of an address; 0: it is not a link.
     pub fn add(&self, address: &str) -> u16 {
         let (Some(links), Some(target)) = (&self.0, target(address)) else {
             return 0;

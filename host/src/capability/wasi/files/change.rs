@@ -221,7 +221,7 @@ impl View<'_, Machine> {
     }
 }
 
-/// The open folder and the name in it of something that is no folder.
+/// The open folder and the name in it of something that is not a folder.
 fn file_at(place: &Place) -> Answer<(OwnedFd, &std::ffi::OsStr)> {
     let (folder, name) = place.parts()?;
     let folder = open::folder(folder)?;

@@ -2,7 +2,7 @@
 //!
 //! The order is that of the contract's own `files`: find out where a path leads ([`place`]), authorise that, then
 //! open or change exactly that, without following links ([`crate::open`]). A file stays bound to what was checked when it was
-//! opened. A folder is no right to anything: whatever is done below it is resolved and authorised anew, so the two
+//! opened. A folder is not a right to anything: whatever is done below it is resolved and authorised anew, so the two
 //! folders that everybody gets, the project as `.` and the root as `/`, are places to start from and no more.
 //!
 //! What is written this way is written as the program does it, without a diff and without `/undo`; a tool that
