@@ -79,11 +79,11 @@ impl App {
     ) -> App {
         let asks = ui.can_ask();
         let pausing = match ui.is_chat() {
-            true => Arc::new(Pausing::new(settings.pause_mode.value)),
+            true => Arc::new(Pausing::new(settings.request_editor.mode.value)),
             // One question pauses only where that is asked for.
             false => Arc::default(),
         };
-        let metadata = RefCell::new(settings.metadata.value.clone());
+        let metadata = RefCell::new(settings.request_editor.metadata.value.clone());
         App {
             ui,
             metadata,

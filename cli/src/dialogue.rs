@@ -15,7 +15,6 @@ use dunlin_host::{Host, LoadError, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
-use crate::config::file::OnDenial as DenialSetting;
 use crate::error::{CliError, Exit};
 use crate::repl::approver::TerminalApprover;
 use crate::repl::interceptor::TerminalInterceptor;
@@ -33,7 +32,7 @@ use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError};
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::{
-    Approver, CallContext, CancelReason, Interceptor, Journal, NoInterceptor, NoJournal, OnDenial,
+    Approver, CallContext, CancelReason, Interceptor, Journal, NoInterceptor, NoJournal,
     TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
@@ -297,17 +296,14 @@ impl Dialogue {
             tool_list: &self.tools,
             limits: settings.history_limits(),
             context_budget: &self.context_budget,
-            retries: RetryPolicy::with_retries(settings.max_retries.value),
+            retries: RetryPolicy::with_retries(settings.limits.max_retries.value),
             journal,
             interceptor: interceptor.as_ref(),
             calls: CallContext {
                 tools: host,
                 rules: TurnRules {
-                    on_denial: match settings.on_denial.value {
-                        DenialSetting::Stop => OnDenial::Stop,
-                        DenialSetting::Continue => OnDenial::Continue,
-                    },
-                    max_tool_rounds: settings.max_tool_rounds.value,
+                    on_denial: settings.general.on_denial.value,
+                    max_tool_rounds: settings.limits.max_tool_rounds.value.clamped(),
                 },
                 approver: approver.as_ref(),
                 ask: ask.clone(),
@@ -543,7 +539,7 @@ fn conclude_with(
         TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
         TurnEnd::RoundLimit => {
-            let rounds = app.settings.max_tool_rounds.value;
+            let rounds = app.settings.limits.max_tool_rounds.value.get();
             quiet(&format!(
                 "(stopped after {rounds} rounds: max_tool_rounds is the limit)"
             ));

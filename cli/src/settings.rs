@@ -13,46 +13,28 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use dunlin_host::egress::SiteHeaders;
 
 pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
-pub use self::layers::{Origin, Sourced};
 use crate::args::Global;
+use crate::config::agent::{AgentEntry, ApiName};
 use crate::config::env::Environment;
-use crate::config::file::{AgentEntry, ApiName, Author, KeyEntry, Loaded, OnDenial};
+use crate::config::file::{Author, KeyEntry, Loaded};
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
+pub use crate::config::origin::{Origin, Sourced};
 use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
-use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::config::search::WebSearch;
+use crate::config::setting::{Commands, General, Limits, RequestEditor};
 use crate::config::sites;
+use crate::config::value::{Count, UpTo};
 use crate::models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::secret::Secret;
 use project::ProjectFile;
-
-/// Sections of a request whose edits are saved: what a person takes in at a glance.
-const DEFAULT_PREVIEW_LIMIT: u16 = 10;
-
-/// Requests within one turn. A model that has not answered after fifty rounds is going in circles.
-pub const DEFAULT_MAX_TOOL_ROUNDS: u32 = 50;
-
-/// Time without a byte from the provider. Large local models need most of it for their first token.
-pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Repetitions of a request that failed before an answer began.
-pub const DEFAULT_MAX_RETRIES: u32 = dunlin_chat::provider::retry::DEFAULT_RETRIES;
-
-/// Time that a command may run. Builds and test runs of most projects need less, and one that waits for input that
-/// never comes should not be waited for much longer.
-pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// The agent's name where nothing else names one.
-pub const DEFAULT_AGENT: &str = "assistant";
 
 /// Everything that was decided at the start of the program.
 #[derive(Debug)]
@@ -65,44 +47,16 @@ pub struct Settings {
     pub is_project: bool,
     /// The home folders of this machine's users, the user's own first. Symbolic links resolved where they exist.
     pub homes: Vec<PathBuf>,
-    /// The agent that answers.
-    pub default_agent: Sourced<String>,
+    /// What the file sets outside its tables.
+    pub general: General,
+    /// `[request_editor]`
+    pub request_editor: RequestEditor,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[commands]`
+    pub commands: Commands,
     /// The model, if another than the agent's.
     pub model: Option<Sourced<String>>,
-    /// What follows a denied call.
-    pub on_denial: Sourced<OnDenial>,
-    /// Whether calls, reasoning and notices are shown.
-    pub show_intermediate_steps: Sourced<bool>,
-    /// What stands dimmed where a message is typed as long as nothing is.
-    pub placeholder: Sourced<String>,
-    /// What a chat says in which nothing was said yet.
-    pub empty_state: Sourced<String>,
-    /// Which requests are paused before they are sent.
-    pub pause_mode: Sourced<PauseMode>,
-    /// How many sections of a request are shown whose edits are saved.
-    pub preview_limit: Sourced<u16>,
-    /// What `/metadata` shows, in this order.
-    pub metadata: Sourced<Vec<MetadataField>>,
-    /// Requests within one turn.
-    pub max_tool_rounds: Sourced<u32>,
-    /// Tokens of the conversation that a request carries.
-    pub max_history_tokens: Sourced<u64>,
-    /// Lines of the conversation that a request carries.
-    pub max_history_lines: Sourced<u64>,
-    /// Which share of the room is full when earlier turns are compacted; 0: they never are.
-    pub compact_at: Sourced<f64>,
-    /// Time without a byte from the provider.
-    pub request_timeout: Sourced<Duration>,
-    /// How often a request is sent again that failed before an answer began.
-    pub max_retries: Sourced<u32>,
-    /// How long a command may run.
-    pub command_timeout: Sourced<Duration>,
-    /// Whether every command may reach the network.
-    pub command_network: Sourced<bool>,
-    /// Folders and files that commands may write besides the project, as typed.
-    pub command_write: Sourced<Vec<String>>,
-    /// Variables that commands and MCP servers get besides those that every program needs.
-    pub command_environment: Sourced<Vec<String>>,
     /// The agents of the user's file, and of the project's as far as that is trusted.
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// The MCP servers of the user's file, and of the project's as far as that is trusted.
@@ -156,25 +110,11 @@ impl Settings {
             project,
             is_project,
             homes,
-            default_agent: Sourced::default(DEFAULT_AGENT.to_owned()),
+            general: General::default(),
+            request_editor: RequestEditor::default(),
+            limits: Limits::default(),
+            commands: Commands::default(),
             model: None,
-            on_denial: Sourced::default(OnDenial::Stop),
-            show_intermediate_steps: Sourced::default(true),
-            placeholder: Sourced::default(PLACEHOLDER.to_owned()),
-            empty_state: Sourced::default(EMPTY_STATE.to_owned()),
-            pause_mode: Sourced::default(PauseMode::Off),
-            preview_limit: Sourced::default(DEFAULT_PREVIEW_LIMIT),
-            metadata: Sourced::default(MetadataField::ALL.to_vec()),
-            max_tool_rounds: Sourced::default(DEFAULT_MAX_TOOL_ROUNDS),
-            max_history_tokens: Sourced::default(HistoryLimits::default().max_tokens),
-            max_history_lines: Sourced::default(HistoryLimits::default().max_lines),
-            compact_at: Sourced::default(0.0),
-            request_timeout: Sourced::default(DEFAULT_REQUEST_TIMEOUT),
-            max_retries: Sourced::default(DEFAULT_MAX_RETRIES),
-            command_timeout: Sourced::default(DEFAULT_COMMAND_TIMEOUT),
-            command_network: Sourced::default(false),
-            command_write: Sourced::default(Vec::new()),
-            command_environment: Sourced::default(Vec::new()),
             agents: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
             web_search: None,
@@ -205,7 +145,7 @@ impl Settings {
 
     /// Whether the command line or the environment names an agent.
     pub fn is_agent_named(&self) -> bool {
-        let origin = &self.default_agent.origin;
+        let origin = &self.general.default_agent.origin;
         matches!(origin, Origin::Flag(_) | Origin::Environment(_))
     }
 
@@ -214,7 +154,7 @@ impl Settings {
         let Sourced {
             value: name,
             origin,
-        } = &self.default_agent;
+        } = &self.general.default_agent;
         if let Some((name, entry)) = self.agents.get_key_value(name) {
             return Ok((name, &entry.value));
         }
@@ -274,13 +214,14 @@ impl Settings {
         entry: &AgentEntry,
         model: &str,
     ) -> Result<(Agent, Option<String>), SettingsError> {
-        let (api_key, warning) = match &entry.api_key {
+        let (api_key, warning) = match &entry.options.api_key {
             Some(key) => self
                 .read_key(key)
                 .map(|(secret, warning)| (Some(secret), warning))?,
             None => (None, None),
         };
-        let api = match entry.api {
+        let options = &entry.options;
+        let api = match options.api.unwrap_or_default() {
             ApiName::OpenAi => Api::OpenAi,
             ApiName::Ollama => Api::Ollama,
             ApiName::Local => Api::Local,
@@ -291,25 +232,24 @@ impl Settings {
             base_url: self.address_of(api, &entry.base_url, model),
             model: model.to_owned(),
             api_key,
-            temperature: entry.temperature,
-            max_tokens: entry.max_tokens,
-            context_window: entry.context_window,
-            top_p: entry.top_p,
-            system_prompt: entry.system_prompt.clone(),
-            tools: entry.tools.clone(),
-            files: entry.files.unwrap_or(true),
-            endpoint: entry.endpoint.unwrap_or_default(),
+            temperature: options.temperature.map(UpTo::get),
+            max_tokens: options.max_tokens.map(Count::clamped),
+            context_window: options.context_window.map(Count::get),
+            top_p: options.top_p.map(UpTo::get),
+            system_prompt: options.system_prompt.clone(),
+            tools: options.tools.clone(),
+            files: options.files.unwrap_or(true),
+            endpoint: options.endpoint.unwrap_or_default(),
         };
         Ok((agent, warning))
     }
 
     /// How much of a conversation a request carries.
     pub fn history_limits(&self) -> HistoryLimits {
-        let share = self.compact_at.value;
+        let share = self.limits.compact_at.value.get();
         HistoryLimits {
-            max_tokens: self.max_history_tokens.value,
-            max_lines: self.max_history_lines.value,
-            // Checked when it was read: from 0 to 1.
+            max_tokens: self.limits.max_history_tokens.value.get(),
+            max_lines: self.limits.max_history_lines.value.get(),
             compact_at: (share > 0.0).then_some((share * 1000.0) as u64),
             window: None,
         }
@@ -333,7 +273,7 @@ impl Settings {
 
     /// The folders and files that commands may write besides the project.
     pub fn writable_for_commands(&self) -> impl Iterator<Item = PathBuf> {
-        let typed = self.command_write.value.iter();
+        let typed = self.commands.write.value.iter();
         typed.map(|path| self.folders.resolve(path, &self.project))
     }
 
@@ -378,12 +318,6 @@ impl Settings {
         }
     }
 }
-
-/// What stands where a message is typed, unless the configuration says otherwise.
-const PLACEHOLDER: &str = "Type a message, @ to attach a file";
-
-/// What an empty chat says, unless the configuration says otherwise.
-const EMPTY_STATE: &str = "/help shows the commands, Ctrl-D leaves";
 
 /// What follows from being started where there is no project, and the way to one.
 fn no_project(folders: &Folders, folder: &Path) -> String {

@@ -109,7 +109,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::file::{ApiName, Author, Loaded};
+    use crate::config::agent::ApiName;
+    use crate::config::file::{Author, Loaded};
 
     fn folders(home: &Path) -> Folders {
         Folders {

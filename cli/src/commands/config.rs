@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use dunlin_host::Plugin;
 use dunlin_host::display::escape;
+use serde::Serialize;
+use toml_edit::Value;
 
 use crate::app::App;
 use crate::args::{ConfigCommand, Global};
 use crate::commands::{keys, trust};
+use crate::config::agent::{AgentEntry, ApiName};
 use crate::config::env::Environment;
-use crate::config::file::{ApiName, line_of_key};
+use crate::config::file::line_of_key;
 use crate::config::paths::Folders;
+use crate::config::value::{fields, written};
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp;
@@ -93,10 +97,10 @@ fn check_names(app: App) -> Result<(), CliError> {
     }
     let mut chosen = settings.agents.iter();
     // Looking at the tools may mean compiling them.
-    if chosen.any(|(_, agent)| agent.value.tools.is_some()) {
+    if chosen.any(|(_, agent)| agent.value.options.tools.is_some()) {
         let tools = look_at_tools(&app)?;
         for (name, agent) in &settings.agents {
-            let names = agent.value.tools.as_deref().unwrap_or_default();
+            let names = agent.value.options.tools.as_deref().unwrap_or_default();
             warn_of_unknown(ui, name, &unknown_tools(names, &tools));
         }
     }
@@ -114,176 +118,88 @@ fn at_key(table: &Origin, key: &str) -> Origin {
     }
 }
 
-fn show(ui: &Ui, settings: &Settings) {
-    let mut rows: Vec<(String, String, String)> = Vec::new();
-    let mut row = |name: &str, value: String, origin: &dyn ToString| {
-        let origin = origin.to_string();
-        let shown = |text: &str| escape(text).into_owned();
-        rows.push((shown(name), shown(&value), shown(&origin)));
-    };
-    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let agent = &settings.default_agent;
-    row("default_agent", quoted(&agent.value), &agent.origin);
-    if let Some(model) = &settings.model {
-        row("model", quoted(&model.value), &model.origin);
-    }
-    let denial = &settings.on_denial;
-    row("on_denial", quoted(denial.value.as_str()), &denial.origin);
-    let steps = &settings.show_intermediate_steps;
-    row(
-        "show_intermediate_steps",
-        steps.value.to_string(),
-        &steps.origin,
-    );
-    for (name, text) in [
-        ("placeholder", &settings.placeholder),
-        ("empty_state", &settings.empty_state),
-    ] {
-        row(name, quoted(&text.value), &text.origin);
-    }
-    let mode = &settings.pause_mode;
-    row(
-        "request_editor.mode",
-        quoted(mode.value.as_str()),
-        &mode.origin,
-    );
-    let limit = &settings.preview_limit;
-    row(
-        "request_editor.preview_limit",
-        limit.value.to_string(),
-        &limit.origin,
-    );
-    let fields = &settings.metadata;
-    let names: Vec<&str> = fields.value.iter().map(|field| field.as_str()).collect();
-    row(
-        "request_editor.metadata",
-        format!("{names:?}"),
-        &fields.origin,
-    );
-    let rounds = &settings.max_tool_rounds;
-    row(
-        "limits.max_tool_rounds",
-        rounds.value.to_string(),
-        &rounds.origin,
-    );
-    for (name, most) in [
-        ("limits.max_history_tokens", &settings.max_history_tokens),
-        ("limits.max_history_lines", &settings.max_history_lines),
-    ] {
-        row(name, most.value.to_string(), &most.origin);
-    }
-    let share = &settings.compact_at;
-    row("limits.compact_at", share.value.to_string(), &share.origin);
-    let timeout = &settings.request_timeout;
-    row(
-        "limits.request_timeout_secs",
-        timeout.value.as_secs().to_string(),
-        &timeout.origin,
-    );
-    let retries = &settings.max_retries;
-    row(
-        "limits.max_retries",
-        retries.value.to_string(),
-        &retries.origin,
-    );
-    let timeout = &settings.command_timeout;
-    row(
-        "limits.command_timeout_secs",
-        timeout.value.as_secs().to_string(),
-        &timeout.origin,
-    );
-    let network = &settings.command_network;
-    row(
-        "commands.network",
-        network.value.to_string(),
-        &network.origin,
-    );
-    let write = &settings.command_write;
-    row(
-        "commands.write",
-        format!("{:?}", write.value),
-        &write.origin,
-    );
-    let environment = &settings.command_environment;
-    row(
-        "commands.environment",
-        format!("{:?}", environment.value),
-        &environment.origin,
-    );
-    for (name, key) in &settings.keys {
-        let key_entry = &key.value;
-        let (what, value) = match (&key_entry.env, &key_entry.file, &key_entry.keyring) {
-            (Some(variable), ..) => ("env", variable),
-            (None, Some(file), _) => ("file", file),
-            (None, None, Some(account)) => ("keyring", account),
-            (None, None, None) => continue,
+/// A line of `show`: name, value and origin.
+type Line = (String, String, String);
+
+/// The lines of a table: the fields of a table in it have lines of their own.
+fn lines(table: &impl Serialize, name: &str, origin: impl Fn(&str) -> Origin) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (field, value) in fields(table) {
+        let origin = origin(&field).to_string();
+        let mut add = |field: &str, value: String| {
+            lines.push((format!("{name}.{field}"), value, origin.clone()));
         };
-        let origin = at_key(&key.origin, what);
-        row(&format!("keys.{name}.{what}"), quoted(value), &origin);
+        match value {
+            Value::InlineTable(inner) => {
+                for (inner, value) in inner.iter() {
+                    add(
+                        &format!("{field}.{inner}"),
+                        value.to_string().trim().to_owned(),
+                    );
+                }
+            }
+            value => add(&field, value.to_string()),
+        }
+    }
+    lines
+}
+
+fn show(ui: &Ui, settings: &Settings) {
+    let (general, limits) = (settings.general.rows(), settings.limits.rows());
+    let (editor, commands) = (settings.request_editor.rows(), settings.commands.rows());
+    let rows = general
+        .into_iter()
+        .chain(editor)
+        .chain(limits)
+        .chain(commands);
+    let rows = rows.map(|row| (row.name.to_owned(), row.value, row.origin.to_string()));
+    let mut rows: Vec<Line> = rows.collect();
+    if let Some(model) = &settings.model {
+        let origin = model.origin.to_string();
+        rows.insert(1, ("model".to_owned(), written(&model.value), origin));
+    }
+    for (name, key) in &settings.keys {
+        let origin = |field: &str| at_key(&key.origin, field);
+        rows.extend(lines(&key.value, &format!("keys.{name}"), origin));
     }
     for (name, agent) in &settings.agents {
-        let entry = &agent.value;
-        let mut field = |field: &str, value: Option<String>| {
-            if let Some(value) = value {
-                let name = format!("agents.{name}.{field}");
-                let origin = at_key(&settings.origin_of(agent, &name), field);
-                row(&name, value, &origin);
-            }
-        };
-        field(
-            "api",
-            (entry.api != ApiName::OpenAi).then(|| quoted(entry.api.as_str())),
-        );
+        let AgentEntry {
+            base_url, options, ..
+        } = &agent.value;
+        let mut options = options.clone();
         // One that runs in this process is nowhere else.
-        field(
-            "base_url",
-            (entry.api != ApiName::Local).then(|| quoted(entry.base_url.as_str())),
-        );
-        field("model", Some(quoted(&entry.model)));
-        field("api_key", entry.api_key.as_deref().map(quoted));
-        field("temperature", entry.temperature.map(|it| it.to_string()));
-        field("max_tokens", entry.max_tokens.map(|it| it.to_string()));
-        field(
-            "context_window",
-            entry.context_window.map(|it| it.to_string()),
-        );
-        field("top_p", entry.top_p.map(|it| it.to_string()));
-        field("system_prompt", entry.system_prompt.as_deref().map(quoted));
-        for (name, value) in entry.endpoint.unwrap_or_default().values() {
-            field(&format!("endpoint.{name}"), Some(value));
+        if options.api != Some(ApiName::Local) {
+            options.base_url = Some(base_url.clone());
         }
-        field("tools", entry.tools.as_ref().map(|it| format!("{it:?}")));
-        field("files", entry.files.map(|it| it.to_string()));
+        let name = format!("agents.{name}");
+        let origin = |field: &str| {
+            let origin = settings.origin_of(agent, &format!("{name}.{field}"));
+            at_key(&origin, field)
+        };
+        rows.extend(lines(&options, &name, origin));
     }
     if let Some(search) = &settings.web_search {
-        let entry = &search.value;
-        let url = entry.base_url.as_ref().map(url::Url::as_str);
-        for (field, value) in [
-            ("engine", Some(entry.engine.as_str())),
-            ("base_url", url),
-            ("api_key", entry.api_key.as_deref()),
-            ("engine_id", entry.engine_id.as_deref()),
-        ] {
-            if let Some(value) = value {
-                row(
-                    &format!("web_search.{field}"),
-                    quoted(value),
-                    &at_key(&search.origin, field),
-                );
-            }
-        }
+        let origin = |field: &str| at_key(&search.origin, field);
+        rows.extend(lines(&search.value, "web_search", origin));
     }
     if let Some(search) = &settings.codebase_search {
-        for (field, value) in search.value.values() {
-            let origin = at_key(&search.origin, field);
-            row(&format!("codebase_search.{field}"), value, &origin);
-        }
+        let origin = |field: &str| at_key(&search.origin, field);
+        rows.extend(lines(&search.value, "codebase_search", origin));
     }
     for (name, server) in &settings.mcp_servers {
-        let value = server.value.without_secrets().values();
-        row(&format!("mcp.servers.{name}"), value, &server.origin);
+        let value = server.value.without_secrets().written();
+        rows.push((
+            format!("mcp.servers.{name}"),
+            value,
+            server.origin.to_string(),
+        ));
     }
-    let width = |part: fn(&(String, String, String)) -> &str| {
+    for (name, value, origin) in &mut rows {
+        for text in [name, value, origin] {
+            *text = escape(text).into_owned();
+        }
+    }
+    let width = |part: fn(&Line) -> &str| {
         rows.iter()
             .map(|row| part(row).chars().count())
             .max()

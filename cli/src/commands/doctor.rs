@@ -274,7 +274,7 @@ fn permissions(report: &mut Report<'_>, app: &App) {
 /// Whether the keys are where the configuration says; that of the agent in use is said with the agent.
 fn keys(report: &mut Report<'_>, settings: &Settings) {
     let in_use = settings.agent_entry().ok();
-    let in_use = in_use.and_then(|(_, entry)| entry.api_key.as_deref());
+    let in_use = in_use.and_then(|(_, entry)| entry.options.api_key.as_deref());
     for (name, key) in &settings.keys {
         let found = settings.read_key(name);
         let place = match (&key.value.env, &key.value.file, &key.value.keyring) {
@@ -542,7 +542,7 @@ fn commands(report: &mut Report<'_>, app: &App) {
     if sandbox.no_filter.is_none() {
         parts.push("seccomp".to_owned());
     }
-    let network = match app.settings.command_network.value {
+    let network = match app.settings.commands.network.value {
         true => "with the network",
         false => "no network unless granted",
     };

@@ -107,7 +107,7 @@ fn app(
 
 /// What a command works with; says first what the settings have to say.
 fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> App {
-    ui.show_steps(settings.show_intermediate_steps.value);
+    ui.show_steps(settings.general.show_intermediate_steps.value);
     for notice in &settings.notices {
         ui.warn(notice);
     }

@@ -11,6 +11,7 @@ use super::file::{Author, FileError, Loaded};
 use super::mcp::{ServerEntry, name_problem};
 use super::paths::PRIVATE_FILE_MODE;
 use super::request_editor::MetadataField;
+use super::value::fields;
 use dunlin_host::files::make_private;
 
 /// Why the file was not changed. It is as it was then.
@@ -243,66 +244,6 @@ fn table_in<'a>(
     });
     let is_inline = item.is_inline_table();
     Some((item.as_table_like_mut()?, is_inline))
-}
-
-/// What is said of a server, in the order in which a person would.
-fn fields(server: &ServerEntry) -> Vec<(&'static str, Value)> {
-    let text = |value: &Option<String>| value.as_deref().map(Value::from);
-    let list = |values: &[String]| {
-        let values = values.iter().map(String::as_str);
-        (values.len() > 0).then(|| Value::Array(Array::from_iter(values)))
-    };
-    let table = |values: &std::collections::BTreeMap<String, String>| {
-        let pairs = values
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
-        (pairs.len() > 0).then(|| Value::InlineTable(InlineTable::from_iter(pairs)))
-    };
-    let fields = [
-        ("command", text(&server.command)),
-        ("args", list(&server.args)),
-        ("env", table(&server.env)),
-        ("cwd", text(&server.cwd)),
-        (
-            "roots",
-            server
-                .roots
-                .as_ref()
-                .map(|it| Value::Array(Array::from_iter(it.iter().map(String::as_str)))),
-        ),
-        ("sandbox", server.sandbox.map(Value::from)),
-        (
-            "url",
-            server.url.as_ref().map(|url| Value::from(url.as_str())),
-        ),
-        ("api_key", text(&server.api_key)),
-        ("client_id", text(&server.client_id)),
-        ("client_secret", text(&server.client_secret)),
-        (
-            "issuer",
-            server.issuer.as_ref().map(|url| Value::from(url.as_str())),
-        ),
-        (
-            "client_credentials",
-            server.client_credentials.map(Value::from),
-        ),
-        ("headers", table(&server.headers)),
-        ("description", text(&server.description)),
-        ("ask", server.ask.map(Value::from)),
-        ("ask_tools", list(&server.ask_tools)),
-        (
-            "timeout_secs",
-            server
-                .timeout_secs
-                .and_then(|secs| i64::try_from(secs).ok())
-                .map(Value::from),
-        ),
-        ("enabled", server.enabled.map(Value::from)),
-    ];
-    let fields = fields.into_iter();
-    fields
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
 }
 
 /// Reads the file, has it changed, and writes it if what came of it can be read again.

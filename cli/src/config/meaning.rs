@@ -1,22 +1,25 @@
 //! `[codebase_search]`: what questions about code are understood with, beside their words.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::search::url_problem;
+use super::value::table;
 
-/// `[codebase_search]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CodebaseSearch {
-    /// `false`: the words alone decide, whatever model there is.
-    pub meaning: Option<bool>,
-    /// Where `/embeddings` is asked instead of the model of this machine.
-    pub base_url: Option<Url>,
-    /// Which model is asked for there.
-    pub model: Option<String>,
-    /// A name of `[keys]`.
-    pub api_key: Option<String>,
+table! {
+    /// `[codebase_search]`
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CodebaseSearch {
+        /// Whether a search compares meanings besides words; `true` by default, where there is a model for it.
+        pub meaning: Option<bool>,
+        /// The URL of a server with `/embeddings`, instead of the model on this machine.
+        pub base_url: Option<Url>,
+        /// The embedding model of that server.
+        pub model: Option<String>,
+        /// A name of `[keys]`.
+        pub api_key: Option<String>,
+    }
 }
 
 impl CodebaseSearch {
@@ -36,21 +39,6 @@ impl CodebaseSearch {
             return Some("base_url needs model".to_owned());
         }
         url_problem(url, self.api_key.is_some())
-    }
-
-    /// What is set, as it is written in the file.
-    pub fn values(&self) -> Vec<(&'static str, String)> {
-        let text = |value: &str| format!("{value:?}");
-        let url = self.base_url.as_ref().map(|url| text(url.as_str()));
-        [
-            ("meaning", self.meaning.map(|meaning| meaning.to_string())),
-            ("base_url", url),
-            ("model", self.model.as_deref().map(text)),
-            ("api_key", self.api_key.as_deref().map(text)),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
     }
 }
 
@@ -81,24 +69,5 @@ mod tests {
             ),
         );
         assert!(toml::from_str::<CodebaseSearch>("url = \"x\"").is_err());
-    }
-
-    #[test]
-    fn what_is_set_is_shown() {
-        let search: CodebaseSearch =
-            toml::from_str("meaning = true\nbase_url = \"http://h/v1\"\nmodel = \"m\"").unwrap();
-        let shown: Vec<String> = search
-            .values()
-            .into_iter()
-            .map(|(name, value)| format!("{name} = {value}"))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                "meaning = true",
-                "base_url = \"http://h/v1\"",
-                "model = \"m\""
-            ]
-        );
     }
 }

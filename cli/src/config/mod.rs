@@ -4,16 +4,21 @@
 //! environment, the flags. The project's file comes with a project that somebody else may have
 //! written, so it may only narrow what the user chose until the user trusts it: see [`settings::project`](crate::settings::project).
 
+pub mod agent;
 pub mod edit;
 pub mod env;
 pub mod file;
 pub mod json_file;
 pub mod mcp;
 pub mod meaning;
+pub mod origin;
 pub mod paths;
+#[cfg(test)]
+mod reference_tests;
 pub mod request_editor;
-mod schema;
 pub mod search;
+pub mod setting;
 pub mod sites;
 pub mod trust;
+pub mod value;
 pub mod variables;

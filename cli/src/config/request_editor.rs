@@ -2,23 +2,11 @@
 
 use clap::ValueEnum;
 use dunlin_host::nearest::nearest;
-use serde::Deserialize;
-use toml::Spanned;
-
-/// `[request_editor]`
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestEditor {
-    /// Which requests are paused.
-    pub mode: Option<Spanned<PauseMode>>,
-    /// How many sections of a request are shown whose edits are saved.
-    pub preview_limit: Option<Spanned<u16>>,
-    /// What `/metadata` shows, in this order; checked by [`MetadataField::list`].
-    pub metadata: Option<Spanned<Vec<Spanned<String>>>>,
-}
+use serde::{Deserialize, Serialize};
 
 /// A field of a request's metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MetadataField {
     /// The id of the session.
     Session,
@@ -104,7 +92,7 @@ impl MetadataField {
 }
 
 /// Which requests are paused before they are sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum PauseMode {
     /// None

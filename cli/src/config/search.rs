@@ -1,28 +1,31 @@
 //! `[web_search]`: which search engine answers.
 
 use dunlin_host::search::Engine;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::mcp::is_this_machine;
+use super::value::table;
 
-/// `[web_search]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WebSearch {
-    /// The engine.
-    #[serde(default)]
-    pub engine: EngineName,
-    /// Where it is; everybody's without it.
-    pub base_url: Option<Url>,
-    /// A name of `[keys]`, for Google.
-    pub api_key: Option<String>,
-    /// The id of a search engine, for Google.
-    pub engine_id: Option<String>,
+table! {
+    /// `[web_search]`
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct WebSearch {
+        /// The search engine; `"duckduckgo"` by default.
+        #[serde(default)]
+        pub engine: EngineName,
+        /// The URL of the engine; by default the public one.
+        pub base_url: Option<Url>,
+        /// A name of `[keys]`, for Google.
+        pub api_key: Option<String>,
+        /// The id of a search engine, for Google.
+        pub engine_id: Option<String>,
+    }
 }
 
 /// The engines, as they are written in the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineName {
     /// Without a key.
@@ -42,11 +45,6 @@ impl EngineName {
             EngineName::Google => Engine::Google,
             EngineName::SearXng => Engine::SearXng,
         }
-    }
-
-    /// As it is written in the file.
-    pub fn as_str(self) -> &'static str {
-        self.engine().as_str()
     }
 }
 

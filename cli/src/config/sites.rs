@@ -15,6 +15,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::paths::OPEN_TO_OTHERS;
+use super::value::table;
 
 /// The largest file in bytes. Real ones have some hundred.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -27,11 +28,14 @@ struct File {
     auth: BTreeMap<String, Site>,
 }
 
-/// What it says of one site. `Debug` shows no values.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Site {
-    headers: BTreeMap<String, String>,
+table! {
+    /// What it says of one site. `Debug` shows no values.
+    #[derive(Clone, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Site {
+        /// Headers that requests of tools to this host carry.
+        headers: BTreeMap<String, String>,
+    }
 }
 
 impl fmt::Debug for Site {

@@ -300,7 +300,7 @@ pub struct Filtered {
 
 /// The environment of a program: the variables that `ALLOWED` lets through, those that the user `named` with unchanged
 /// values, and those that Dunlin sets. The variables in `keys` hold the keys of providers and are never passed on.
-pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> Filtered {
+pub fn filtered(environment: &Environment, named: &[&str], keys: &[&str]) -> Filtered {
     let mut filtered = Filtered::default();
     for (name, value) in environment.all() {
         let text = name.to_string_lossy();
@@ -308,7 +308,7 @@ pub fn filtered(environment: &Environment, named: &[String], keys: &[&str]) -> F
             continue;
         }
         let is_key = keys.contains(&&*text);
-        let passed = match named.iter().any(|named| *named == text) {
+        let passed = match named.contains(&&*text) {
             _ if is_key => None,
             true => Some(value.to_owned()),
             false => kind_of(&text).and_then(|kind| clean(kind, value)),

@@ -67,7 +67,7 @@ impl Dialogue {
 /// The way to the agent's model. Touches nothing yet.
 pub fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
     let timeouts = Timeouts {
-        idle: app.settings.request_timeout.value,
+        idle: app.settings.limits.request_timeout_secs.value.duration(),
         ..Timeouts::default()
     };
     // The client belongs to the runtime that polls it.

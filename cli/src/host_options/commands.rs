@@ -29,8 +29,9 @@ pub fn supervisor() -> Vec<OsString> {
 /// The environment of commands and of MCP servers, and what is withheld from them.
 pub fn environment(settings: &Settings) -> Filtered {
     let keys: Vec<&str> = settings.key_variables().collect();
-    let named = &settings.command_environment.value;
-    variables::filtered(&settings.environment, named, &keys)
+    let named = settings.commands.environment.value.iter();
+    let named: Vec<&str> = named.map(|name| name.get_ref().as_str()).collect();
+    variables::filtered(&settings.environment, &named, &keys)
 }
 
 /// How commands are run.
@@ -48,8 +49,8 @@ pub fn options(settings: &Settings) -> CommandOptions {
         temporary: temporary(settings.environment.get(env::TMPDIR), &secrets),
         baselines: settings.folders.data.join("commands"),
         set_aside: settings.folders.set_aside(),
-        time_limit: settings.command_timeout.value,
-        network: settings.command_network.value,
+        time_limit: settings.limits.command_timeout_secs.value.duration(),
+        network: settings.commands.network.value,
         write: settings.writable_for_commands().collect(),
         secrets,
     }

@@ -327,12 +327,12 @@ fn show_said(app: &App, text: &str) {
 
 /// What stands at the prompt as long as nothing was typed. Where no files can be attached it says nothing of them.
 fn placeholder(app: &App, dialogue: Option<&Dialogue>) -> String {
-    let configured = &app.settings.placeholder;
+    let configured = &app.settings.general.placeholder;
     let attaches = match dialogue {
         Some(dialogue) => dialogue.agent().files,
         None => {
             let entry = app.settings.agent_entry();
-            entry.is_ok_and(|(_, entry)| entry.files.unwrap_or(true))
+            entry.is_ok_and(|(_, entry)| entry.options.files.unwrap_or(true))
         }
     };
     match (attaches, &configured.origin) {
@@ -389,7 +389,7 @@ fn welcome(app: &App) -> Result<(), CliError> {
     );
     let room = terminal::size().0.saturating_sub("dunlin".len() + 1);
     ui.status(&format!("{name}{}", fit(&rest, room)));
-    let empty_state = escape(&settings.empty_state.value);
+    let empty_state = escape(&settings.general.empty_state.value);
     if !empty_state.is_empty() {
         ui.status(&ui.status_styles().paint(Label::Quiet, &empty_state));
     }

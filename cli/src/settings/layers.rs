@@ -1,60 +1,29 @@
 //! Each layer of the settings over those before it.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use serde::Serialize;
 use toml::Spanned;
 
-use super::Settings;
 use super::project;
+use super::{Origin, Settings, Sourced};
 use crate::args::Global;
 use crate::config::env;
 use crate::config::file::Loaded;
-use crate::config::request_editor::MetadataField;
+use crate::config::setting::{File, Layer, Narrowing};
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
 
-/// A value and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
-    /// The value.
-    pub value: T,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-/// A layer; each wins over those before it, but for the project's file, which only narrows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Built in.
-    Default,
-    /// A configuration file and the line in it.
-    File(PathBuf, usize),
-    /// An environment variable.
-    Environment(&'static str),
-    /// A flag.
-    Flag(&'static str),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Origin::Environment(name) => write!(f, "${name}"),
-            Origin::Flag(name) => f.write_str(name),
-        }
-    }
-}
-
-impl<T> Sourced<T> {
-    pub(super) fn default(value: T) -> Sourced<T> {
-        Sourced {
-            value,
-            origin: Origin::Default,
-        }
+impl Layer for &Loaded {
+    /// The user's own file: all of it counts.
+    fn set<T: Clone + Serialize>(
+        &mut self,
+        _: &'static str,
+        setting: &mut Sourced<T>,
+        value: Option<&Spanned<T>>,
+        _: &Narrowing<T>,
+    ) {
+        set(setting, value.map(|value| self.source(value)));
     }
 }
 
@@ -65,78 +34,17 @@ impl Settings {
         endpoints.any(|(name, url)| name == key && url.origin() == to.origin())
     }
 
+    /// Puts the settings of a file over those before it.
+    pub(super) fn apply(&mut self, file: &File, layer: &mut impl Layer) {
+        self.general.apply(file, layer);
+        self.request_editor.apply(&file.request_editor, layer);
+        self.limits.apply(&file.limits, layer);
+        self.commands.apply(&file.commands, layer);
+    }
+
     pub(super) fn apply_user(&mut self, loaded: Loaded) {
         let file = &loaded.file;
-        set(&mut self.default_agent, loaded.sourced(&file.default_agent));
-        set(&mut self.on_denial, loaded.sourced(&file.on_denial));
-        set(
-            &mut self.show_intermediate_steps,
-            loaded.sourced(&file.show_intermediate_steps),
-        );
-        set(&mut self.placeholder, loaded.sourced(&file.placeholder));
-        set(&mut self.empty_state, loaded.sourced(&file.empty_state));
-        set(
-            &mut self.pause_mode,
-            loaded.sourced(&file.request_editor.mode),
-        );
-        set(
-            &mut self.preview_limit,
-            loaded.sourced(&file.request_editor.preview_limit),
-        );
-        set(
-            &mut self.metadata,
-            file.request_editor.metadata.as_ref().and_then(|names| {
-                let Sourced { value, origin } = loaded.source(names);
-                let names = value.iter().map(|name| name.get_ref().as_str());
-                // Checked when it was read.
-                let value = MetadataField::list(names).ok()?;
-                Some(Sourced { value, origin })
-            }),
-        );
-        set(
-            &mut self.max_tool_rounds,
-            loaded.sourced(&file.limits.max_tool_rounds),
-        );
-        set(
-            &mut self.max_history_tokens,
-            loaded.sourced(&file.limits.max_history_tokens),
-        );
-        set(
-            &mut self.max_history_lines,
-            loaded.sourced(&file.limits.max_history_lines),
-        );
-        set(
-            &mut self.compact_at,
-            loaded.sourced(&file.limits.compact_at),
-        );
-        set(
-            &mut self.request_timeout,
-            loaded.seconds(&file.limits.request_timeout_secs),
-        );
-        set(
-            &mut self.max_retries,
-            loaded.sourced(&file.limits.max_retries),
-        );
-        set(
-            &mut self.command_timeout,
-            loaded.seconds(&file.limits.command_timeout_secs),
-        );
-        set(
-            &mut self.command_network,
-            loaded.sourced(&file.commands.network),
-        );
-        set(
-            &mut self.command_write,
-            loaded.sourced(&file.commands.write),
-        );
-        set(
-            &mut self.command_environment,
-            file.commands.environment.as_ref().map(|names| {
-                let Sourced { value, origin } = loaded.source(names);
-                let value = value.into_iter().map(Spanned::into_inner).collect();
-                Sourced { value, origin }
-            }),
-        );
+        self.apply(file, &mut &loaded);
         self.keys = file
             .keys
             .iter()
@@ -198,7 +106,7 @@ impl Settings {
             })
         };
         let (agent, model) = (text(env::DUNLIN_AGENT), text(env::DUNLIN_MODEL));
-        set(&mut self.default_agent, agent);
+        set(&mut self.general.default_agent, agent);
         self.model = model;
     }
 
@@ -209,30 +117,11 @@ impl Settings {
                 origin: Origin::Flag(name),
             })
         };
-        set(&mut self.default_agent, flag(&global.agent, "--agent"));
+        set(
+            &mut self.general.default_agent,
+            flag(&global.agent, "--agent"),
+        );
         self.model = flag(&global.model, "--model").or(self.model.take());
-    }
-}
-
-impl Loaded {
-    pub(crate) fn source<T: Clone>(&self, value: &Spanned<T>) -> Sourced<T> {
-        let origin = Origin::File(self.path.clone(), self.line_of(value));
-        Sourced {
-            value: value.get_ref().clone(),
-            origin,
-        }
-    }
-
-    fn sourced<T: Clone>(&self, value: &Option<Spanned<T>>) -> Option<Sourced<T>> {
-        value.as_ref().map(|value| self.source(value))
-    }
-
-    fn seconds(&self, value: &Option<Spanned<u64>>) -> Option<Sourced<Duration>> {
-        let Sourced { value, origin } = self.sourced(value)?;
-        Some(Sourced {
-            value: Duration::from_secs(value),
-            origin,
-        })
     }
 }
 

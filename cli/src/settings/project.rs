@@ -11,14 +11,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use serde::Serialize;
 use toml::Spanned;
 
 use super::{Origin, Settings, Sourced};
-use crate::config::file::{AgentEntry, AgentPatch, ApiName, Loaded, OnDenial};
+use crate::config::agent::{AgentEntry, AgentPatch};
+use crate::config::file::Loaded;
 use crate::config::mcp::ServerEntry;
+use crate::config::setting::{Layer, Narrowing};
 use crate::config::trust::Trust;
+use crate::config::value::{fields, written};
 
 /// What there is to say about a project's configuration.
 #[derive(Debug)]
@@ -92,145 +95,56 @@ impl ProjectFile {
 
 /// Puts the project's file over the user's settings, as far as it may.
 pub fn apply(settings: &mut Settings, loaded: &Loaded, trust: Trust) -> ProjectFile {
-    let mut layer = Layer {
-        settings,
+    let mut answers = Answers {
         loaded,
         is_trusted: trust == Trust::Trusted,
         wishes: Vec::new(),
         refused: Vec::new(),
     };
-    layer.apply();
+    settings.apply(&loaded.file, &mut answers);
+    answers.tables(settings);
     ProjectFile {
         path: loaded.path.clone(),
         text: loaded.text.clone(),
         digest: loaded.digest.clone(),
         trust,
-        wishes: layer.wishes,
-        refused: layer.refused,
+        wishes: answers.wishes,
+        refused: answers.refused,
     }
 }
 
-struct Layer<'a> {
-    settings: &'a mut Settings,
+/// What becomes of each value of the file.
+struct Answers<'a> {
     loaded: &'a Loaded,
     is_trusted: bool,
     wishes: Vec<Wish>,
     refused: Vec<Refused>,
 }
 
-impl Layer<'_> {
-    fn apply(&mut self) {
+impl Layer for Answers<'_> {
+    fn set<T: Clone + Serialize>(
+        &mut self,
+        name: &'static str,
+        setting: &mut Sourced<T>,
+        value: Option<&Spanned<T>>,
+        narrowing: &Narrowing<T>,
+    ) {
+        let Some(value) = value else { return };
+        let needs_trust = match narrowing {
+            Narrowing::Never(why) => return self.refuse(name, why),
+            Narrowing::Trusted => true,
+            Narrowing::If(narrows, _) => !narrows(value.get_ref(), &setting.value),
+        };
+        if !needs_trust || self.wish(name, value, &written(value.get_ref())) {
+            *setting = self.loaded.source(value);
+        }
+    }
+}
+
+impl Answers<'_> {
+    /// What the file says besides settings.
+    fn tables(&mut self, settings: &mut Settings) {
         let file = &self.loaded.file;
-        if let Some(agent) = &file.default_agent
-            && self.wish("default_agent", agent, &quoted(agent.get_ref()))
-        {
-            self.settings.default_agent = self.loaded.source(agent);
-        }
-        if let Some(denial) = &file.on_denial {
-            let narrows = *denial.get_ref() == OnDenial::Stop;
-            let value = quoted(denial.get_ref().as_str());
-            if narrows || self.wish("on_denial", denial, &value) {
-                self.settings.on_denial = self.loaded.source(denial);
-            }
-        }
-        if let Some(steps) = &file.show_intermediate_steps {
-            // More to see is not a danger.
-            let narrows = *steps.get_ref();
-            let value = steps.get_ref().to_string();
-            if narrows || self.wish("show_intermediate_steps", steps, &value) {
-                self.settings.show_intermediate_steps = self.loaded.source(steps);
-            }
-        }
-        if let Some(text) = &file.placeholder
-            && self.wish("placeholder", text, &quoted(text.get_ref()))
-        {
-            self.settings.placeholder = self.loaded.source(text);
-        }
-        if let Some(text) = &file.empty_state
-            && self.wish("empty_state", text, &quoted(text.get_ref()))
-        {
-            self.settings.empty_state = self.loaded.source(text);
-        }
-        let editor = &file.request_editor;
-        if editor.mode.is_some() || editor.preview_limit.is_some() || editor.metadata.is_some() {
-            self.refuse(
-                "request_editor",
-                "what is paused and edited is for you to decide, not for a project",
-            );
-        }
-        if let Some(rounds) = &file.limits.max_tool_rounds {
-            let narrows = *rounds.get_ref() <= self.settings.max_tool_rounds.value;
-            let value = rounds.get_ref().to_string();
-            if narrows || self.wish("limits.max_tool_rounds", rounds, &value) {
-                self.settings.max_tool_rounds = self.loaded.source(rounds);
-            }
-        }
-        if let Some(most) = &file.limits.max_history_tokens
-            && self.lowers(
-                "limits.max_history_tokens",
-                most,
-                self.settings.max_history_tokens.value,
-            )
-        {
-            self.settings.max_history_tokens = self.loaded.source(most);
-        }
-        if let Some(most) = &file.limits.max_history_lines
-            && self.lowers(
-                "limits.max_history_lines",
-                most,
-                self.settings.max_history_lines.value,
-            )
-        {
-            self.settings.max_history_lines = self.loaded.source(most);
-        }
-        if let Some(share) = &file.limits.compact_at {
-            // A summary costs a request that nobody sees: never more often than the user wants it.
-            let (wanted, mine) = (*share.get_ref(), self.settings.compact_at.value);
-            let narrows = wanted == 0.0 || (mine > 0.0 && wanted >= mine);
-            if narrows || self.wish("limits.compact_at", share, &wanted.to_string()) {
-                self.settings.compact_at = self.loaded.source(share);
-            }
-        }
-        if let Some(seconds) = &file.limits.request_timeout_secs {
-            let time = Duration::from_secs(*seconds.get_ref());
-            let narrows = time <= self.settings.request_timeout.value;
-            let value = seconds.get_ref().to_string();
-            if narrows || self.wish("limits.request_timeout_secs", seconds, &value) {
-                let origin = self.loaded.source(seconds).origin;
-                self.settings.request_timeout = Sourced {
-                    value: time,
-                    origin,
-                };
-            }
-        }
-        if let Some(retries) = &file.limits.max_retries {
-            let narrows = *retries.get_ref() <= self.settings.max_retries.value;
-            let value = retries.get_ref().to_string();
-            if narrows || self.wish("limits.max_retries", retries, &value) {
-                self.settings.max_retries = self.loaded.source(retries);
-            }
-        }
-        if let Some(seconds) = &file.limits.command_timeout_secs {
-            let time = Duration::from_secs(*seconds.get_ref());
-            let narrows = time <= self.settings.command_timeout.value;
-            let value = seconds.get_ref().to_string();
-            if narrows || self.wish("limits.command_timeout_secs", seconds, &value) {
-                let origin = self.loaded.source(seconds).origin;
-                self.settings.command_timeout = Sourced {
-                    value: time,
-                    origin,
-                };
-            }
-        }
-        for (is_there, name) in [
-            (file.commands.network.is_some(), "commands.network"),
-            (file.commands.write.is_some(), "commands.write"),
-            (file.commands.environment.is_some(), "commands.environment"),
-        ] {
-            if is_there {
-                self.refuse(name, "what commands may reach is yours to say");
-            }
-        }
         if file.web_search.is_some() {
             self.refuse("web_search", "where searches go is yours to say");
         }
@@ -247,34 +161,34 @@ impl Layer<'_> {
             self.refuse("keys", "where keys are found is yours to say");
         }
         for (name, agent) in &file.agents {
-            self.agent(name, agent);
+            self.agent(settings, name, agent);
         }
         for (name, server) in &file.mcp.servers {
-            self.server(name, server);
+            self.server(settings, name, server);
         }
     }
 
     /// A server is a program that runs with all that the user may do: only trust adds one, or switches one of the user's off.
-    fn server(&mut self, name: &str, server: &Spanned<ServerEntry>) {
+    fn server(&mut self, settings: &mut Settings, name: &str, server: &Spanned<ServerEntry>) {
         let place = format!("mcp.servers.{name}");
         let mut entry = server.get_ref().clone();
-        if self.settings.mcp_servers.contains_key(name) {
+        if settings.mcp_servers.contains_key(name) {
             if entry.is_enabled() {
                 return self.refuse(&place, "you have a server of that name");
             }
             let line = self.loaded.line_of_key(server, "enabled");
             if self.wish_at(&format!("{place}.enabled"), line, "false")
-                && let Some(mine) = self.settings.mcp_servers.get_mut(name)
+                && let Some(mine) = settings.mcp_servers.get_mut(name)
             {
                 mine.value.enabled = Some(false);
             }
             return;
         }
-        if !entry.is_enabled() || !self.wish(&place, server, &entry.values()) {
+        if !entry.is_enabled() || !self.wish(&place, server, &entry.written()) {
             return;
         }
         if let (Some(key), Some(url)) = (entry.api_key.take(), &entry.url) {
-            if self.settings.sends_key_to(&key, url) {
+            if settings.sends_key_to(&key, url) {
                 entry.api_key = Some(key);
             } else {
                 let why = format!(
@@ -294,49 +208,31 @@ impl Layer<'_> {
             value: entry,
             origin,
         };
-        self.settings.mcp_servers.insert(name.to_owned(), value);
+        settings.mcp_servers.insert(name.to_owned(), value);
     }
 
-    fn agent(&mut self, name: &str, agent: &Spanned<AgentPatch>) {
+    fn agent(&mut self, settings: &mut Settings, name: &str, agent: &Spanned<AgentPatch>) {
         let mut patch = agent.get_ref().clone();
         let place = |field: &str| format!("agents.{name}.{field}");
-        let mine = self
-            .settings
-            .agents
-            .get(name)
-            .map(|entry| entry.value.clone());
+        let mine = settings.agents.get(name).map(|entry| entry.value.clone());
         // Fewer tools are always possible.
         if let (Some(mine), Some(tools)) = (&mine, &patch.tools)
-            && narrows(tools, mine.tools.as_deref())
+            && narrows(tools, mine.options.tools.as_deref())
         {
-            let tools = patch.tools.take();
-            self.put(
-                name,
-                agent,
-                &["tools"],
-                AgentEntry {
-                    tools,
-                    ..mine.clone()
-                },
-            );
+            let mut mine = mine.clone();
+            mine.options.tools = patch.tools.take();
+            self.put(settings, name, agent, &["tools"], mine);
         }
-        let values = patch.values();
-        if values.is_empty() {
-            return;
-        }
+        let values = fields(&patch);
         let mut is_wanted = false;
         for (field, value) in &values {
             let line = self.loaded.line_of_key(agent, field);
-            is_wanted |= self.wish_at(&place(field), line, value);
+            is_wanted |= self.wish_at(&place(field), line, &value.to_string());
         }
         if !is_wanted {
             return;
         }
-        let mine = self
-            .settings
-            .agents
-            .get(name)
-            .map(|entry| entry.value.clone());
+        let mine = settings.agents.get(name).map(|entry| entry.value.clone());
         let keyless = AgentPatch {
             api_key: None,
             ..patch.clone()
@@ -350,11 +246,11 @@ impl Layer<'_> {
             return self.refuse(&format!("agents.{name}"), why);
         };
         // A key goes where the user sent it, and nowhere else.
-        let key = patch.api_key.or_else(|| mine.and_then(|mine| mine.api_key));
-        entry.api_key = None;
+        let mine = mine.and_then(|mine| mine.options.api_key);
+        let key = patch.api_key.or(mine);
         if let Some(key) = key {
-            if self.settings.sends_key_to(&key, &entry.base_url) {
-                entry.api_key = Some(key);
+            if settings.sends_key_to(&key, &entry.base_url) {
+                entry.options.api_key = Some(key);
             } else {
                 let why = format!(
                     "your configuration does not send the key {key:?} to {}",
@@ -363,34 +259,30 @@ impl Layer<'_> {
                 self.refuse(&place("api_key"), &why);
             }
         }
-        let fields: Vec<&'static str> = values.iter().map(|(field, _)| *field).collect();
-        self.put(name, agent, &fields, entry);
+        let fields: Vec<&str> = values.iter().map(|(field, _)| field.as_str()).collect();
+        self.put(settings, name, agent, &fields, entry);
     }
 
     fn put(
-        &mut self,
+        &self,
+        settings: &mut Settings,
         name: &str,
         agent: &Spanned<AgentPatch>,
-        fields: &[&'static str],
+        fields: &[&str],
         value: AgentEntry,
     ) {
         let origin = self.loaded.source(agent).origin;
         for field in fields {
             let field = format!("agents.{name}.{field}");
-            self.settings.origins.insert(field, origin.clone());
+            settings.origins.insert(field, origin.clone());
         }
-        match self.settings.agents.get_mut(name) {
+        match settings.agents.get_mut(name) {
             Some(mine) => mine.value = value,
             None => {
                 let agent = Sourced { value, origin };
-                self.settings.agents.insert(name.to_owned(), agent);
+                settings.agents.insert(name.to_owned(), agent);
             }
         }
-    }
-
-    /// Whether a limit counts: where it is not higher than the user's, or with trust.
-    fn lowers(&mut self, name: &str, limit: &Spanned<u64>, mine: u64) -> bool {
-        *limit.get_ref() <= mine || self.wish(name, limit, &limit.get_ref().to_string())
     }
 
     /// Notes a value that needs trust; whether it counts.
@@ -420,151 +312,16 @@ fn narrows(tools: &[String], mine: Option<&[String]>) -> bool {
     mine.is_none_or(|mine| tools.iter().all(|tool| mine.contains(tool)))
 }
 
-/// A text as it stands in a file.
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
 /// Which endpoints the user's own file sends which keys to.
 pub fn endpoints_of_keys(
     agents: &BTreeMap<String, Sourced<AgentEntry>>,
     servers: &BTreeMap<String, Sourced<ServerEntry>>,
 ) -> Vec<(String, url::Url)> {
     let agents = agents.values().map(|agent| &agent.value);
-    let agents = agents.filter_map(|it| Some((it.api_key.clone()?, it.base_url.clone())));
+    let agents = agents.filter_map(|it| Some((it.options.api_key.clone()?, it.base_url.clone())));
     let servers = servers.values().map(|server| &server.value);
     let servers = servers.filter_map(|it| Some((it.api_key.clone()?, it.url.clone()?)));
     agents.chain(servers).collect()
-}
-
-impl ServerEntry {
-    /// All of it in one line, as it could stand in the file, for whoever is to trust it.
-    pub fn values(&self) -> String {
-        let text = |value: &Option<String>| value.as_deref().map(quoted);
-        let list = |values: &[String]| (!values.is_empty()).then(|| format!("{values:?}"));
-        let table = |values: &BTreeMap<String, String>| {
-            let pairs = values.iter();
-            let pairs = pairs.map(|(name, value)| format!("{name:?} = {}", quoted(value)));
-            let pairs: Vec<String> = pairs.collect();
-            (!pairs.is_empty()).then(|| format!("{{ {} }}", pairs.join(", ")))
-        };
-        let values = [
-            ("command", text(&self.command)),
-            ("args", list(&self.args)),
-            ("env", table(&self.env)),
-            ("cwd", text(&self.cwd)),
-            ("roots", self.roots.as_ref().map(|it| format!("{it:?}"))),
-            ("sandbox", self.sandbox.map(|it| it.to_string())),
-            ("url", self.url.as_ref().map(|url| quoted(url.as_str()))),
-            ("api_key", text(&self.api_key)),
-            ("client_id", text(&self.client_id)),
-            ("client_secret", text(&self.client_secret)),
-            (
-                "issuer",
-                self.issuer.as_ref().map(|url| quoted(url.as_str())),
-            ),
-            (
-                "client_credentials",
-                self.client_credentials.map(|it| it.to_string()),
-            ),
-            ("headers", table(&self.headers)),
-            ("description", text(&self.description)),
-            ("ask", self.ask.map(|it| it.to_string())),
-            ("ask_tools", list(&self.ask_tools)),
-            ("timeout_secs", self.timeout_secs.map(|it| it.to_string())),
-            ("enabled", self.enabled.map(|it| it.to_string())),
-        ];
-        let values = values.into_iter();
-        let values = values.filter_map(|(name, value)| Some(format!("{name} = {}", value?)));
-        format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl AgentPatch {
-    /// The fields that are there and their values, as they stand in the file.
-    fn values(&self) -> Vec<(&'static str, String)> {
-        let text = |value: &Option<String>| value.as_deref().map(quoted);
-        let number = |value: Option<f64>| value.map(|value| value.to_string());
-        [
-            ("kind", self.kind.map(|_| quoted("chat"))),
-            ("api", self.api.map(|api| quoted(api.as_str()))),
-            (
-                "base_url",
-                self.base_url.as_ref().map(|url| quoted(url.as_str())),
-            ),
-            ("model", text(&self.model)),
-            ("api_key", text(&self.api_key)),
-            ("temperature", number(self.temperature)),
-            ("max_tokens", self.max_tokens.map(|value| value.to_string())),
-            (
-                "context_window",
-                self.context_window.map(|value| value.to_string()),
-            ),
-            ("top_p", number(self.top_p)),
-            ("system_prompt", text(&self.system_prompt)),
-            (
-                "tools",
-                self.tools.as_ref().map(|tools| format!("{tools:?}")),
-            ),
-            ("files", self.files.map(|files| files.to_string())),
-            (
-                "endpoint",
-                self.endpoint.map(|endpoint| {
-                    let values = endpoint.values().into_iter();
-                    let values = values.map(|(name, value)| format!("{name} = {value}"));
-                    format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
-                }),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(field, value)| Some((field, value?)))
-        .collect()
-    }
-
-    /// The agent, if nothing is missing.
-    pub fn complete(self) -> Option<AgentEntry> {
-        Some(AgentEntry {
-            kind: self.kind.unwrap_or_default(),
-            api: self.api.unwrap_or_default(),
-            base_url: self.address_or_default()?,
-            model: self.model?,
-            api_key: self.api_key,
-            temperature: self.temperature,
-            max_tokens: self.max_tokens,
-            context_window: self.context_window,
-            top_p: self.top_p,
-            system_prompt: self.system_prompt,
-            tools: self.tools,
-            files: self.files,
-            endpoint: self.endpoint,
-        })
-    }
-
-    /// The agent that comes of putting this over another; without a key.
-    fn over(self, mine: &AgentEntry) -> Option<AgentEntry> {
-        let mine = mine.clone();
-        let api = self.api.unwrap_or(mine.api);
-        let base_url = self.address().unwrap_or(mine.base_url);
-        // One that ran in this process has no endpoint to go on with, and the other way round.
-        if (api == ApiName::Local) != (base_url.scheme() == "file") {
-            return None;
-        }
-        Some(AgentEntry {
-            kind: self.kind.unwrap_or(mine.kind),
-            api,
-            base_url,
-            model: self.model.unwrap_or(mine.model),
-            api_key: None,
-            temperature: self.temperature.or(mine.temperature),
-            max_tokens: self.max_tokens.or(mine.max_tokens),
-            context_window: self.context_window.or(mine.context_window),
-            top_p: self.top_p.or(mine.top_p),
-            system_prompt: self.system_prompt.or(mine.system_prompt),
-            tools: self.tools.or(mine.tools),
-            files: self.files.or(mine.files),
-            endpoint: self.endpoint.or(mine.endpoint),
-        })
-    }
 }
 
 impl Settings {

@@ -2,6 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::config::trust;
+use dunlin_chat::turn::OnDenial;
 
 const USER: &str = r#"
 default_agent = "local"
@@ -69,11 +70,14 @@ fn layers_win_in_their_order() {
     let none = Global::default();
     let check = |global: &Global, variables: &[(&str, &str)], expected: (&str, &str)| {
         let settings = home.load(global, variables).unwrap();
-        let origin = settings.default_agent.origin.to_string();
+        let origin = settings.general.default_agent.origin.to_string();
         let origin = origin
             .rsplit_once('/')
             .map_or(origin.as_str(), |(_, file)| file);
-        assert_eq!((settings.default_agent.value.as_str(), origin), expected);
+        assert_eq!(
+            (settings.general.default_agent.value.as_str(), origin),
+            expected
+        );
     };
     check(&none, &[], ("local", "config.toml:2"));
     check(
@@ -90,14 +94,19 @@ fn layers_win_in_their_order() {
 
 #[test]
 fn a_project_only_narrows() {
-    let check = |project: &str, expected: (&str, OnDenial, u32, u64), ignored: &str| {
+    let check = |project: &str, expected: (&str, OnDenial, u64, u64), ignored: &str| {
         let home = Home::new(USER, project);
         let settings = home.load(&Global::default(), &[]).unwrap();
         let found = (
-            settings.default_agent.value.as_str(),
-            settings.on_denial.value,
-            settings.max_tool_rounds.value,
-            settings.request_timeout.value.as_secs(),
+            settings.general.default_agent.value.as_str(),
+            settings.general.on_denial.value,
+            settings.limits.max_tool_rounds.value.get(),
+            settings
+                .limits
+                .request_timeout_secs
+                .value
+                .duration()
+                .as_secs(),
         );
         assert_eq!(found, expected, "{project}");
         let notices = settings.notices.join("\n");
@@ -126,9 +135,14 @@ fn a_project_only_narrows() {
         ("local", Continue, 20, 60),
         "default_agent",
     );
-    for key in ["mode = \"every\"", "preview_limit = 1", "metadata = []"] {
-        let project = format!("[request_editor]\n{key}");
-        check(&project, ("local", Continue, 20, 60), "request_editor");
+    for (key, value) in [
+        ("mode", "\"every\""),
+        ("preview_limit", "1"),
+        ("metadata", "[]"),
+    ] {
+        let project = format!("[request_editor]\n{key} = {value}");
+        let ignored = format!("request_editor.{key}");
+        check(&project, ("local", Continue, 20, 60), &ignored);
     }
     check(
         "show_intermediate_steps = false",
@@ -232,11 +246,14 @@ fn a_trusted_project_sets_agents_and_limits() {
          [agents.theirs]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n",
     );
     assert_eq!(settings.notices, [""; 0]);
-    assert_eq!(settings.max_tool_rounds.value, 99);
+    assert_eq!(settings.limits.max_tool_rounds.value.get(), 99);
     assert_eq!(settings.agent().unwrap().0.base_url.port(), Some(9));
     let local = &settings.agents["local"];
     assert_eq!(local.value.model, "small");
-    assert_eq!(local.value.system_prompt.as_deref(), Some("Be brief."));
+    assert_eq!(
+        local.value.options.system_prompt.as_deref(),
+        Some("Be brief.")
+    );
     // Which file set what.
     let line = |field: &str| {
         let origin = settings.origin_of(local, field).to_string();
@@ -252,7 +269,7 @@ fn a_trusted_project_sets_agents_and_limits() {
     // A changed file is a stranger again, and says so.
     home.write("repo/.dunlin/config.toml", "default_agent = \"remote\"\n");
     let settings = home.load(&Global::default(), &[]).unwrap();
-    assert_eq!(settings.default_agent.value, "local");
+    assert_eq!(settings.general.default_agent.value, "local");
     assert!(settings.notices[0].contains("changed since you trusted it"));
     assert!(settings.notices[0].ends_with("ignored: default_agent"));
 }
@@ -263,7 +280,7 @@ fn no_trust_sends_a_key_elsewhere() {
         let (_home, settings) = trusted(project);
         let entry = &settings.agents[agent].value;
         assert_eq!(entry.base_url.as_str(), url, "{project}");
-        assert_eq!(entry.api_key.as_deref(), key, "{project}");
+        assert_eq!(entry.options.api_key.as_deref(), key, "{project}");
         let file = settings.project_file.unwrap();
         let names: Vec<&str> = file.refused.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, refused, "{project}");
@@ -323,7 +340,12 @@ fn tools_may_become_fewer_without_trust() {
     let check = |project: &str, expected: &[&str], wishes: &[&str]| {
         let home = Home::new(&user, project);
         let settings = home.load(&Global::default(), &[]).unwrap();
-        let tools = settings.agents["filed"].value.tools.clone().unwrap();
+        let tools = settings.agents["filed"]
+            .value
+            .options
+            .tools
+            .clone()
+            .unwrap();
         assert_eq!(tools, expected, "{project}");
         let file = settings.project_file.unwrap();
         let names: Vec<&str> = file.wishes.iter().map(|w| w.name.as_str()).collect();
@@ -350,8 +372,8 @@ fn a_project_lowers_the_history() {
     );
     let settings = home.load(&Global::default(), &[]).unwrap();
     let found = (
-        settings.max_history_tokens.value,
-        settings.max_history_lines.value,
+        settings.limits.max_history_tokens.value.get(),
+        settings.limits.max_history_lines.value.get(),
     );
     assert_eq!(found, (4000, 300));
     assert_eq!(settings.notices, Vec::<String>::new());

@@ -601,7 +601,7 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
         + 1;
     assert!(
         output.stderr.contains(&format!(
-            "config.toml:{line}: metadata has no field \"sesion\" (did you mean session?)"
+            "config.toml:{line}: metadata must be one of `session`, "
         )),
         "{output:?}"
     );

@@ -2,6 +2,7 @@
 
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Failure, Outcome, Plan};
+use serde::{Deserialize, Serialize};
 
 use super::approve::Resolution;
 use super::pause::CancelReason;
@@ -10,7 +11,8 @@ use crate::provider::error::ProviderError;
 use crate::request::TooLong;
 
 /// What happens to the turn when a call is denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnDenial {
     /// The calls that remain are not run and the turn ends.
     #[default]

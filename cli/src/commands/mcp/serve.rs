@@ -18,7 +18,7 @@ pub fn run(app: &mut App, args: &McpServeArgs) -> Result<Exit, CliError> {
     let settings = &app.settings;
     // Without a name there is no agent whose list could be meant.
     let tools = match settings.is_agent_named() {
-        true => settings.agent_entry()?.1.tools.clone(),
+        true => settings.agent_entry()?.1.options.tools.clone(),
         false => None,
     };
     let host = app.host()?.clone();

@@ -33,7 +33,7 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
     let mut notes = Vec::new();
     let settings = &app.settings;
     let agent = settings.agents.get(&entry.agent);
-    let key = agent.and_then(|agent| agent.value.api_key.as_deref());
+    let key = agent.and_then(|agent| agent.value.options.api_key.as_deref());
     if agent.is_none() {
         let name = dunlin_host::display::escape(&entry.agent);
         notes.push(format!(

@@ -53,7 +53,7 @@ fn errors_name_the_line_and_the_way_out() {
     );
     check(
         "[agents.a]\nkind = \"app\"",
-        "config.toml:2: agents.a.kind = \"app\" is not supported by this version",
+        "config.toml:2: kind must be `chat`, not `app`",
     );
     check(
         "[limits]\nmax_tool_rounds = 0",
@@ -74,6 +74,27 @@ fn errors_name_the_line_and_the_way_out() {
     check(
         "[limits]\ncompact_at = 80.0",
         "config.toml:2: compact_at must be from 0 to 1",
+    );
+    check(
+        "[limits]\nmax_retries = -1",
+        "config.toml:2: max_retries must be at least 0",
+    );
+    check(
+        "[limits]\nrequest_timeout_secs = 86401",
+        "config.toml:2: request_timeout_secs must be at most 86400",
+    );
+    check(
+        "[mcp.servers.x]\ncommand = \"a\"\ntimeout_secs = 0",
+        "config.toml:3: timeout_secs must be at least 1",
+    );
+    check(
+        "[request_editor]\nmetadata = [\n  \"session\",\n  \"modle\",\n]",
+        "config.toml:4: metadata must be one of `session`, `request`, `agent`, `model`, `endpoint`, `mode`, `edited`, \
+         `budget`, not `modle` | the nearest known value is \"model\"",
+    );
+    check(
+        "[request_editor]\nmetadata = [\"mode\", \"mode\"]",
+        "config.toml:2: metadata has the field mode twice",
     );
     check(
         "[keys.k]\n",
@@ -105,26 +126,28 @@ fn an_agent_without_an_address_has_that_of_its_protocol() {
 
 #[test]
 fn agents_are_checked() {
-    let check_at = |place: usize, line: &str, expected: &str| {
+    let check = |line: &str, expected: &str| {
         let error = error_of(&format!("[keys.openai]\nenv = \"K\"\n{AGENT}{line}\n"));
-        assert_eq!(
-            error,
-            format!("config.toml:{place}: [agents.a]: {expected}"),
-            "{line}"
-        );
+        assert_eq!(error, format!("config.toml:6: {expected}"), "{line}");
     };
-    let check = |line: &str, expected: &str| check_at(3, line, expected);
     check("temperature = 2.5", "temperature must be from 0 to 2");
     check("top_p = -1.0", "top_p must be from 0 to 1");
     check("max_tokens = 0", "max_tokens must be at least 1");
-    check_at(
-        6,
-        "api_key = \"openia\"",
-        "api_key names no [keys.openia]; the nearest is [keys.openai]",
+    check("max_tokens = -5", "max_tokens must be at least 1");
+    check(
+        "max_tokens = 1.5",
+        "max_tokens must be a whole number, not 1.5",
     );
-    check_at(6, "api_key = \"zz\"", "api_key names no [keys.zz]");
-    let error = error_of(&format!("{AGENT}max_tokens = -5\n"));
-    assert_eq!(error, "config.toml:4: max_tokens must be at least 1");
+    check(
+        "context_window = true",
+        "context_window must be a whole number, not true",
+    );
+    let named = "[agents.a]: api_key names no ";
+    check(
+        "api_key = \"openia\"",
+        &format!("{named}[keys.openia]; the nearest is [keys.openai]"),
+    );
+    check("api_key = \"zz\"", &format!("{named}[keys.zz]"));
 }
 
 #[test]

@@ -2,8 +2,7 @@ use super::*;
 
 fn filter(variables: &[(&str, &str)], named: &[&str], keys: &[&str]) -> Filtered {
     let environment = variables.iter().copied().collect();
-    let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
-    filtered(&environment, &named, keys)
+    filtered(&environment, named, keys)
 }
 
 /// What becomes of a value.

@@ -1,0 +1,170 @@
+//! `[agents.NAME]`: what answers, and where.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::value::{Count, UpTo, table};
+use dunlin_chat::endpoint::EndpointOptions;
+
+table! {
+    /// `[agents.NAME]`, as far as a file says it. The user's file says all that an agent needs; a project's may
+    /// change one of the user's agents in a few points.
+    #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AgentPatch {
+        /// The kind of agent; `"chat"` by default.
+        pub kind: Option<Kind>,
+        /// The protocol; by default `"openai"`, which most servers speak.
+        pub api: Option<ApiName>,
+        /// The URL of the endpoint, `/v1` included; by default that of OpenAI, or of Ollama on this machine.
+        pub base_url: Option<Url>,
+        /// The model's name at the endpoint.
+        pub model: Option<String>,
+        /// A name of `[keys]`.
+        pub api_key: Option<String>,
+        /// How freely the model chooses its words.
+        pub temperature: Option<UpTo<2>>,
+        /// Tokens of one answer.
+        pub max_tokens: Option<Count>,
+        /// Tokens that the model sees at once: for Ollama the window to request (`num_ctx`), elsewhere what the server has.
+        pub context_window: Option<Count>,
+        /// The share of likely words that the model chooses from.
+        pub top_p: Option<UpTo<1>>,
+        /// What the model is told first.
+        pub system_prompt: Option<String>,
+        /// The tools that the agent may use; all by default.
+        pub tools: Option<Vec<String>>,
+        /// Whether `@` attaches files to a message; `true` by default.
+        pub files: Option<bool>,
+        /// What this server needs, see [profiles](providers.md#profiles).
+        pub endpoint: Option<EndpointOptions>,
+    }
+}
+
+/// An agent with what it needs.
+#[derive(Debug, Clone)]
+pub struct AgentEntry {
+    /// The URL of the endpoint, `/v1` included.
+    pub base_url: Url,
+    /// The model's name at the endpoint.
+    pub model: String,
+    /// All that files say of it.
+    pub options: AgentPatch,
+}
+
+/// The kinds of agents.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Answers in the chat.
+    Chat,
+}
+
+/// The protocols.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApiName {
+    /// Chat completions.
+    #[default]
+    OpenAi,
+    /// Ollama's own.
+    Ollama,
+    /// None: the model runs in this process.
+    Local,
+}
+
+impl ApiName {
+    /// Where an endpoint of this protocol is unless a file says otherwise.
+    fn usual_address(self) -> &'static str {
+        match self {
+            ApiName::OpenAi => "https://api.openai.com/v1",
+            ApiName::Ollama => "http://127.0.0.1:11434",
+            ApiName::Local => THIS_PROCESS,
+        }
+    }
+}
+
+/// What stands for the endpoint of models that run in this process; only the settings know where their
+/// files are.
+const THIS_PROCESS: &str = "file:///";
+
+impl AgentPatch {
+    /// Where the endpoint is: the address that was given, or the usual one of the protocol.
+    fn address_or_default(&self) -> Option<Url> {
+        let usual = || self.api.unwrap_or_default().usual_address();
+        self.address().or_else(|| Url::parse(usual()).ok())
+    }
+
+    /// Where the endpoint is, if that was said or need not be.
+    fn address(&self) -> Option<Url> {
+        match self.api {
+            Some(ApiName::Local) => Url::parse(THIS_PROCESS).ok(),
+            _ => self.base_url.clone(),
+        }
+    }
+
+    /// The agent, if nothing is missing.
+    pub fn complete(self) -> Option<AgentEntry> {
+        Some(AgentEntry {
+            base_url: self.address_or_default()?,
+            model: self.model.clone()?,
+            options: self,
+        })
+    }
+
+    /// The agent that comes of putting this over another; without a key.
+    pub fn over(self, mine: &AgentEntry) -> Option<AgentEntry> {
+        let base_url = self.address().unwrap_or_else(|| mine.base_url.clone());
+        let mut options = toml::Table::try_from(&mine.options).ok()?;
+        options.extend(toml::Table::try_from(&self).ok()?);
+        let options = AgentPatch {
+            api_key: None,
+            ..options.try_into().ok()?
+        };
+        // One that ran in this process has no endpoint to go on with, and the other way round.
+        if (options.api == Some(ApiName::Local)) != (base_url.scheme() == "file") {
+            return None;
+        }
+        Some(AgentEntry {
+            base_url,
+            model: options.model.clone()?,
+            options,
+        })
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn problem(&self) -> Option<String> {
+        if let Some(problem) = self.base_url.as_ref().and_then(address_problem) {
+            return Some(problem);
+        }
+        if self.api == Some(ApiName::Local) {
+            if cfg!(not(feature = "local-model")) {
+                return Some("api = \"local\" was left out when this dunlin was built".to_owned());
+            }
+            if self.base_url.is_some() {
+                return Some("a local model has no base_url".to_owned());
+            }
+            if self.api_key.is_some() {
+                return Some("a local model needs no api_key".to_owned());
+            }
+        }
+        let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());
+        is_empty.then(|| "model must not be empty".to_owned())
+    }
+}
+
+fn address_problem(url: &Url) -> Option<String> {
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Some(format!(
+            "base_url must start with http:// or https://, not {:?}",
+            url.scheme()
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("base_url must hold no user name and no password; use api_key".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Some("base_url must end with its path, without ? and #".to_owned());
+    }
+    None
+}
