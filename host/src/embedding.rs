@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::ForeignError;
+
 /// Makes vectors of texts.
 #[async_trait]
 pub trait Embedder: std::fmt::Debug + Send + Sync {
@@ -14,7 +16,10 @@ pub trait Embedder: std::fmt::Debug + Send + Sync {
     /// block, nor load anything.
     fn name(&self) -> Option<String>;
 
-    /// The vectors of texts, in order: as many as can be made in that time, or all. Dropping the future stops it. The
-    /// error says why there are none, for people.
-    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String>;
+    /// The vectors of texts, in order: as many as can be made in that time, or all. Dropping the future stops it.
+    async fn embed(
+        &self,
+        texts: Vec<String>,
+        within: Duration,
+    ) -> Result<Vec<Vec<f32>>, ForeignError>;
 }

@@ -59,17 +59,20 @@ mod trap;
 pub mod undo;
 pub mod walk;
 
+/// Why something failed that whoever made the host put in: a model, a key, a connection. It is shown with its causes.
+pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
+
 pub use audit::AuditError;
 pub use code::{Code, CodeError};
 pub use engine::cache::sha256_hex;
 pub use history::History;
 pub(crate) use history::HistoryBook;
-pub use host::{Host, HostError, ServerPrompt};
+pub use host::{Host, HostError, PromptError, ServerPrompt};
 pub use limits::Limits;
 pub use open::folder as open_folder;
 pub use options::{HostOptions, WebOptions};
 pub use permission::{Explained, PermissionError, Permissions, Stored};
-pub use plugin::{Description, LoadError, ParameterText, Plugin, Tool, ToolTexts};
+pub use plugin::{ArgumentsError, Description, LoadError, ParameterText, Plugin, Tool, ToolTexts};
 pub use process::CommandOptions;
 pub use progress::{NoProgress, Progress};
 pub use resolve::ResolveError;

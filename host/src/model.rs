@@ -5,15 +5,16 @@
 
 use async_trait::async_trait;
 
+use crate::ForeignError;
+
 /// Answers prompts of servers.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// What it is called, for people and for servers.
     fn name(&self) -> String;
 
-    /// Has it answer, without tools and without anything of the chat. Dropping the future ends the request. The error says
-    /// why there is no answer, for people.
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, String>;
+    /// Has it answer, without tools and without anything of the chat. Dropping the future ends the request.
+    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError>;
 }
 
 /// What a server wants the model to answer. Anything that a server can write: show it only through

@@ -13,31 +13,59 @@ use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::display::{escape, shorten};
 use crate::limits::{MAX_PARAMETERS_BYTES, MAX_PATTERNS, MAX_REFERENCE_DEPTH, MAX_SCHEMA_RULES};
 
-/// The JSON Schema for parameters as a plugin wrote them. The error is the end of a sentence.
-pub(crate) fn parse(parameters: &wire::Parameters) -> Result<Value, String> {
+/// Why parameters cannot be used. What a plugin wrote is escaped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SchemaError {
+    #[error("the schema has {0} bytes; at most {MAX_PARAMETERS_BYTES} are allowed")]
+    TooLong(usize),
+    #[error("{}", shown(&.0.to_string()))]
+    Lines(dunlin_params::ParamsError),
+    #[error("the schema is not JSON")]
+    NotJson(#[source] serde_json::Error),
+    #[error("this is not the schema of an object (\"type\": \"object\")")]
+    NotAnObject,
+    #[error("the schema uses {0}, which is not supported; use $ref")]
+    ChoosesTarget(String),
+    #[error("a part of the schema has an $id; only the schema as a whole may have one")]
+    InnerId,
+    #[error("the schema is written for draft 4; use a later one")]
+    Draft4,
+    #[error("the schema unfolds to more than {MAX_SCHEMA_RULES} rules")]
+    TooManyRules,
+    #[error("the reference {} leads back to itself", shown(.0))]
+    Circle(String),
+    #[error("more than {MAX_REFERENCE_DEPTH} references lead through one another")]
+    TooDeep,
+    #[error("the reference {} does not start with #/ as it must", shown(.0))]
+    Elsewhere(String),
+    #[error("the reference {} leads nowhere", shown(.0))]
+    Nowhere(String),
+    #[error("the schema holds more than {MAX_PATTERNS} patterns")]
+    TooManyPatterns,
+}
+
+/// The JSON Schema for parameters as a plugin wrote them.
+pub(crate) fn parse(parameters: &wire::Parameters) -> Result<Value, SchemaError> {
     let (text, lines) = match parameters {
         wire::Parameters::Lines(text) => (text, true),
         wire::Parameters::JsonSchema(text) => (text, false),
     };
     if text.len() > MAX_PARAMETERS_BYTES {
-        return Err(format!(
-            "{} bytes; at most {MAX_PARAMETERS_BYTES} are allowed",
-            text.len(),
-        ));
+        return Err(SchemaError::TooLong(text.len()));
     }
     if lines {
-        return dunlin_params::parse(text).map_err(|e| shown(&e.to_string()));
+        return dunlin_params::parse(text).map_err(SchemaError::Lines);
     }
     // The parser itself bounds the depth.
-    let schema: Value = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
+    let schema: Value = serde_json::from_str(text).map_err(SchemaError::NotJson)?;
     check(&schema)?;
     Ok(schema)
 }
 
-fn check(schema: &Value) -> Result<(), String> {
+fn check(schema: &Value) -> Result<(), SchemaError> {
     match schema.get("type") {
         Some(Value::String(ty)) if ty == "object" => {}
-        _ => return Err("not the schema of an object (\"type\": \"object\")".into()),
+        _ => return Err(SchemaError::NotAnObject),
     }
     let mut rules = Rules {
         root: schema,
@@ -60,7 +88,7 @@ struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    fn weigh(&mut self, value: &'a Value) -> Result<usize, String> {
+    fn weigh(&mut self, value: &'a Value) -> Result<usize, SchemaError> {
         let mut weight = 1_usize;
         match value {
             Value::Object(map) => {
@@ -69,14 +97,14 @@ impl<'a> Rules<'a> {
                         ("$ref", Value::String(to)) => self.follow(to)?,
                         // These choose their target while they run.
                         ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
-                            return Err(format!("{key} is not supported; use $ref"));
+                            return Err(SchemaError::ChoosesTarget(key.clone()));
                         }
                         // Within such a part `#` would mean the part.
                         ("$id", Value::String(_)) if !std::ptr::eq(map, self.root_map()) => {
-                            return Err("only the schema as a whole may have an $id".into());
+                            return Err(SchemaError::InnerId);
                         }
                         ("$schema", Value::String(draft)) if draft.contains("draft-04") => {
-                            return Err("it is written for draft 4; use a later one".into());
+                            return Err(SchemaError::Draft4);
                         }
                         ("pattern", Value::String(_)) => self.patterns(1)?,
                         ("patternProperties", Value::Object(patterns)) => self
@@ -94,37 +122,30 @@ impl<'a> Rules<'a> {
             _ => {}
         }
         if weight > MAX_SCHEMA_RULES {
-            return Err(format!("it unfolds to more than {MAX_SCHEMA_RULES} rules"));
+            return Err(SchemaError::TooManyRules);
         }
         Ok(weight)
     }
 
-    fn follow(&mut self, to: &'a str) -> Result<usize, String> {
+    fn follow(&mut self, to: &'a str) -> Result<usize, SchemaError> {
         if let Some(weight) = self.known.get(to) {
             return Ok(*weight);
         }
         if self.open.contains(&to) {
-            return Err(format!("the reference {} leads back to itself", shown(to)));
+            return Err(SchemaError::Circle(to.to_owned()));
         }
         if self.open.len() == MAX_REFERENCE_DEPTH {
-            return Err(format!(
-                "more than {MAX_REFERENCE_DEPTH} references lead through one another"
-            ));
+            return Err(SchemaError::TooDeep);
         }
         // A percent sign would make two spellings of one place.
         let target = match to.strip_prefix('#') {
             Some(pointer) if pointer.starts_with('/') && !pointer.contains('%') => {
                 self.root.pointer(pointer)
             }
-            _ => {
-                return Err(format!(
-                    "the reference {} does not start with #/ as it must",
-                    shown(to)
-                ));
-            }
+            _ => return Err(SchemaError::Elsewhere(to.to_owned())),
         };
         let Some(target) = target else {
-            return Err(format!("the reference {} leads nowhere", shown(to)));
+            return Err(SchemaError::Nowhere(to.to_owned()));
         };
         self.open.push(to);
         let weight = self.weigh(target)?;
@@ -133,10 +154,10 @@ impl<'a> Rules<'a> {
         Ok(weight)
     }
 
-    fn patterns(&mut self, more: usize) -> Result<usize, String> {
+    fn patterns(&mut self, more: usize) -> Result<usize, SchemaError> {
         self.patterns += more;
         if self.patterns > MAX_PATTERNS {
-            return Err(format!("it holds more than {MAX_PATTERNS} patterns"));
+            return Err(SchemaError::TooManyPatterns);
         }
         Ok(more)
     }
@@ -248,6 +269,7 @@ mod tests {
             match (&found, problem) {
                 (Ok(()), None) => {}
                 (Err(found), Some(problem)) => {
+                    let found = found.to_string();
                     assert!(found.contains(problem), "{found}: {schema}")
                 }
                 _ => panic!("{found:?}: {schema}"),

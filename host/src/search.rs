@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
+use crate::ForeignError;
+
 /// How many searches of a session go out within [`SEARCH_WINDOW`] before the user is asked. A model that goes in circles
 /// would otherwise have the user's address blocked, or the searches of a day used up, within a minute.
 pub const MAX_SEARCHES: usize = 10;
@@ -59,8 +61,8 @@ impl Engine {
     }
 }
 
-/// Reads the key. May block: for a file, or for the user, who unlocks a keyring. The error is for the user.
-pub type KeySource = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
+/// Reads the key. May block: for a file, or for the user, who unlocks a keyring.
+pub type KeySource = Arc<dyn Fn() -> Result<String, ForeignError> + Send + Sync>;
 
 /// Which engine answers, and what it needs. `Debug` shows no key.
 #[derive(Clone, Default)]

@@ -14,7 +14,7 @@ use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use crate::adapter::Adapter;
 use crate::dimensions::Misfit;
-use crate::error::{LoadError, one_line};
+use crate::error::{LoadError, ReplyError, one_line};
 use crate::memory;
 use crate::opened::{Failed, regular_file};
 use crate::quiet::caught;
@@ -138,13 +138,11 @@ impl Encoder {
         texts: &[String],
         tokens: usize,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> std::result::Result<Vec<Vec<f32>>, String> {
+    ) -> std::result::Result<Vec<Vec<f32>>, ReplyError> {
         let tokens = tokens.clamp(3, MAX_TOKENS);
-        let ids: std::result::Result<Vec<Vec<u32>>, String> = texts
-            .iter()
-            .map(|text| self.pieces.ids(text, tokens))
-            .collect();
-        let ids = ids?;
+        let ids = texts.iter().map(|text| self.pieces.ids(text, tokens));
+        let ids: tokenizers::Result<Vec<Vec<u32>>> = ids.collect();
+        let ids = ids.map_err(|error| ReplyError::Engine(error.to_string()))?;
         let batches = batches(&ids);
         let made: Vec<OnceLock<Made>> = batches.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
@@ -178,7 +176,7 @@ impl Encoder {
         for made in made {
             match made.into_inner() {
                 Some(Ok(more)) => vectors.extend(more),
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => return Err(ReplyError::Engine(error)),
                 None => break,
             }
         }
@@ -355,7 +353,7 @@ fn read(
     if let Some(available) = memory::available().filter(|available| *available < needed) {
         return Err(Failed::Memory { needed, available });
     }
-    let pieces = WordPieces::new().map_err(Misfit::Damaged)?;
+    let pieces = WordPieces::new().map_err(|error| Misfit::Damaged(error.to_string()))?;
     let start = tensors.place(
         "embeddings.word_embeddings.weight",
         &[pieces.count(), WIDTH],

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::rendering::TemplateError;
+
 /// Why a model cannot be used. No text of the file is quoted unescaped by whoever shows these: it is
 /// foreign.
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +65,8 @@ pub enum LoadError {
 #[non_exhaustive]
 pub enum ReplyError {
     /// The model's template refuses the conversation.
-    #[error("the model's chat template cannot be used: {0}")]
-    Template(String),
+    #[error("the model's chat template cannot be used")]
+    Template(#[from] TemplateError),
     /// The conversation does not fit.
     #[error("the conversation has {tokens} tokens, and the model's window is {window}")]
     TooLong {

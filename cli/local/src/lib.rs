@@ -37,7 +37,7 @@ pub use encoder::{Encoder, MAX_TOKENS};
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
 pub use opened::Facts;
-pub use rendering::{Renderer, Rendering};
+pub use rendering::{Renderer, Rendering, TemplateError};
 pub use sample::Sampling;
 
 /// The longest conversation in tokens that memory is spent on, unless the caller wants more: what was

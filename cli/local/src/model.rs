@@ -149,17 +149,15 @@ impl Model {
     /// # Errors
     /// The model's template refuses them.
     pub fn prompt(&self, messages: &[Value], tools: &[Value]) -> Result<Prompt, ReplyError> {
-        let text = self
-            .template
-            .render(
-                messages,
-                tools,
-                self.tokens.control(),
-                (&self.start, &self.end),
-                self.renderer,
-            )
-            .map_err(ReplyError::Template)?;
-        let tokens = self.tokens.encode(&text).map_err(ReplyError::Engine)?;
+        let text = self.template.render(
+            messages,
+            tools,
+            self.tokens.control(),
+            (&self.start, &self.end),
+            self.renderer,
+        )?;
+        let tokens = self.tokens.encode(&text);
+        let tokens = tokens.map_err(|error| ReplyError::Engine(error.to_string()))?;
         Ok(Prompt { tokens })
     }
 

@@ -5,6 +5,8 @@
 //! bounds memory as a whole, so a [`Rendering`] can be sent to a process of its own, and whoever has one gives the model a
 //! [`Renderer`] that does.
 
+use std::io;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde};
 use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context};
@@ -20,8 +22,26 @@ const MAX_STEPS: u64 = 20_000_000;
 /// The name under which a template is kept.
 const NAME: &str = "chat";
 
-/// Makes a prompt of what a template is given; the error says in one line why not.
-pub type Renderer = fn(&Rendering) -> Result<String, String>;
+/// Makes a prompt of what a template is given.
+pub type Renderer = fn(&Rendering) -> Result<String, TemplateError>;
+
+/// Why a template makes no prompt.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// It is not a template, fails, or refuses the conversation. One line of the engine's and the file's words.
+    #[error("{0}")]
+    Failed(String),
+    /// The process that runs it could not be started, or given the conversation.
+    #[error("cannot run the template in a process of its own")]
+    Process(#[source] io::Error),
+    /// What it makes is too long.
+    #[error("the template makes a prompt that no model reads")]
+    TooLong,
+    /// The process that ran it was ended.
+    #[error("the template takes more memory or time than it may")]
+    Exhausted,
+}
 
 /// A template, not looked at yet, and what it is given.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,10 +56,7 @@ pub struct Rendering {
 
 impl Rendering {
     /// Runs the template here, in steps that end, and memory that may not.
-    ///
-    /// # Errors
-    /// The template is none, fails or refuses.
-    pub fn run(&self) -> Result<String, String> {
+    pub fn run(&self) -> Result<String, TemplateError> {
         let environment = environment(&self.source)?;
         let template = environment.get_template(NAME).map_err(said)?;
         let tools = match &self.tools {
@@ -59,7 +76,7 @@ impl Rendering {
     }
 }
 
-fn environment(source: &str) -> Result<Environment<'static>, String> {
+fn environment(source: &str) -> Result<Environment<'static>, TemplateError> {
     let mut environment = Environment::new();
     environment.set_unknown_method_callback(unknown_method_callback);
     let syntax = SyntaxConfig::builder()
@@ -142,9 +159,9 @@ impl Formatter for Spaced {
 }
 
 /// The error in one line.
-fn said(error: Error) -> String {
-    match error.detail() {
+fn said(error: Error) -> TemplateError {
+    TemplateError::Failed(match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
-    }
+    })
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::rendering::{Renderer, Rendering};
+use crate::rendering::{Renderer, Rendering, TemplateError};
 
 /// Offers tools to models that were never taught any, but follow what they have just seen.
 const BY_EXAMPLE: &str = include_str!("by_example.jinja");
@@ -41,7 +41,7 @@ impl Template {
         control: &[String],
         (start, end): (&str, &str),
         renderer: Renderer,
-    ) -> Result<String, String> {
+    ) -> Result<String, TemplateError> {
         let source = match self.by_example && !tools.is_empty() {
             true => BY_EXAMPLE,
             false => &self.source,
@@ -126,13 +126,15 @@ mod tests {
 
     fn rendered_by(template: &Template, messages: &Value, tools: &Value) -> Result<String, String> {
         let control = ["<|im_start|>".to_owned(), "<|im_end|>".to_owned()];
-        template.render(
-            messages.as_array().unwrap(),
-            tools.as_array().unwrap(),
-            &control,
-            ("<s>", "</s>"),
-            Rendering::run,
-        )
+        template
+            .render(
+                messages.as_array().unwrap(),
+                tools.as_array().unwrap(),
+                &control,
+                ("<s>", "</s>"),
+                Rendering::run,
+            )
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -139,11 +139,8 @@ impl Tokens {
     }
 
     /// The tokens of a rendered prompt. Control tokens count as such.
-    pub(crate) fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
-        let encoding = self
-            .tokenizer
-            .encode_fast(text, false)
-            .map_err(|error| error.to_string())?;
+    pub(crate) fn encode(&self, text: &str) -> tokenizers::Result<Vec<u32>> {
+        let encoding = self.tokenizer.encode_fast(text, false)?;
         let ids = encoding.get_ids();
         let start = self.start.filter(|start| ids.first() != Some(start));
         Ok(start.into_iter().chain(ids.iter().copied()).collect())

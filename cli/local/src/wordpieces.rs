@@ -25,19 +25,16 @@ pub(crate) struct WordPieces {
 }
 
 impl WordPieces {
-    pub(crate) fn new() -> Result<WordPieces, String> {
-        let vocabulary = WordPiece::read_bytes(VOCABULARY).map_err(|error| error.to_string())?;
+    pub(crate) fn new() -> tokenizers::Result<WordPieces> {
+        let vocabulary = WordPiece::read_bytes(VOCABULARY)?;
         let model = WordPiece::builder()
             .vocab(vocabulary)
             .unk_token("[UNK]".to_owned())
-            .build()
-            .map_err(|error| error.to_string())?;
+            .build()?;
         let count = model.get_vocab_size();
         let mut tokenizer = Tokenizer::new(model);
         let normalizer = BertNormalizer::new(true, true, None, true);
-        tokenizer
-            .with_normalizer(Some(normalizer))
-            .map_err(|error| error.to_string())?;
+        tokenizer.with_normalizer(Some(normalizer))?;
         tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
         Ok(WordPieces { tokenizer, count })
     }
@@ -48,12 +45,9 @@ impl WordPieces {
     }
 
     /// The tokens of a text, no more than so many with those at its ends.
-    pub(crate) fn ids(&self, text: &str, most: usize) -> Result<Vec<u32>, String> {
+    pub(crate) fn ids(&self, text: &str, most: usize) -> tokenizers::Result<Vec<u32>> {
         let text = &text[..text.floor_char_boundary(most * BYTES_PER_TOKEN)];
-        let encoded = self
-            .tokenizer
-            .encode(text, false)
-            .map_err(|error| error.to_string())?;
+        let encoded = self.tokenizer.encode(text, false)?;
         let inner = encoded.get_ids().iter().take(most.saturating_sub(2));
         let mut ids = vec![FIRST];
         ids.extend(inner);

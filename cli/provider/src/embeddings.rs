@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dunlin_host::ForeignError;
 use dunlin_host::embedding::Embedder;
 use futures::StreamExt;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::OnceCell;
+use tokio::task::JoinError;
 use tokio::time::timeout;
 use url::Url;
 
@@ -27,8 +29,34 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// How much of a refusal is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
-/// Reads a key when it is needed. The error is for people.
-pub type Key = Arc<dyn Fn() -> Result<Secret, String> + Send + Sync>;
+/// Reads a key when it is needed.
+pub type Key = Arc<dyn Fn() -> Result<Secret, ForeignError> + Send + Sync>;
+
+/// Why a server gave no vectors.
+#[derive(Debug, thiserror::Error)]
+enum EmbeddingsError {
+    #[error("cannot read the API key")]
+    Key(#[source] ForeignError),
+    #[error("cannot read the API key")]
+    Stopped(#[source] JoinError),
+    #[error("cannot send the API key {0:?} in a header")]
+    KeyInHeader(String),
+    #[error("cannot reach {endpoint}")]
+    Unreachable { endpoint: Endpoint, source: Cause },
+    #[error("{endpoint} did not answer within {seconds} s")]
+    TimedOut { endpoint: Endpoint, seconds: f32 },
+    #[error("{endpoint} answered more than {MAX_ANSWER_BYTES} bytes")]
+    TooLong { endpoint: Endpoint },
+    #[error("{endpoint} answered {problem}")]
+    NoEmbeddings { endpoint: Endpoint, problem: String },
+    #[error("{endpoint} answered {status}{message}")]
+    Refused {
+        endpoint: Endpoint,
+        status: u16,
+        /// Behind a colon, if there is one.
+        message: String,
+    },
+}
 
 /// A server that makes vectors.
 pub struct Embeddings {
@@ -77,22 +105,20 @@ impl Embeddings {
         }
     }
 
-    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
-        let endpoint = &self.endpoint;
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
+        let endpoint = || self.endpoint.clone();
         let key = match self.key.clone() {
             // A keyring may be locked.
-            Some(key) => Some(
-                tokio::task::spawn_blocking(move || key())
-                    .await
-                    .map_err(|_| "the key could not be read".to_owned())??,
-            ),
+            Some(key) => {
+                let read = tokio::task::spawn_blocking(move || key()).await;
+                let read = read.map_err(EmbeddingsError::Stopped)?;
+                Some(read.map_err(EmbeddingsError::Key)?)
+            }
             None => None,
         };
-        let unreachable = |error: reqwest::Error| {
-            format!(
-                "cannot reach {endpoint}: {}",
-                Cause::new(error.without_url())
-            )
+        let unreachable = |error: reqwest::Error| EmbeddingsError::Unreachable {
+            endpoint: endpoint(),
+            source: Cause::new(error.without_url()),
         };
         let client = self
             .client
@@ -106,8 +132,8 @@ impl Embeddings {
             .body(body.to_string());
         if let Some(key) = &key {
             let bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
-            let mut bearer = bearer
-                .map_err(|_| format!("the API key {:?} cannot be sent in a header", key.name()))?;
+            let mut bearer =
+                bearer.map_err(|_| EmbeddingsError::KeyInHeader(key.name().to_owned()))?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
@@ -123,14 +149,17 @@ impl Embeddings {
             answer.extend_from_slice(&chunk.map_err(unreachable)?);
             if answer.len() > most {
                 if status.is_success() {
-                    return Err(format!("{endpoint} answered more than {most} bytes"));
+                    let endpoint = endpoint();
+                    return Err(EmbeddingsError::TooLong { endpoint });
                 }
                 break;
             }
         }
         if status.is_success() {
-            return in_order(&answer, texts.len())
-                .map_err(|problem| format!("{endpoint} answered {problem}"));
+            return in_order(&answer, texts.len()).map_err(|problem| {
+                let endpoint = endpoint();
+                EmbeddingsError::NoEmbeddings { endpoint, problem }
+            });
         }
         let text = String::from_utf8_lossy(&answer);
         // Servers like to quote the key that they refuse.
@@ -140,11 +169,11 @@ impl Embeddings {
         };
         let message = error_body::readable(&text);
         let message = message.map(|message| format!(": {message}"));
-        Err(format!(
-            "{endpoint} answered {}{}",
-            status.as_u16(),
-            message.unwrap_or_default()
-        ))
+        Err(EmbeddingsError::Refused {
+            endpoint: endpoint(),
+            status: status.as_u16(),
+            message: message.unwrap_or_default(),
+        })
     }
 }
 
@@ -154,15 +183,17 @@ impl Embedder for Embeddings {
         Some(format!("{} at {}", self.model, self.endpoint))
     }
 
-    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String> {
-        match timeout(within, self.ask(&texts)).await {
-            Ok(answered) => answered,
-            Err(_) => Err(format!(
-                "{} did not answer within {} s",
-                self.endpoint,
-                within.as_secs_f32()
-            )),
-        }
+    async fn embed(
+        &self,
+        texts: Vec<String>,
+        within: Duration,
+    ) -> Result<Vec<Vec<f32>>, ForeignError> {
+        let answered = timeout(within, self.ask(&texts)).await;
+        let answered = answered.map_err(|_| EmbeddingsError::TimedOut {
+            endpoint: self.endpoint.clone(),
+            seconds: within.as_secs_f32(),
+        })?;
+        Ok(answered?)
     }
 }
 

@@ -150,8 +150,8 @@ impl Loaded {
     fn check(&self, author: Author) -> Result<(), FileError> {
         if let Some(fields) = &self.file.request_editor.metadata {
             let names = fields.get_ref().iter().map(|field| field.as_str());
-            if let Err((_, problem)) = MetadataField::list(names) {
-                return Err(self.error_of(fields, problem));
+            if let Err(error) = MetadataField::list(names) {
+                return Err(self.error_of(fields, error.to_string()));
             }
         }
         for (name, entry) in &self.file.keys {

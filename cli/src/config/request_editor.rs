@@ -54,41 +54,54 @@ impl MetadataField {
     }
 
     /// The field with this name.
-    ///
-    /// # Errors
-    /// There is none; a sentence that names those there are.
-    pub fn named(name: &str) -> Result<MetadataField, String> {
-        let names = || MetadataField::ALL.iter().map(|field| field.as_str());
+    pub fn named(name: &str) -> Result<MetadataField, MetadataError> {
         let known = MetadataField::ALL.into_iter();
         let mut known = known.filter(|field| field.as_str() == name);
-        known.next().ok_or_else(|| {
-            let near = nearest(name, names());
-            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
-            let names: Vec<&str> = names().collect();
-            format!(
-                "metadata has no field {name:?}{near}: use {}",
-                names.join(", ")
-            )
+        known.next().ok_or_else(|| MetadataError::Unknown {
+            name: name.to_owned(),
         })
     }
 
     /// The fields with these names.
-    ///
-    /// # Errors
-    /// One is unknown, or there twice: its index, and a sentence.
     pub fn list<'a>(
         names: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Vec<MetadataField>, (usize, String)> {
+    ) -> Result<Vec<MetadataField>, MetadataError> {
         let mut fields = Vec::new();
-        for (index, name) in names.into_iter().enumerate() {
-            let field = MetadataField::named(name).map_err(|problem| (index, problem))?;
+        for name in names {
+            let field = MetadataField::named(name)?;
             if fields.contains(&field) {
-                return Err((index, format!("metadata has the field {name} twice")));
+                return Err(MetadataError::Twice(field.as_str()));
             }
             fields.push(field);
         }
         Ok(fields)
     }
+}
+
+/// Why names are not those of fields.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// There is no such field.
+    #[error("metadata has no field {name:?}{}", suggestion(name))]
+    Unknown {
+        /// What was given.
+        name: String,
+    },
+    /// A field is named twice.
+    #[error("metadata has the field {0} twice")]
+    Twice(&'static str),
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    MetadataField::ALL.iter().map(|field| field.as_str())
+}
+
+/// The rest of a message about a name that is not one of them.
+fn suggestion(name: &str) -> String {
+    let near = nearest(name, names());
+    let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+    let names: Vec<&str> = names().collect();
+    format!("{near}: use {}", names.join(", "))
 }
 
 /// Which requests are paused before they are sent.
@@ -156,10 +169,11 @@ mod tests {
 
     #[test]
     fn fields_are_known_and_there_once() {
-        let check = |names: &[&str], expected: Result<&[MetadataField], (usize, &str)>| {
+        let check = |names: &[&str], expected: Result<&[MetadataField], &str>| {
             let found = MetadataField::list(names.iter().copied());
+            let found = found.map_err(|error| error.to_string());
             let expected = expected.map(<[MetadataField]>::to_vec);
-            let expected = expected.map_err(|(index, problem)| (index, problem.to_owned()));
+            let expected = expected.map_err(str::to_owned);
             assert_eq!(found, expected, "{names:?}");
         };
         check(&[], Ok(&[]));
@@ -173,15 +187,11 @@ mod tests {
         );
         check(
             &["session", "modle"],
-            Err((
-                1,
+            Err(
                 "metadata has no field \"modle\" (did you mean model?): use session, request, agent, model, endpoint, \
                  mode, edited, budget",
-            )),
+            ),
         );
-        check(
-            &["mode", "mode"],
-            Err((1, "metadata has the field mode twice")),
-        );
+        check(&["mode", "mode"], Err("metadata has the field mode twice"));
     }
 }

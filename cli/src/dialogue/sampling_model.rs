@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
 use futures::StreamExt;
@@ -19,7 +20,6 @@ use dunlin_chat::request::compose;
 use dunlin_chat::session::requests::{Ending, Kind, RequestLog};
 use dunlin_chat::turn::Denial;
 use dunlin_chat::turn::in_flight::InFlight;
-use dunlin_host::display::chain;
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -74,7 +74,7 @@ impl Model for SamplingModel {
         self.agent.model.clone()
     }
 
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, String> {
+    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError> {
         let own = self.agent.max_tokens.unwrap_or(u32::MAX);
         let temperature = prompt.temperature_thousandths;
         let agent = Agent {
@@ -103,7 +103,7 @@ impl Model for SamplingModel {
             if let Some(in_flight) = &mut in_flight {
                 in_flight.failed(&error, usage);
             }
-            chain(&error)
+            error
         };
         let sent = self.provider.send(&request).await;
         let mut events = sent.map_err(|error| failed(error, Usage::default()))?;

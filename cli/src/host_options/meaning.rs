@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use dunlin_host::display::chain;
 use dunlin_host::embedding::Embedder;
 use dunlin_provider::embeddings::{Embeddings, Key};
 
@@ -28,10 +27,7 @@ pub fn embedder(settings: &Settings) -> Option<Arc<dyn Embedder>> {
     {
         let key = api_key.as_deref().map(|name| {
             let place = settings.key_place(name);
-            let read: Key = Arc::new(move || match place.read() {
-                Ok((secret, _)) => Ok(secret),
-                Err(error) => Err(chain(&error)),
-            });
+            let read: Key = Arc::new(move || Ok(place.read()?.0));
             read
         });
         return Some(Arc::new(Embeddings::new(url, model, key)));

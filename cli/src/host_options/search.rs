@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dunlin_host::SearchOptions;
-use dunlin_host::display::chain;
 use dunlin_host::search::KeySource;
 
 use crate::settings::Settings;
@@ -16,10 +15,7 @@ pub fn options(settings: &Settings) -> SearchOptions {
     let chosen = &chosen.value;
     let key = chosen.api_key.as_deref().map(|name| {
         let place = settings.key_place(name);
-        let source: KeySource = Arc::new(move || match place.read() {
-            Ok((secret, _)) => Ok(secret.reveal().to_owned()),
-            Err(error) => Err(chain(&error)),
-        });
+        let source: KeySource = Arc::new(move || Ok(place.read()?.0.reveal().to_owned()));
         source
     });
     SearchOptions {

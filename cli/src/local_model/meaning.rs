@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use dunlin_host::ForeignError;
 use dunlin_host::embedding::Embedder;
-use dunlin_local::Encoder;
+use dunlin_local::{Encoder, LoadError, ReplyError};
+use tokio::task::JoinError;
 
 use super::StopWhenDropped;
 use crate::config::paths::Folders;
@@ -21,6 +23,17 @@ const TOKENS: usize = 64;
 
 /// What is kept of a text also depends on what the model was taught: a change of that is another model.
 const TAUGHT: &str = "code, 1";
+
+/// Why there are no vectors.
+#[derive(Debug, thiserror::Error)]
+enum MeaningError {
+    #[error("cannot load the embedding model (`dunlin model pull {}` downloads it again)", MEANING.name)]
+    Load(#[from] LoadError),
+    #[error("cannot compute embeddings")]
+    Compute(#[from] ReplyError),
+    #[error("the embedding model was stopped")]
+    Stopped(#[source] JoinError),
+}
 
 /// The model of the catalogue, if its file is there.
 #[derive(Debug)]
@@ -48,7 +61,11 @@ impl Embedder for LocalMeaning {
             .then(|| format!("{} for {TAUGHT}, of {TOKENS} tokens", MEANING.name))
     }
 
-    async fn embed(&self, texts: Vec<String>, within: Duration) -> Result<Vec<Vec<f32>>, String> {
+    async fn embed(
+        &self,
+        texts: Vec<String>,
+        within: Duration,
+    ) -> Result<Vec<Vec<f32>>, ForeignError> {
         let deadline = Instant::now() + within.min(BUDGET);
         let stop = StopWhenDropped(Arc::default());
         let (path, encoder) = (self.path.clone(), Arc::clone(&self.encoder));
@@ -56,9 +73,8 @@ impl Embedder for LocalMeaning {
         let computed = tokio::task::spawn_blocking(move || {
             compute(&path, &encoder, &texts, deadline, &stopped)
         });
-        computed
-            .await
-            .map_err(|_| "the model of meaning was stopped".to_owned())?
+        let computed = computed.await.map_err(MeaningError::Stopped)?;
+        Ok(computed?)
     }
 }
 
@@ -68,24 +84,16 @@ fn compute(
     texts: &[String],
     deadline: Instant,
     stopped: &AtomicBool,
-) -> Result<Vec<Vec<f32>>, String> {
+) -> Result<Vec<Vec<f32>>, MeaningError> {
     let mut encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner);
     let encoder = match &mut *encoder {
         Some(encoder) => encoder,
-        empty => {
-            let loaded = Encoder::load_for_code(path).map_err(|error| {
-                let causes = dunlin_host::display::chain(&error);
-                format!(
-                    "{causes}; dunlin model pull {} fetches it again",
-                    MEANING.name
-                )
-            })?;
-            empty.insert(loaded)
-        }
+        empty => empty.insert(Encoder::load_for_code(path)?),
     };
-    encoder.encode(texts, TOKENS, &|| {
+    let vectors = encoder.encode(texts, TOKENS, &|| {
         stopped.load(Ordering::Relaxed) || Instant::now() >= deadline
-    })
+    })?;
+    Ok(vectors)
 }
 
 #[cfg(test)]
@@ -105,6 +113,7 @@ mod tests {
         assert!(meaning.name().unwrap().starts_with("minilm"));
         let texts = vec!["a bird".to_owned()];
         let error = meaning.embed(texts, BUDGET).await.unwrap_err();
+        let error = dunlin_host::display::chain(&*error);
         assert!(error.contains("minilm"), "{error}");
         assert!(error.contains("dunlin model pull minilm"), "{error}");
     }

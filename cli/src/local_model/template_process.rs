@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use dunlin_local::Rendering;
+use dunlin_local::{Rendering, TemplateError};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::host_options::commands::THIS_PROGRAM;
@@ -27,8 +27,8 @@ const MADE: u8 = b'+';
 const REFUSED: u8 = b'-';
 
 /// Runs a template in a process of its own.
-pub fn render(rendering: &Rendering) -> Result<String, String> {
-    let failed = |error: io::Error| format!("it cannot be run in a process of its own: {error}");
+pub fn render(rendering: &Rendering) -> Result<String, TemplateError> {
+    let failed = TemplateError::Process;
     let work = serde_json::to_vec(rendering).map_err(|error| failed(error.into()))?;
     let child = Command::new(THIS_PROGRAM)
         .arg(RENDERER)
@@ -42,13 +42,13 @@ pub fn render(rendering: &Rendering) -> Result<String, String> {
     let mut answer = answer.unwrap_or_default();
     let kind = answer.pop();
     if answer.len() as u64 > MAX_PROMPT_BYTES {
-        return Err("it makes a prompt that no model reads".to_owned());
+        return Err(TemplateError::TooLong);
     }
     let text = String::from_utf8(answer).unwrap_or_default();
     match kind {
         Some(MADE) => Ok(text),
-        Some(REFUSED) => Err(text),
-        _ => Err("it takes more memory or time than a template may".to_owned()),
+        Some(REFUSED) => Err(TemplateError::Failed(text)),
+        _ => Err(TemplateError::Exhausted),
     }
 }
 
@@ -103,7 +103,7 @@ fn answer() -> io::Result<()> {
     let rendering: Rendering = serde_json::from_reader(io::stdin().lock())?;
     let (text, kind) = match rendering.run() {
         Ok(prompt) => (prompt, MADE),
-        Err(problem) => (problem, REFUSED),
+        Err(error) => (error.to_string(), REFUSED),
     };
     // What it is comes last: half an answer is none.
     let mut out = io::stdout().lock();

@@ -8,10 +8,13 @@ mod client;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use dunlin_host::ForeignError;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::egress::{Egress, HeaderName, HeaderValue, header};
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
-use dunlin_host::mcp::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
+use dunlin_host::mcp::transport::{
+    Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
+};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::RoleClient;
@@ -62,7 +65,8 @@ pub struct Address {
 
 #[async_trait]
 impl Connect for Address {
-    async fn connect(&self, _log: &dyn ServerLog) -> Result<Connection, String> {
+    async fn connect(&self, _log: &dyn ServerLog) -> Result<Connection, TransportError> {
+        let failed = |error: ForeignError| TransportError::Connect(error);
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
             .custom_headers(self.headers.iter().cloned().collect())
             .max_sse_event_size(MAX_SERVER_MESSAGE_BYTES);
@@ -70,9 +74,8 @@ impl Connect for Address {
         if let Some(key) = self.key.clone() {
             // May wait for the user to unlock a keyring.
             let read = tokio::task::spawn_blocking(move || key.read()).await;
-            let read =
-                read.map_err(|_| "cannot be connected: its key cannot be read".to_owned())?;
-            let (secret, _) = read.map_err(|e| format!("cannot be connected: {}", chain(&e)))?;
+            let read = read.map_err(|error| failed(error.into()))?;
+            let (secret, _) = read.map_err(|error| failed(error.into()))?;
             config = config.auth_header(secret.reveal());
             key_to_hide = Some(secret);
         }
@@ -85,12 +88,8 @@ impl Connect for Address {
                 move || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
             tokio::spawn(carry(make, outgoing, incoming))
         } else {
-            let manager = oauth::manager(self).await.map_err(|e| {
-                format!(
-                    "cannot be connected: its stored login does not work: {}",
-                    chain(&e)
-                )
-            })?;
+            let manager = oauth::manager(self).await;
+            let manager = manager.map_err(|error| failed(StoredLogin(error).into()))?;
             let client = AuthClient::new(client, manager);
             let make =
                 move || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
@@ -109,6 +108,11 @@ impl Connect for Address {
         })
     }
 }
+
+/// The tokens of an earlier login are no longer of a kind that works.
+#[derive(Debug, thiserror::Error)]
+#[error("its stored login does not work")]
+struct StoredLogin(#[source] oauth::LoginError);
 
 /// A message on its way, and who waits for it to be gone.
 type Leaving = (ClientJsonRpcMessage, oneshot::Sender<Result<(), String>>);
@@ -270,12 +274,12 @@ struct Incoming {
 
 #[async_trait]
 impl Receiver for Incoming {
-    async fn receive(&mut self) -> Result<String, String> {
+    async fn receive(&mut self) -> Result<String, TransportError> {
         loop {
             let message = self.from_server.recv().await;
             let Some(message) = message else {
                 self.task.0.abort();
-                return Err("has closed the connection".to_owned());
+                return Err(TransportError::Closed);
             };
             // What the SDK has understood it can write again.
             if let Ok(text) = serde_json::to_string(&message) {

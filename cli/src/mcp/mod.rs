@@ -114,30 +114,52 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
     }
 }
 
+/// The program of a server does not exist.
+#[derive(Debug, thiserror::Error)]
+pub enum NoProgram {
+    /// Perhaps the configuration names it wrongly.
+    #[error("there is no program {0:?}")]
+    Missing(String),
+    /// It may be in the project.
+    #[error("there is no program {command:?}; {}", way_to_project(folder))]
+    Elsewhere {
+        /// As configured.
+        command: String,
+        /// The folder in which the server starts, as it is shown.
+        folder: String,
+    },
+    /// The command looks like a whole line.
+    #[error(
+        "there is no program {command:?}; command is {first:?} alone, and what follows it goes into args"
+    )]
+    Line {
+        /// As configured.
+        command: String,
+        /// Its first word.
+        first: String,
+    },
+}
+
 /// The program that a server is, looked for but not started. `None`: it is elsewhere.
-///
-/// # Errors
-/// There is none; the way out, where the words say it.
 pub fn find_program(
     settings: &Settings,
     name: &str,
     entry: &ServerEntry,
-) -> Option<Result<PathBuf, String>> {
+) -> Option<Result<PathBuf, NoProgram>> {
     let command = entry.command.as_deref()?;
     let program = program(settings, name, command, entry);
     Some(program.path().ok_or_else(|| {
-        let missing = format!("there is no program {command:?}");
-        match command.trim().split_once(char::is_whitespace) {
-            None if program.makes_folder && command.contains('/') => {
-                format!(
-                    "{missing}; {}",
-                    way_to_project(&settings.folders.short(&program.folder))
-                )
-            }
-            Some((first, _)) => {
-                format!("{missing}; command is {first:?} alone, and what follows it goes into args")
-            }
-            None => missing,
+        let (command, trimmed) = (command.to_owned(), command.trim());
+        match trimmed.split_once(char::is_whitespace) {
+            None if program.makes_folder && command.contains('/') => NoProgram::Elsewhere {
+                folder: settings.folders.short(&program.folder),
+                command,
+            },
+            Some((first, _)) => NoProgram::Line {
+                first: first.to_owned(),
+                command,
+            },
+            None => NoProgram::Missing(command),
         }
     }))
 }
@@ -147,6 +169,7 @@ pub fn find_program(
 pub fn warning(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<String> {
     find_program(settings, name, entry)?
         .err()
+        .map(|error| error.to_string())
         .or_else(|| astray(settings, name, entry))
 }
 

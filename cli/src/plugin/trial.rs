@@ -7,16 +7,50 @@ use std::io;
 use std::sync::Arc;
 
 use dunlin_host::ask::DenyAll;
-use dunlin_host::call::{Call, Standing};
-use dunlin_host::{Host, HostOptions, NoProgress, Plugin};
+use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::target::Need;
+use dunlin_host::{Host, HostError, HostOptions, NoProgress, PermissionError, Plugin};
 
 use super::manifest::Trial;
 
-/// Makes one call and says what came of it: the result, or how it failed.
-pub async fn run(options: HostOptions, plugin: Plugin, trial: &Trial) -> Result<String, String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+/// How a call failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrialError {
+    /// The project could not be made.
+    #[error("cannot write the files of the project")]
+    Project(#[from] io::Error),
+    /// The host does not take the plugin.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The project could not be granted.
+    #[error(transparent)]
+    Permission(#[from] PermissionError),
+    /// TOML can say what JSON cannot.
+    #[error("cannot write the arguments as JSON")]
+    Arguments(#[from] serde_json::Error),
+    /// Something is denied.
+    #[error("cannot {} '{}': {rule}", need.operation.verb(), need.target)]
+    Denied {
+        /// What.
+        need: Need,
+        /// The rule that decided.
+        rule: String,
+    },
+    /// The call was made, and failed.
+    #[error(transparent)]
+    Call(#[from] Failure),
+}
+
+/// Makes one call.
+pub async fn run(
+    options: HostOptions,
+    plugin: Plugin,
+    trial: &Trial,
+) -> Result<String, TrialError> {
+    let folder = tempfile::tempdir()?;
     let project = folder.path().join("project");
-    prepare(&project, trial).map_err(|e| format!("cannot write the files: {e}"))?;
+    prepare(&project, trial)?;
     let options = HostOptions {
         project: project.clone(),
         is_project: true,
@@ -28,31 +62,24 @@ pub async fn run(options: HostOptions, plugin: Plugin, trial: &Trial) -> Result<
         embedder: None,
         ..options
     };
-    let host = Host::new(options, vec![plugin]).map_err(|e| e.to_string())?;
+    let host = Host::new(options, vec![plugin])?;
     host.permissions()
-        .allow_for_session(&format!("{}/", project.display()), "rw?")
-        .map_err(|e| e.to_string())?;
-    let arguments = serde_json::to_value(&trial.arguments).map_err(|e| e.to_string())?;
+        .allow_for_session(&format!("{}/", project.display()), "rw?")?;
+    let arguments = serde_json::to_value(&trial.arguments)?;
     let call = Call {
         id: "trial".to_owned(),
         tool: trial.tool.clone(),
         arguments,
     };
-    let plan = host.prepare(&call).await.map_err(|e| e.to_string())?;
+    let plan = host.prepare(&call).await?;
     if let Standing::Denied { need, rule, .. } = &plan.standing {
-        return Err(format!(
-            "{} '{}': {rule}",
-            need.operation.verb(),
-            need.target
-        ));
+        let (need, rule) = (need.clone(), rule.clone());
+        return Err(TrialError::Denied { need, rule });
     }
     let outcome = host
         .run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
         .await;
-    outcome
-        .result
-        .map(|success| success.text)
-        .map_err(|failure| failure.to_string())
+    Ok(outcome.result?.text)
 }
 
 fn prepare(project: &std::path::Path, trial: &Trial) -> io::Result<()> {

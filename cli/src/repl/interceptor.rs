@@ -111,7 +111,10 @@ impl<'a> TerminalInterceptor<'a> {
     fn copy_field(&self, name: &str, paused: &Paused) -> String {
         let field = match MetadataField::named(name) {
             Ok(field) => field,
-            Err(problem) => return format!("{}; copy alone copies the request", escape(&problem)),
+            Err(error) => {
+                let problem = error.to_string();
+                return format!("{}; copy alone copies the request", escape(&problem));
+            }
         };
         let metadata = Metadata::of_paused(self.app, self.answering, paused);
         let value = metadata.get(field);

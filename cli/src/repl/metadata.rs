@@ -126,7 +126,7 @@ pub fn choose(app: &App, typed: &str) -> Result<String, CliError> {
     };
     let fields = match fields {
         Ok(fields) => fields,
-        Err((_, problem)) => return Ok(format!("{}; or all, or none", escape(&problem))),
+        Err(error) => return Ok(format!("{}; or all, or none", escape(&error.to_string()))),
     };
     let path = app.settings.folders.config_file();
     edit::set_metadata(&path, &fields).map_err(CliError::failed)?;

@@ -234,7 +234,7 @@ pub fn prompt(app: &App, typed: &str) -> Result<Option<String>, CliError> {
     let filled = wait(app, host.prompt(server, name, arguments))?;
     match filled {
         Some(Ok(text)) => return Ok(Some(text)),
-        Some(Err(why)) => ui.warn(&why),
+        Some(Err(error)) => ui.warn(&error.to_string()),
         None => ui.status("(interrupted)"),
     }
     Ok(None)

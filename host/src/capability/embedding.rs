@@ -63,7 +63,10 @@ impl embedding::Host for View<'_, Embeddings> {
         match made {
             // The time is over, and there is nothing.
             Err(_) => Ok(Vec::new()),
-            Ok(Err(why)) => Err(Error::Failed(display::escape(&why).into_owned()).into()),
+            Ok(Err(error)) => {
+                let why = display::chain(&*error);
+                Err(Error::Failed(display::escape(&why).into_owned()).into())
+            }
             Ok(Ok(vectors)) => Ok(checked(vectors, count)?),
         }
     }

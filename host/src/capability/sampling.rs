@@ -99,7 +99,7 @@ impl View<'_, Chat> {
         let answer = answered
             .ok_or(Error::Cancelled)?
             .map_err(|_| Error::TimedOut("the model took too long".into()))?
-            .map_err(Error::Failed)?;
+            .map_err(|error| Error::Failed(display::chain(&*error)))?;
         Ok(mcp::ModelAnswer {
             text: answer.text,
             model: model.name(),

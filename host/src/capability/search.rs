@@ -190,7 +190,7 @@ fn unconfigured() -> Error {
 async fn read_key(source: KeySource) -> Answer<String> {
     let read = tokio::task::spawn_blocking(move || source()).await;
     let read = read.unwrap_or_else(|_| Err("the key of the search engine cannot be read".into()));
-    Ok(read.map_err(Error::Unsupported)?)
+    Ok(read.map_err(|error| Error::Unsupported(chain(&*error)))?)
 }
 
 /// Lets one request through, to the address that was authorised.

@@ -9,6 +9,24 @@ use super::address::Place;
 /// Characters of a library's words that a message repeats.
 const MAX_PROBLEM_CHARS: usize = 200;
 
+/// Why a redirect is not followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedirectError {
+    /// Where it leads is not text.
+    #[error("its location is not text")]
+    NotText,
+    /// Where it leads is not a URL.
+    #[error("its location is not an address: {0}")]
+    NotUrl(url::ParseError),
+    /// Where it leads is nothing that can be fetched.
+    #[error(transparent)]
+    Url(Box<EgressError>),
+    /// It leaves encryption.
+    #[error("it leads from https to {0}, where anybody can listen")]
+    Downgrade(String),
+}
+
 /// Why there is no answer, or no more of it. `Display` says it all in one line, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -121,7 +139,7 @@ pub enum EgressError {
         /// Host and port.
         from: String,
         /// What is wrong with it.
-        problem: String,
+        problem: RedirectError,
     },
     /// The answer has more bytes than whoever asked wants to have.
     #[error("the answer of {host} has more than {most} bytes")]

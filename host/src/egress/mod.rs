@@ -42,7 +42,7 @@ pub use self::body::Body;
 use self::body::Budget;
 pub use self::client::Roots;
 use self::client::Tls;
-pub use self::error::{EgressError, Waiting};
+pub use self::error::{EgressError, RedirectError, Waiting};
 pub use self::network::{Network, SystemNetwork};
 use self::redirect::{Next, location, redirected};
 pub use self::request::{CONNECT_TIME, MAX_REDIRECTS, Request, RequestLimits, Response};

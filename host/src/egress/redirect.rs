@@ -5,6 +5,7 @@ use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
+use super::error::RedirectError;
 use super::{Place, headers, named_place, read_url, shown_url};
 
 /// The next hop.
@@ -43,23 +44,17 @@ pub(super) fn location(response: &reqwest::Response) -> Option<HeaderValue> {
     location.filter(|_| is_redirect).cloned()
 }
 
-/// What a redirect comes to. The error is the end of a sentence.
-pub(super) fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, String> {
+/// What a redirect comes to.
+pub(super) fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, RedirectError> {
     // Some servers send UTF-8 where only ASCII is allowed, and all clients take it.
-    let text = std::str::from_utf8(location.as_bytes())
-        .map_err(|_| "its location is not text".to_owned())?;
-    let joined = from
-        .join(text)
-        .map_err(|error| format!("its location is not an address: {error}"))?;
-    let url = read_url(joined.as_str()).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(location.as_bytes()).map_err(|_| RedirectError::NotText)?;
+    let joined = from.join(text).map_err(RedirectError::NotUrl)?;
+    let url = read_url(joined.as_str()).map_err(|error| RedirectError::Url(Box::new(error)))?;
     if from.scheme() == "https"
         && url.scheme() == "http"
         && named_place(&url) != Some(Place::ThisMachine)
     {
-        return Err(format!(
-            "it leads from https to {}, where anybody can listen",
-            shown_url(&url)
-        ));
+        return Err(RedirectError::Downgrade(shown_url(&url)));
     }
     Ok(url)
 }

@@ -16,8 +16,8 @@ use tokio::sync::OnceCell;
 
 use self::component::{ComponentTool, Components};
 use self::guests::Guests;
-pub use self::servers::ServerPrompt;
 use self::servers::{McpTools, ServerTool, Timed};
+pub use self::servers::{PromptError, ServerPrompt};
 use crate::answer::NOBODY;
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{Event, JsonLines, Record};
@@ -356,15 +356,12 @@ impl Host {
     }
 
     /// Fills a prompt in. The text is the server's: it becomes a message of the user's, who has seen it then.
-    ///
-    /// # Errors
-    /// A sentence that says why there is none.
     pub async fn prompt(
         &self,
         server: &str,
         name: &str,
         arguments: Vec<(String, String)>,
-    ) -> Result<String, String> {
+    ) -> Result<String, PromptError> {
         Box::pin(self.0.servers.prompt(server, name, arguments)).await
     }
 

@@ -31,7 +31,7 @@ pub(super) fn checked_arguments(
     } else {
         // What is said is said of the original: that is what the model wrote.
         tool.check_arguments(arguments).map_err(|problem| {
-            let problem = display::escape(&problem).into_owned();
+            let problem = display::escape(&display::chain(&problem)).into_owned();
             bad(display::shorten(&problem, limits::MAX_FAILURE_BYTES).into_owned())
         })?;
         arguments.to_string()

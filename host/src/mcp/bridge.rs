@@ -277,10 +277,12 @@ impl Worker {
             let made = self.engine.instantiate(store);
             tokio::select! {
                 biased;
-                made = made => made.map_err(BridgeError::Broken)?,
+                made = made => made,
                 () = clock.expired() => return Err(BridgeError::TimedOut(self.limit)),
             }
         };
+        let explained = |error| BridgeError::Broken(self.engine.explain(&error, store.data()));
+        let bridge = bridge.map_err(explained)?;
         let (name, version) = self.engine.introduction();
         let connected = self
             .call(store, &clock, async |store| {

@@ -63,13 +63,12 @@ impl BridgeEngine {
         self.machine.store(state)
     }
 
-    /// A fresh instance.
+    /// A new instance.
     pub(crate) async fn instantiate(
         &self,
         store: &mut Store<CallState>,
-    ) -> Result<McpBridge, String> {
-        let made = self.pre.instantiate_async(&mut *store).await;
-        made.map_err(|error| explain(&error, store.data(), &self.limits))
+    ) -> wasmtime::Result<McpBridge> {
+        self.pre.instantiate_async(store).await
     }
 
     /// What a trap means, as the end of a sentence.

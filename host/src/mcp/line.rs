@@ -9,11 +9,12 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::secret::{Secrets, form};
-use super::transport::Connection;
+use super::transport::{Connection, TransportError};
 use crate::Progress;
 use crate::ask::Ask;
 use crate::bindings::dunlin::tool::mcp::Incoming;
 use crate::bindings::dunlin::tool::types::Error;
+use crate::display::chain;
 use crate::limits::MAX_BACKLOG_BYTES;
 
 /// Who calls, as the audit log and questions name it.
@@ -101,13 +102,13 @@ impl ServerLine {
         self.closed = Some("was closed".to_owned());
     }
 
-    fn keep(&mut self, received: Result<String, String>) {
+    fn keep(&mut self, received: Result<String, TransportError>) {
         match received {
             Ok(message) => {
                 self.backlog_bytes += message.len();
                 self.backlog.push_back(message);
             }
-            Err(why) => self.closed = Some(why),
+            Err(error) => self.closed = Some(chain(&error)),
         }
     }
 
@@ -177,7 +178,7 @@ impl ServerLine {
                         *backlog_bytes += message.len();
                         backlog.push_back(message);
                     }
-                    Err(why) => *closed = Some(why),
+                    Err(error) => *closed = Some(chain(&error)),
                 },
                 () = end.cancelled() => {
                     *closed = Some("does not listen".to_owned());
@@ -208,7 +209,7 @@ mod tests {
 
     #[async_trait]
     impl Receiver for Stubborn {
-        async fn receive(&mut self) -> Result<String, String> {
+        async fn receive(&mut self) -> Result<String, TransportError> {
             match self.1 {
                 0 => {
                     self.0.cancel();

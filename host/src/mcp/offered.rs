@@ -183,7 +183,8 @@ impl Offered {
         }
         let description = display::escape_multiline(definition.description.trim());
         let description = display::shorten(&description, MAX_SERVER_DESCRIPTION_CHARS);
-        let parameters = schema::parse(&wire::Parameters::JsonSchema(definition.schema.clone()))?;
+        let parameters = wire::Parameters::JsonSchema(definition.schema.clone());
+        let parameters = schema::parse(&parameters).map_err(|e| display::chain(&e))?;
         let sum = *bytes + description.len() + definition.schema.len();
         if sum > MAX_SERVER_TOOLS_BYTES {
             let most = MAX_SERVER_TOOLS_BYTES / 1024;

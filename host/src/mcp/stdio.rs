@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
-use super::transport::{Connect, Connection, Receiver, SendError, Sender, ServerLog};
+use super::transport::{
+    Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
+};
 use crate::display;
 use crate::files::make_private;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
@@ -72,6 +74,11 @@ impl Program {
             .find(is_program)
     }
 
+    fn found(&self) -> Result<PathBuf, TransportError> {
+        self.path()
+            .ok_or_else(|| TransportError::NoProgram(self.command.clone()))
+    }
+
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let is_own = |name: &OsString| {
             self.own_variables
@@ -107,16 +114,12 @@ impl Program {
 
 #[async_trait]
 impl Connect for Program {
-    async fn connect(&self, log: &dyn ServerLog) -> Result<Connection, String> {
-        let program = self
-            .path()
-            .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
+    async fn connect(&self, log: &dyn ServerLog) -> Result<Connection, TransportError> {
+        let program = self.found()?;
         if self.makes_folder {
-            make_private(&self.folder).map_err(|e| {
-                format!(
-                    "cannot be started: its folder {} cannot be made: {e}",
-                    self.folder.display()
-                )
+            make_private(&self.folder).map_err(|source| TransportError::Folder {
+                path: self.folder.clone(),
+                source,
             })?;
         }
         let order = ServerOrder {
@@ -126,7 +129,7 @@ impl Connect for Program {
             folder: self.folder.clone(),
         };
         let (server, streams) = ServerProcess::start(&self.supervisor, &order)
-            .map_err(|e| format!("cannot be started: {e}"))?;
+            .map_err(|error| TransportError::Start(error.into()))?;
         Ok(connection(Kept::Free(server), streams, log))
     }
 }
@@ -140,10 +143,8 @@ impl Program {
         announced: &CommandSandbox,
         access: Access,
         notices: &Notices,
-    ) -> Result<Connection, String> {
-        let program = self
-            .path()
-            .ok_or_else(|| format!("cannot be started: there is no program {:?}", self.command))?;
+    ) -> Result<Connection, TransportError> {
+        let program = self.found()?;
         let words = self.arguments.iter().map(|word| quoted(word));
         let words: Vec<String> = words.collect();
         let line = format!(
@@ -158,8 +159,7 @@ impl Program {
             ..options.clone()
         };
         let started = Running::start_server(&options, announced, line, access, notices).await;
-        let (running, streams) =
-            started.map_err(|e| format!("cannot be started: {}", crate::display::chain(&e)))?;
+        let (running, streams) = started.map_err(|error| TransportError::Start(error.into()))?;
         Ok(connection(Kept::Sandboxed(Box::new(running)), streams, log))
     }
 }
@@ -268,14 +268,13 @@ struct Output {
 
 #[async_trait]
 impl Receiver for Output {
-    async fn receive(&mut self) -> Result<String, String> {
+    async fn receive(&mut self) -> Result<String, TransportError> {
         loop {
             if let Some(line) = self.line() {
                 return Ok(line);
             }
             if self.buffer.len() - self.start > MAX_SERVER_MESSAGE_BYTES {
-                let most = MAX_SERVER_MESSAGE_BYTES / (1024 * 1024);
-                return Err(format!("sent a line longer than {most} MiB"));
+                return Err(TransportError::LineTooLong);
             }
             if !self.read().await.unwrap_or_default() {
                 return Err(self.why().await);
@@ -326,17 +325,17 @@ impl Output {
     }
 
     /// Why nothing comes any more.
-    async fn why(&mut self) -> String {
+    async fn why(&mut self) -> TransportError {
         let failed = self.kept.last_words().await;
         if !failed.is_empty() {
-            return format!("cannot be started: {}", display::escape(&failed));
+            return TransportError::NotStarted(display::escape(&failed).into_owned());
         }
         // Its last words may still be on their way.
         let _ = tokio::time::timeout(LAST_LINE_TIME, &mut self.reader.0).await;
         let last = self.last_line.lock();
         match last.is_empty() {
-            true => "has ended".to_owned(),
-            false => format!("has ended; its last words: {last}"),
+            true => TransportError::Ended,
+            false => TransportError::EndedSaying(last.clone()),
         }
     }
 }

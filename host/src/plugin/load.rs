@@ -15,6 +15,7 @@ use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
+use crate::display::chain;
 use crate::limits;
 use crate::mcp::SEPARATOR;
 use crate::permission::PluginId;
@@ -201,7 +202,7 @@ impl Described {
                 )));
             }
             let parameters = schema::parse(&info.parameters)
-                .map_err(|e| bad(format!("the parameters of {name}: {e}")))?;
+                .map_err(|e| bad(format!("the parameters of {name}: {}", chain(&e))))?;
             tools.push(Tool {
                 name,
                 plugin: plugin.to_owned(),

@@ -1,6 +1,6 @@
 //! One tool, and the check of its arguments against its schema.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
@@ -27,11 +27,28 @@ pub struct Tool {
     pub imports: Vec<String>,
 }
 
+/// Why a tool cannot be called with these arguments. What the model or the plugin wrote is not escaped.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArgumentsError {
+    /// They do not fit the schema.
+    #[error("{problem}{place}")]
+    Misfit {
+        /// What does not fit.
+        problem: String,
+        /// Where, in parentheses; nothing for the arguments as a whole.
+        place: String,
+    },
+    /// The plugin wrote a schema that cannot be used.
+    #[error("the tool's schema cannot be used")]
+    Schema(#[source] Arc<ValidationError<'static>>),
+}
+
 /// A tool with its schema, ready to check arguments.
 pub(crate) struct DescribedTool {
     pub(crate) tool: Tool,
     /// Compiled at the first call.
-    validator: OnceLock<Result<jsonschema::Validator, String>>,
+    validator: OnceLock<Result<jsonschema::Validator, ArgumentsError>>,
 }
 
 impl DescribedTool {
@@ -43,7 +60,7 @@ impl DescribedTool {
     }
 
     /// Checks arguments against the schema: what does not fit, and where.
-    pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+    pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
         let validator = self.validator.get_or_init(|| validator(&self.tool));
         check(validator.as_ref(), arguments)
     }
@@ -54,26 +71,26 @@ impl Tool {
     ///
     /// # Errors
     /// What does not fit, and where; or that the schema cannot be used.
-    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
         check(validator(self).as_ref(), arguments)
     }
 }
 
-fn validator(tool: &Tool) -> Result<jsonschema::Validator, String> {
+fn validator(tool: &Tool) -> Result<jsonschema::Validator, ArgumentsError> {
     jsonschema::options()
         // The linear engine: a plugin's pattern must not be able to hang the host.
         .with_pattern_options(
             jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
         )
         .build(&tool.parameters)
-        .map_err(|e| e.to_string())
+        .map_err(|e| ArgumentsError::Schema(Arc::new(e.to_owned())))
 }
 
 fn check(
-    validator: Result<&jsonschema::Validator, &String>,
+    validator: Result<&jsonschema::Validator, &ArgumentsError>,
     arguments: &Value,
-) -> Result<(), String> {
-    let validator = validator.map_err(|e| format!("its schema cannot be used: {e}"))?;
+) -> Result<(), ArgumentsError> {
+    let validator = validator.map_err(Clone::clone)?;
     match validator.iter_errors(arguments).next() {
         None => Ok(()),
         Some(error) => {
@@ -83,7 +100,10 @@ fn check(
             } else {
                 format!(" (at {at})")
             };
-            Err(format!("{}{place}", problem(&error)))
+            Err(ArgumentsError::Misfit {
+                problem: problem(&error),
+                place,
+            })
         }
     }
 }
@@ -125,7 +145,7 @@ mod tests {
         };
         let described = DescribedTool::new(tool);
         let check = |value| described.check_arguments(&value);
-        assert_eq!(check(serde_json::json!({"n": 1})), Ok(()));
+        assert!(check(serde_json::json!({"n": 1})).is_ok());
         for (value, said) in [
             (serde_json::json!({}), "\"n\""),
             (serde_json::json!({"n": "x"}), "/n"),
@@ -136,7 +156,7 @@ mod tests {
                 r#""f" is not one of "a", "b", "c", "d", "e" (at /word)"#,
             ),
         ] {
-            let problem = check(value).unwrap_err();
+            let problem = check(value).unwrap_err().to_string();
             assert!(problem.contains(said), "{problem}");
         }
     }

@@ -22,16 +22,29 @@ const KNOWN_ABI: ABI = ABI::V7;
 /// Devices that harm nobody. A command with namespaces of its own has no others.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
+/// Why a command does not get its sandbox, and so does not run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EnterError {
+    #[error("cannot limit its processes")]
+    Limits(#[source] io::Error),
+    #[error("cannot give capabilities up")]
+    Capabilities(#[source] io::Error),
+    #[error("cannot restrict its files")]
+    Files(#[source] Box<dyn std::error::Error>),
+    #[error("cannot close inherited files")]
+    Inherited(#[source] io::Error),
+}
+
 /// Gives everything up that a command does not need. `no_namespaces`: why the command has no namespaces of its own.
-pub(super) fn enter(order: &Order, no_namespaces: Option<&str>) -> Result<CommandSandbox, String> {
-    let unbounded = !limit_resources(no_namespaces.is_none())
-        .map_err(|e| format!("cannot limit its processes: {e}"))?;
-    drop_capabilities().map_err(|e| format!("cannot give capabilities up: {e}"))?;
+pub(super) fn enter(
+    order: &Order,
+    no_namespaces: Option<&str>,
+) -> Result<CommandSandbox, EnterError> {
+    let unbounded = !limit_resources(no_namespaces.is_none()).map_err(EnterError::Limits)?;
+    drop_capabilities().map_err(EnterError::Capabilities)?;
     // A kernel without Landlock is a gap; one that has it and fails is not to be trusted with a command.
-    let landlock = restrict_files(order, no_namespaces.is_some())
-        .map_err(|e| format!("cannot restrict its files: {e}"))?;
-    sys::give_no_files_on(Inherited::ClosedOnExec)
-        .map_err(|e| format!("cannot close inherited files: {e}"))?;
+    let landlock = restrict_files(order, no_namespaces.is_some()).map_err(EnterError::Files)?;
+    sys::give_no_files_on(Inherited::ClosedOnExec).map_err(EnterError::Inherited)?;
     let no_filter = system_calls::filter(system_calls::Around {
         network: order.network || no_namespaces.is_none(),
         namespaces: no_namespaces.is_none(),

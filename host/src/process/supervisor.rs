@@ -28,6 +28,7 @@ use super::server_supervisor::SERVER_FLAG;
 use super::sys::Inherited;
 use super::sys::{self, Forked};
 use super::{namespaces, refused, sandbox, server_supervisor};
+use crate::display::chain;
 
 /// The first argument that makes this program a supervisor. Not for people, and in no help.
 pub const SUPERVISOR_FLAG: &str = "--supervise-command";
@@ -303,7 +304,7 @@ impl Supervisor {
         if let Some(input) = &self.input {
             rustix::stdio::dup2_stdin(input).map_err(|e| format!("cannot take its input: {e}"))?;
         }
-        let sandbox = sandbox::enter(order, no_namespaces)?;
+        let sandbox = sandbox::enter(order, no_namespaces).map_err(|e| chain(&e))?;
         if let Some(difference) = order
             .announced
             .as_ref()

@@ -1,7 +1,9 @@
 //! Reads what the tools of a guest say of themselves out of its module, where `dunlin_sdk::export!` wrote it. A component
 //! has its module within it.
 
-use wasmparser::{Parser, Payload};
+use std::string::FromUtf8Error;
+
+use wasmparser::{BinaryReaderError, Parser, Payload};
 
 /// The custom section of a module; `plugins/sdk/src/section.rs` says what is in it.
 const SECTION: &str = "dunlin:tools";
@@ -30,17 +32,41 @@ pub struct ToolTexts {
     pub parameters: String,
 }
 
+/// Why what the tools of a guest say of themselves cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DescribedError {
+    /// It is not WebAssembly.
+    #[error("this is not a valid WebAssembly module")]
+    Wasm(#[from] BinaryReaderError),
+    /// The section has no text.
+    #[error("the section is empty")]
+    Empty,
+    /// The last tool lacks some of its texts.
+    #[error("the texts of a tool are incomplete")]
+    Incomplete,
+    /// A length leads out of the section.
+    #[error("a text is longer than the section")]
+    TooLong,
+    /// A text has bytes that are not text.
+    #[error("a text is not UTF-8")]
+    NotText(#[from] FromUtf8Error),
+    /// The section is cut off.
+    #[error("the section ends within a length")]
+    CutOff,
+}
+
 /// Reads the section of a module and the imports of the component that was made of it. `None` where there is no section.
-pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description>, String> {
+pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description>, DescribedError> {
     let Some(section) = section(module)? else {
         return Ok(None);
     };
     let mut texts = texts(section)?.into_iter();
-    let contract = texts.next().ok_or("the section is empty")?;
+    let contract = texts.next().ok_or(DescribedError::Empty)?;
     let rest: Vec<String> = texts.collect();
     let (tools, torn) = rest.as_chunks::<4>();
     if !torn.is_empty() {
-        return Err("the texts of a tool are not whole".to_owned());
+        return Err(DescribedError::Incomplete);
     }
     let tools = tools.iter().cloned();
     let tools = tools.map(|[name, description, notation, parameters]| ToolTexts {
@@ -56,9 +82,9 @@ pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description
     }))
 }
 
-fn section(module: &[u8]) -> Result<Option<&[u8]>, String> {
+fn section(module: &[u8]) -> Result<Option<&[u8]>, DescribedError> {
     for payload in Parser::new(0).parse_all(module) {
-        if let Payload::CustomSection(section) = payload.map_err(|e| e.to_string())?
+        if let Payload::CustomSection(section) = payload?
             && section.name() == SECTION
         {
             return Ok(Some(section.data()));
@@ -68,25 +94,25 @@ fn section(module: &[u8]) -> Result<Option<&[u8]>, String> {
 }
 
 /// The texts of a section, each behind its length.
-fn texts(mut section: &[u8]) -> Result<Vec<String>, String> {
+fn texts(mut section: &[u8]) -> Result<Vec<String>, DescribedError> {
     let mut texts = Vec::new();
     while let Some((length, rest)) = section.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
         let (text, rest) = rest
             .split_at_checked(length)
-            .ok_or("a text is longer than the section")?;
-        texts.push(String::from_utf8(text.to_owned()).map_err(|e| e.to_string())?);
+            .ok_or(DescribedError::TooLong)?;
+        texts.push(String::from_utf8(text.to_owned())?);
         section = rest;
     }
     if section.is_empty() {
         Ok(texts)
     } else {
-        Err("the section ends within a length".to_owned())
+        Err(DescribedError::CutOff)
     }
 }
 
 /// Whether a component offers anything.
-pub(crate) fn exports(component: &[u8]) -> Result<bool, String> {
+pub(crate) fn exports(component: &[u8]) -> Result<bool, DescribedError> {
     let mut any = false;
     outermost(component, |payload| {
         any |= matches!(payload, Payload::ComponentExportSection(section) if section.count() > 0);
@@ -96,12 +122,12 @@ pub(crate) fn exports(component: &[u8]) -> Result<bool, String> {
 }
 
 /// The imports of the component itself, not those of what it is made of.
-fn imports(component: &[u8]) -> Result<Vec<String>, String> {
+fn imports(component: &[u8]) -> Result<Vec<String>, DescribedError> {
     let mut imports = Vec::new();
     outermost(component, |payload| {
         if let Payload::ComponentImportSection(section) = payload {
             for import in section {
-                imports.push(import.map_err(|e| e.to_string())?.name.name.to_owned());
+                imports.push(import?.name.name.to_owned());
             }
         }
         Ok(())
@@ -113,11 +139,11 @@ fn imports(component: &[u8]) -> Result<Vec<String>, String> {
 /// Goes through the sections of a component, without those of what it is made of.
 fn outermost<'a>(
     component: &'a [u8],
-    mut each: impl FnMut(Payload<'a>) -> Result<(), String>,
-) -> Result<(), String> {
+    mut each: impl FnMut(Payload<'a>) -> Result<(), DescribedError>,
+) -> Result<(), DescribedError> {
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(component) {
-        match payload.map_err(|e| e.to_string())? {
+        match payload? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             payload if depth == 0 => each(payload)?,

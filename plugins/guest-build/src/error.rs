@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::described::DescribedError;
 use crate::way::Way;
 
 /// Why guests could not be built. `Display` covers one level only.
@@ -66,12 +67,12 @@ pub enum BuildError {
         package: &'static str,
     },
     /// What the tools say of themselves cannot be read.
-    #[error("{package}: what its tools say of themselves cannot be read: {problem}")]
+    #[error("cannot read the descriptions of the tools of {package}")]
     Describe {
         /// The package.
         package: String,
         /// What is wrong.
-        problem: String,
+        source: DescribedError,
     },
     /// The package compiles, and no module comes out of it.
     #[error("{package} gives no WebAssembly module {}: has its library crate-type = [\"cdylib\"]?", path.display())]

@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use wit_component::ComponentEncoder;
 
 pub use c::newest;
-pub use described::{Description, ToolTexts};
+pub use described::{DescribedError, Description, ToolTexts};
 pub use error::BuildError;
 pub use way::Way;
 
@@ -115,9 +115,9 @@ fn encode(package: &str, way: Way, file: &Path, out: &Path) -> Result<Component,
         package: package.to_owned(),
         source,
     };
-    let describe = |problem| BuildError::Describe {
+    let describe = |source| BuildError::Describe {
         package: package.to_owned(),
-        problem,
+        source,
     };
     let bytes = match way {
         Way::Installed | Way::BuildStd => ComponentEncoder::default()

@@ -24,7 +24,7 @@ mod tree;
 
 use serde_json::Value;
 
-pub use line::Type;
+pub use line::{LineError, Type};
 
 /// Bytes of all lines together. A schema is sent with every request to a model, so a tool of real
 /// use stays far below.
@@ -52,7 +52,7 @@ pub enum ParamsError {
         /// The line, shortened.
         text: String,
         /// What is wrong with it.
-        problem: String,
+        problem: LineError,
     },
     /// All lines together are too long.
     #[error("the parameters have {bytes} bytes, at most {MAX_BYTES} are allowed")]
@@ -93,9 +93,7 @@ pub fn parse(text: &str) -> Result<Value, ParamsError> {
             problem,
         };
         if count == MAX_PARAMETERS {
-            return Err(wrong(format!(
-                "this is one more than the {MAX_PARAMETERS} parameters that are allowed"
-            )));
+            return Err(wrong(LineError::TooMany));
         }
         let param = line::parse(line).map_err(wrong)?;
         root.insert(param).map_err(wrong)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::MAX_DEPTH;
+use crate::{MAX_DEPTH, MAX_PARAMETERS};
 
 /// The type of a parameter, one of JSON Schema's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +68,84 @@ pub(crate) struct Param {
     pub(crate) description: String,
 }
 
-/// Parses one line; the error says what is wrong with it.
-pub(crate) fn parse(line: &str) -> Result<Param, String> {
+/// What is wrong with a line, or with its place among the others.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineError {
+    /// It is something else.
+    #[error("it does not begin with @param")]
+    NoParam,
+    /// Another word begins with `@param`.
+    #[error("there is no space after @param")]
+    NoSpace,
+    /// The line ends before the name.
+    #[error("there is no name")]
+    NoName,
+    /// Two dots follow each other, or one is at an end.
+    #[error("the name `{0}` has an empty part")]
+    EmptyPart(String),
+    /// A character that no name has.
+    #[error("the name `{name}` has a {odd:?} in it")]
+    OddCharacter {
+        /// The name.
+        name: String,
+        /// The character.
+        odd: char,
+    },
+    /// Too many steps.
+    #[error("the name `{0}` is nested deeper than {MAX_DEPTH} steps")]
+    TooDeep(String),
+    /// The type is missing.
+    #[error("there is no {{type}} after the name")]
+    NoType,
+    /// The type does not end.
+    #[error("the brace of the type is not closed")]
+    OpenBrace,
+    /// There is no such type.
+    #[error("there is no type `{name}` (there are {})", Type::ALL.map(Type::name).join(", "))]
+    UnknownType {
+        /// What the line has.
+        name: String,
+    },
+    /// Nearly one of the two words in brackets.
+    #[error("`[{0}]` is neither [required] nor [optional]")]
+    NearMiss(String),
+    /// The name leads into something that has no parts.
+    #[error("`{name}` is of type {}, and only an {} can have `{step}`", kind.name(), needed.name())]
+    NoParts {
+        /// What has no parts.
+        name: String,
+        /// Its type.
+        kind: Type,
+        /// The type that would have them.
+        needed: Type,
+        /// The next step of the name.
+        step: String,
+    },
+    /// Another line has the same name.
+    #[error("`{0}` is there twice")]
+    Twice(String),
+    /// Lines before it name its parts, which it cannot have.
+    #[error("`{name}` has parts already, which makes it an {}", kind.name())]
+    HasParts {
+        /// Its name.
+        name: String,
+        /// The type that its parts make it.
+        kind: Type,
+    },
+    /// There are too many lines.
+    #[error("this is one more than the {MAX_PARAMETERS} parameters that are allowed")]
+    TooMany,
+}
+
+/// Parses one line.
+pub(crate) fn parse(line: &str) -> Result<Param, LineError> {
     let rest = line
         .trim()
         .strip_prefix("@param")
-        .ok_or("it does not begin with @param")?;
+        .ok_or(LineError::NoParam)?;
     if !rest.starts_with(char::is_whitespace) {
-        return Err("there is no space after @param".to_owned());
+        return Err(LineError::NoSpace);
     }
     let rest = rest.trim_start();
     let (name, rest) = rest.split_at(
@@ -87,10 +157,8 @@ pub(crate) fn parse(line: &str) -> Result<Param, String> {
     let rest = rest
         .trim_start()
         .strip_prefix('{')
-        .ok_or("there is no {type} after the name")?;
-    let (kind, rest) = rest
-        .split_once('}')
-        .ok_or("the brace of the type is not closed")?;
+        .ok_or(LineError::NoType)?;
+    let (kind, rest) = rest.split_once('}').ok_or(LineError::OpenBrace)?;
     let kind = parse_type(kind.trim())?;
 
     let (required, description) = parse_required(rest.trim())?;
@@ -102,21 +170,22 @@ pub(crate) fn parse(line: &str) -> Result<Param, String> {
     })
 }
 
-fn parse_name(name: &str) -> Result<Vec<Step>, String> {
+fn parse_name(name: &str) -> Result<Vec<Step>, LineError> {
     if name.is_empty() {
-        return Err("there is no name".to_owned());
+        return Err(LineError::NoName);
     }
     let mut path = Vec::new();
     for part in name.split('.') {
         let field = part.trim_end_matches("[]");
         if field.is_empty() {
-            return Err(format!("the name `{name}` has an empty part"));
+            return Err(LineError::EmptyPart(name.to_owned()));
         }
         if let Some(odd) = field
             .chars()
             .find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$')))
         {
-            return Err(format!("the name `{name}` has a {odd:?} in it"));
+            let name = name.to_owned();
+            return Err(LineError::OddCharacter { name, odd });
         }
         path.push(Step::Field(field.to_owned()));
         path.extend(std::iter::repeat_n(
@@ -125,25 +194,22 @@ fn parse_name(name: &str) -> Result<Vec<Step>, String> {
         ));
     }
     if path.len() > MAX_DEPTH {
-        return Err(format!(
-            "the name `{name}` is nested deeper than {MAX_DEPTH} steps"
-        ));
+        return Err(LineError::TooDeep(name.to_owned()));
     }
     Ok(path)
 }
 
-fn parse_type(name: &str) -> Result<Type, String> {
+fn parse_type(name: &str) -> Result<Type, LineError> {
     Type::ALL
         .into_iter()
         .find(|kind| kind.name() == name)
-        .ok_or_else(|| {
-            let known = Type::ALL.map(Type::name).join(", ");
-            format!("there is no type `{name}` (there are {known})")
+        .ok_or_else(|| LineError::UnknownType {
+            name: name.to_owned(),
         })
 }
 
 /// Only these two words in brackets are special: a description may well begin with a bracket.
-fn parse_required(rest: &str) -> Result<(bool, &str), String> {
+fn parse_required(rest: &str) -> Result<(bool, &str), LineError> {
     if let Some(description) = rest.strip_prefix("[required]") {
         return Ok((true, description.trim()));
     }
@@ -151,9 +217,7 @@ fn parse_required(rest: &str) -> Result<(bool, &str), String> {
         return Ok((false, description.trim()));
     }
     match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((word, _)) if near_miss(word) => {
-            Err(format!("`[{word}]` is neither [required] nor [optional]"))
-        }
+        Some((word, _)) if near_miss(word) => Err(LineError::NearMiss(word.to_owned())),
         _ => Ok((true, rest)),
     }
 }

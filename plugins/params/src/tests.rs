@@ -115,7 +115,11 @@ fn wrong_lines_are_named() {
         else {
             panic!("{error}")
         };
-        assert_eq!((*found, said.as_str()), (number, problem), "{text}");
+        assert_eq!(
+            (*found, said.to_string()),
+            (number, problem.to_owned()),
+            "{text}"
+        );
         assert!(
             error
                 .to_string()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::line::{Param, Step, Type};
+use crate::line::{LineError, Param, Step, Type};
 
 /// A value: the arguments as a whole, or one parameter.
 #[derive(Debug, Default)]
@@ -31,8 +31,8 @@ impl Node {
         }
     }
 
-    /// Puts a parameter where its name says; the error says why it cannot stand there.
-    pub(crate) fn insert(&mut self, param: Param) -> Result<(), String> {
+    /// Puts a parameter where its name says.
+    pub(crate) fn insert(&mut self, param: Param) -> Result<(), LineError> {
         let mut node = self;
         let mut name = String::new();
         for step in param.path {
@@ -42,10 +42,12 @@ impl Node {
             };
             let kind = *node.kind.get_or_insert(needed);
             if kind != needed {
-                let (kind, needed) = (kind.name(), needed.name());
-                return Err(format!(
-                    "`{name}` is of type {kind}, and only an {needed} can have `{step}`"
-                ));
+                return Err(LineError::NoParts {
+                    name,
+                    kind,
+                    needed,
+                    step: step.to_string(),
+                });
             }
             if matches!(step, Step::Field(_)) && !name.is_empty() {
                 name.push('.');
@@ -55,14 +57,11 @@ impl Node {
         }
 
         if node.line.is_some() {
-            return Err(format!("`{name}` is there twice"));
+            return Err(LineError::Twice(name));
         }
         let kind = *node.kind.get_or_insert(param.kind);
         if kind != param.kind {
-            return Err(format!(
-                "`{name}` has parts already, which makes it an {}",
-                kind.name()
-            ));
+            return Err(LineError::HasParts { name, kind });
         }
         node.line = Some(Line {
             required: param.required,

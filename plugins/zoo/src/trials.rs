@@ -28,14 +28,14 @@ pub const TRIALS: &[Trial] = &[
         "bad_schema",
         "has parameters that are not JSON",
         LeftOut(
-            "the plugin bad_schema describes itself badly: the parameters of bad_schema: not JSON: EOF while parsing a value at line 1 column 33",
+            "the plugin bad_schema describes itself badly: the parameters of bad_schema: the schema is not JSON: EOF while parsing a value at line 1 column 33",
         ),
     ),
     Trial::of(
         "deep_schema",
         "nests its parameters 100,000 levels deep",
         LeftOut(
-            "the plugin deep_schema describes itself badly: the parameters of deep_schema: 3700002 bytes; at most 65536 are allowed",
+            "the plugin deep_schema describes itself badly: the parameters of deep_schema: the schema has 3700002 bytes; at most 65536 are allowed",
         ),
     ),
     Trial::of(
@@ -46,7 +46,7 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "explosive_schema",
         "has parameters that grow when they are checked",
-        LeftOut("the plugin explosive_schema describes itself badly: the parameters of explosive_schema: it unfolds to more than 10000 rules"),
+        LeftOut("the plugin explosive_schema describes itself badly: the parameters of explosive_schema: the schema unfolds to more than 10000 rules"),
     ),
     Trial::of(
         "huge_description",

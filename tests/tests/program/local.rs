@@ -247,22 +247,23 @@ fn a_template_takes_no_memory_but_its_own() {
         });
         let output = environment.run(["ask", "hello"]);
         assert_eq!(output.status, Some(4), "{template}: {output}");
-        let expected = format!("the model's chat template cannot be used: {expected}");
-        assert!(output.stderr.contains(&expected), "{template}: {output}");
+        let refused = "the model's chat template cannot be used\n";
+        assert!(output.stderr.contains(refused), "{template}: {output}");
+        assert!(output.stderr.contains(expected), "{template}: {output}");
     };
     check(
         "{% set n = namespace(x='aaaaaaaa') %}{% for i in range(40) %}\
          {% set n.x = n.x ~ n.x %}{% endfor %}",
-        "it takes more memory or time than a template may",
+        "the template takes more memory or time than it may",
     );
     // What the engine itself makes while it only reads it.
     check(
         "{% set a = ['a' * 90000000, 'b' * 90000000, 'c' * 90000000, 'd' * 90000000, 'e' * 90000000] %}\
          {% set b = ['f' * 90000000] %}{{ a }}{{ b }}",
-        "it takes more memory or time than a template may",
+        "the template takes more memory or time than it may",
     );
     check(
         "{% for i in range(9) %}{{ 'a' * 9000000 }}{% endfor %}",
-        "it makes a prompt that no model reads",
+        "the template makes a prompt that no model reads",
     );
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::embedding::Embedder;
-use dunlin_host::{Host, NoProgress};
+use dunlin_host::{ForeignError, Host, NoProgress};
 use dunlin_tests::sandbox::{PATIENT, Sandbox, built_in, call};
 use serde_json::json;
 
@@ -54,7 +54,11 @@ impl Embedder for Scripted {
         Some("scripted".to_owned())
     }
 
-    async fn embed(&self, texts: Vec<String>, _within: Duration) -> Result<Vec<Vec<f32>>, String> {
+    async fn embed(
+        &self,
+        texts: Vec<String>,
+        _within: Duration,
+    ) -> Result<Vec<Vec<f32>>, ForeignError> {
         self.asked
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -67,7 +71,7 @@ impl Embedder for Scripted {
         Ok(match self.manner {
             Manner::Good => good().collect(),
             Manner::OneOnly => good().take(1).collect(),
-            Manner::Fails => return Err("the model is\nill".to_owned()),
+            Manner::Fails => return Err("the model is\nill".into()),
             Manner::SaysNothing => Vec::new(),
             Manner::NoNumbers => good().map(|_| vec![f32::NAN, 1.0]).collect(),
             Manner::TooMany => good().chain([vec![1.0, 0.0]]).collect(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::display::{chain, escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
 use dunlin_terminal::ui::review::Review;
 
@@ -138,6 +138,7 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
         let options = host_options(&app.settings, &app.session_id());
         let began = Instant::now();
         let said = app.runtime()?.block_on(trial::run(options, plugin, trial));
+        let said = said.map_err(|error| chain(&error));
         let took = began.elapsed().as_millis();
         let tool = escape(&trial.tool).into_owned();
         match said {

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::error::FetchError;
-use super::login::{self, Challenge, Login};
+use super::login::{self, Challenge, Login, LoginError};
 use dunlin_provider::http::{self, Timeouts, is_this_machine};
 
 /// Bytes of an answer that holds a token.
@@ -187,14 +187,14 @@ impl Connection {
         let registry = self.registry.clone();
         // A helper may ask the keyring of the system, which takes its time.
         let found = tokio::task::spawn_blocking(move || login::of(&registry, &home)).await;
-        let found = found.unwrap_or_else(|error| Err(error.to_string()));
+        let found = found.unwrap_or_else(|error| Err(LoginError::Stopped(error)));
         match found {
             Ok(Some(login)) => Ok((login, file)),
             Ok(None) => Err(self.needs_login()),
-            Err(problem) => Err(FetchError::Login {
+            Err(source) => Err(FetchError::Login {
                 registry: self.registry.clone(),
                 file,
-                problem,
+                source,
             }),
         }
     }

@@ -1,5 +1,6 @@
 //! Why nothing came from a registry. Each says what to do where something can be done.
 
+use super::login::LoginError;
 use oci_spec::distribution::ParseError;
 
 use crate::error::{CliError, Exit};
@@ -44,14 +45,14 @@ pub enum FetchError {
         file: String,
     },
     /// The login that is kept cannot be used.
-    #[error("the login for {registry} in {file} cannot be used: {problem}")]
+    #[error("the login for {registry} in {file} cannot be used")]
     Login {
         /// The registry.
         registry: String,
         /// Where it is kept.
         file: String,
         /// Why.
-        problem: String,
+        source: LoginError,
     },
     /// The registry said something that makes no sense.
     #[error("{registry} answers what no registry does: {problem}")]

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use docker_credential::{CredentialRetrievalError, DockerCredential};
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
+use tokio::task::JoinError;
 
 /// Where docker keeps logins, below the home folder. Its own and those of most other tools for registries.
 const LOGINS: &str = ".docker/config.json";
@@ -71,9 +72,26 @@ pub(super) fn file(home: &Path) -> PathBuf {
     home.join(LOGINS)
 }
 
-/// The login that the user has for a registry. Blocks while a helper of docker's is asked. The error says what is wrong
-/// with it.
-pub(super) fn of(registry: &str, home: &Path) -> Result<Option<Login>, String> {
+/// Why a login of docker's cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// It is not a name and a password.
+    #[error("the login is an identity token, which Dunlin does not support")]
+    IdentityToken,
+    /// A helper of docker's failed. What it printed may be the secret.
+    #[error("{0} failed")]
+    Helper(String),
+    /// Docker's file says something else.
+    #[error(transparent)]
+    Docker(CredentialRetrievalError),
+    /// Nobody waited for it.
+    #[error("reading the login was stopped")]
+    Stopped(#[source] JoinError),
+}
+
+/// The login that the user has for a registry. Blocks while a helper of docker's is asked.
+pub(super) fn of(registry: &str, home: &Path) -> Result<Option<Login>, LoginError> {
     let Ok(file) = File::open(file(home)) else {
         return Ok(None);
     };
@@ -85,15 +103,13 @@ pub(super) fn of(registry: &str, home: &Path) -> Result<Option<Login>, String> {
         Ok(DockerCredential::UsernamePassword(name, password)) => {
             Ok(Some(Login { name, password }))
         }
-        Ok(DockerCredential::IdentityToken(_)) => {
-            Err("it is an identity token, which is not understood here".to_owned())
-        }
+        Ok(DockerCredential::IdentityToken(_)) => Err(LoginError::IdentityToken),
         Err(CredentialRetrievalError::NoCredentialConfigured) => Ok(None),
         // What a helper printed may be the secret.
         Err(CredentialRetrievalError::HelperFailure { helper, .. }) => {
-            Err(format!("{helper} failed"))
+            Err(LoginError::Helper(helper))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(LoginError::Docker(error)),
     }
 }
 

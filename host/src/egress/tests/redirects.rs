@@ -157,6 +157,7 @@ async fn bad_ones_are_said() {
     let down = redirected(&from, &HeaderValue::from_static("http://a.example/"));
     assert!(
         down.unwrap_err()
+            .to_string()
             .contains("from https to http://a.example/")
     );
     assert!(redirected(&from, &HeaderValue::from_static("http://localhost/")).is_ok());

@@ -20,7 +20,7 @@ use crate::mcp::bridge::{Bridge, BridgeError};
 use crate::mcp::engine::BridgeEngine;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::{Listed, Offered};
-use crate::mcp::transport::ServerLog;
+use crate::mcp::transport::{Connect, ServerLog, TransportError};
 use crate::mcp::{Server, ServerAt};
 use crate::target::{Need, Operation, Target};
 
@@ -168,24 +168,21 @@ impl McpTools {
                 ServerAt::Program(program) if program.sandbox => {
                     let options = &self.shared.commands;
                     let announced = self.shared.announced_sandbox().await;
-                    let announced =
-                        announced.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
+                    let announced = announced.map_err(|e| TransportError::Start(e.into()))?;
                     let access = self.shared.permissions.access_of_commands(options, None);
-                    let access = access.map_err(|e| format!("cannot be started: {}", chain(&e)))?;
+                    let access = access.map_err(|e| TransportError::Start(e.into()))?;
                     program
                         .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)
                         .await
                 }
-                ServerAt::Program(program) => {
-                    crate::mcp::transport::Connect::connect(program, &log).await
-                }
+                ServerAt::Program(program) => program.connect(&log).await,
                 ServerAt::Web { connect, .. } => connect.connect(&log).await,
             }
         };
         let connection = tokio::time::timeout(limit, connecting)
             .await
             .map_err(|_| BridgeError::TimedOut(limit))?
-            .map_err(BridgeError::Broken)?;
+            .map_err(|error| BridgeError::Broken(chain(&error)))?;
         let mut state = CallState::new(
             Arc::clone(&self.shared),
             Phase::Run,

@@ -10,7 +10,7 @@ mod tool;
 
 use std::sync::Arc;
 
-pub use self::prompts::ServerPrompt;
+pub use self::prompts::{PromptError, ServerPrompt};
 pub(super) use self::timed::Timed;
 use super::guests::Guests;
 use crate::capability::Shared;

@@ -27,6 +27,26 @@ pub struct ServerPrompt {
     pub arguments: Vec<(String, bool)>,
 }
 
+/// Why a prompt of a server was not filled in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PromptError {
+    /// There is no connection to the server.
+    #[error("the MCP server {0} is not connected")]
+    NotConnected(String),
+    /// The server answered with something else.
+    #[error("the MCP server {0} answered something else than a prompt")]
+    NoPrompt(String),
+    /// The server refused, broke or took too long.
+    #[error("the MCP server {server} {why}")]
+    Failed {
+        /// Its name.
+        server: String,
+        /// What it did, escaped.
+        why: String,
+    },
+}
+
 impl McpTools {
     /// The prompts of the connected servers; what could not be asked for stands in the second list, a line each.
     pub(in crate::host) async fn prompts(&self) -> (Vec<ServerPrompt>, Vec<String>) {
@@ -68,19 +88,16 @@ impl McpTools {
     }
 
     /// Fills a prompt in. The text is the server's: it becomes a message of the user's, who has seen it then.
-    ///
-    /// # Errors
-    /// A sentence that says why there is none.
     pub(in crate::host) async fn prompt(
         &self,
         server: &str,
         name: &str,
         arguments: Vec<(String, String)>,
-    ) -> Result<String, String> {
+    ) -> Result<String, PromptError> {
         let mut servers = self.servers.all.iter();
         let found = servers.find(|it| it.name() == server);
         let Some((server, bridge)) = found.and_then(|it| Some((it, it.bridge()?))) else {
-            return Err(format!("the MCP server {server} is not connected"));
+            return Err(PromptError::NotConnected(server.to_owned()));
         };
         let request = Request::GetPrompt(name.to_owned(), arguments);
         match bridge.request(request, asked(server)).await {
@@ -91,11 +108,11 @@ impl McpTools {
                 });
                 Ok(texts.collect::<Vec<_>>().join("\n"))
             }
-            Ok(_) => Err(format!(
-                "the MCP server {} answered something else",
-                server.name()
-            )),
-            Err(why) => Err(format!("the MCP server {} {}", server.name(), why)),
+            Ok(_) => Err(PromptError::NoPrompt(server.name().to_owned())),
+            Err(why) => Err(PromptError::Failed {
+                server: server.name().to_owned(),
+                why: why.to_string(),
+            }),
         }
     }
 }

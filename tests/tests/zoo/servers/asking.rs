@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope, TextQuestion};
 use dunlin_host::call::{Action, Call, Failure, Standing};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt};
@@ -223,11 +224,11 @@ impl Model for Echo {
         "small".to_owned()
     }
 
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, String> {
+    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError> {
         self.0.lock().expect("a lock").push(prompt.clone());
         let asked = prompt.messages[0].text.clone();
         match asked.as_str() {
-            "fail" => Err("is not there".to_owned()),
+            "fail" => Err("is not there".into()),
             "wait" => std::future::pending().await,
             _ => Ok(ModelAnswer {
                 text: asked,
