@@ -82,6 +82,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Combines all layers for the folder that the program was started in, see [`Settings::load`].
+    pub fn load_here(global: &Global, environment: Environment) -> Result<Settings, SettingsError> {
+        Settings::load(global, environment, &current_folder()?)
+    }
+
     /// Combines all layers. Reads three small files at most and touches nothing else.
     ///
     /// `current` is the folder the program was started in.
@@ -317,6 +322,14 @@ impl Settings {
             entry: entry.map(|entry| (entry, self.folders.clone())),
         }
     }
+}
+
+/// The folder that the program was started in.
+pub fn current_folder() -> Result<PathBuf, SettingsError> {
+    std::env::current_dir().map_err(|source| SettingsError::Project {
+        path: PathBuf::from("."),
+        source,
+    })
 }
 
 /// What follows from being started where there is no project, and the way to one.

@@ -39,7 +39,7 @@ pub fn run(
         ui.data(&folders.config_file().display().to_string());
         return Ok(Exit::Done);
     }
-    let settings = super::load(global, environment)?;
+    let settings = Settings::load_here(global, environment)?;
     if !matches!(
         command,
         ConfigCommand::Trust { .. } | ConfigCommand::Untrust

@@ -23,7 +23,7 @@ use crate::error::{CliError, Exit};
 use crate::mcp::{find_program, warning};
 use crate::provider::provider;
 use crate::repl::slash::while_waiting;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{Settings, SettingsError, current_folder};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
 use dunlin_chat::tokens::counted;
@@ -103,7 +103,7 @@ pub fn run(
     );
     terminal_facts(&mut report, &environment);
     let runtime = app::runtime()?;
-    let current = super::current_folder()?;
+    let current = current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
         Ok(settings) => {
             let app = App::new(

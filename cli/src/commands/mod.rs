@@ -21,7 +21,6 @@ pub mod setup;
 pub mod tools;
 pub mod trust;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
@@ -31,7 +30,7 @@ use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
 use crate::repl::slash::while_waiting;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::Settings;
 use dunlin_terminal::ui::Ui;
 
 /// Runs the command of the command line and says how the program ends.
@@ -102,7 +101,11 @@ fn app(
     environment: Environment,
     plugins: Vec<Plugin>,
 ) -> Result<App, CliError> {
-    Ok(at_work(ui, load(global, environment)?, plugins))
+    Ok(at_work(
+        ui,
+        Settings::load_here(global, environment)?,
+        plugins,
+    ))
 }
 
 /// What a command works with; says first what the settings have to say.
@@ -112,17 +115,4 @@ fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> App {
         ui.warn(notice);
     }
     App::new(Arc::clone(ui), settings, plugins, while_waiting)
-}
-
-fn load(global: &Global, environment: Environment) -> Result<Settings, CliError> {
-    Ok(Settings::load(global, environment, &current_folder()?)?)
-}
-
-fn current_folder() -> Result<PathBuf, CliError> {
-    std::env::current_dir().map_err(|source| {
-        CliError::from(SettingsError::Project {
-            path: PathBuf::from("."),
-            source,
-        })
-    })
 }

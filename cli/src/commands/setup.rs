@@ -15,6 +15,7 @@ use crate::config::env::Environment;
 use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
 use crate::discover::{self, Found, Server, Service, endpoint};
 use crate::error::{CliError, Exit};
+use crate::settings::Settings;
 use dunlin_chat::agent::Api;
 use dunlin_host::files::make_private;
 use dunlin_terminal::ui::style::Label;
@@ -141,7 +142,7 @@ pub fn see_to_agent(app: &mut App, global: &Global) -> Result<Option<Exit>, CliE
     let environment = app.settings.environment.clone();
     Ok(match offer(app)? {
         Offered::Written => {
-            app.settings = super::load(global, environment)?;
+            app.settings = Settings::load_here(global, environment)?;
             None
         }
         Offered::Declined => Some(Exit::Done),

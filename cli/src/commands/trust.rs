@@ -50,7 +50,7 @@ struct NoProjectFile {
 /// Loads the settings, and asks once whether the project's configuration is to be trusted, if it wants that
 /// and somebody can be asked.
 pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Settings, CliError> {
-    let settings = super::load(global, environment.clone())?;
+    let settings = Settings::load_here(global, environment.clone())?;
     let Some(file) = settings.project_file.as_ref() else {
         return Ok(settings);
     };
@@ -63,7 +63,7 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     };
     keep(&settings, file, Some(trusted))?;
     // Read anew: had the file changed meanwhile, it is not the one that was trusted.
-    super::load(global, environment)
+    Ok(Settings::load_here(global, environment)?)
 }
 
 /// `dunlin config trust`: shows what the file would set and what the project's templates would send, and asks.

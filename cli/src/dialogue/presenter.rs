@@ -16,9 +16,9 @@ use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::diff;
-use dunlin_terminal::ui::output::Tail;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::suspicion::Suspicion;
+use dunlin_terminal::ui::tail::Tail;
 use dunlin_terminal::ui::wrap;
 /// How a notice begins that is said in the midst of a turn.
 const NOTICE_MARK: &str = "· ";

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::display::{escape, shorten};
-use dunlin_host::egress::{Egress, HeaderName, HeaderValue, header};
+use dunlin_host::egress::header;
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use dunlin_host::mcp::transport::{
     Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
@@ -25,11 +25,10 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::{AuthClient, Transport};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use url::Url;
 
 use self::client::{Client, scope_of};
-use super::oauth::{self, OAuthClient, TokenFile};
-use crate::settings::KeyPlace;
+use super::address::Address;
+use super::oauth;
 use dunlin_chat::secret::Secret;
 use dunlin_host::display::chain;
 use dunlin_terminal::shell_word::shell_word;
@@ -43,25 +42,6 @@ const MAX_DESCRIBED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Characters of a server's refusal that are repeated.
 const MAX_REFUSAL_CHARS: usize = 300;
-
-/// Where a server is, and what it wants to see.
-#[derive(Debug, Clone)]
-pub struct Address {
-    /// Its name in the configuration.
-    pub name: String,
-    /// Where.
-    pub url: Url,
-    /// Headers of the user's.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Where the bearer token is found.
-    pub key: Option<KeyPlace>,
-    /// As whom Dunlin logs in; `None`: it registers.
-    pub client: Option<OAuthClient>,
-    /// The tokens of a login, used where there is neither a key nor an `Authorization` header.
-    pub tokens: TokenFile,
-    /// The way out.
-    pub egress: Egress,
-}
 
 #[async_trait]
 impl Connect for Address {

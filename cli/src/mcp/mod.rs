@@ -1,5 +1,6 @@
 //! The MCP servers of the configuration, as the host wants them.
 
+pub mod address;
 pub mod http;
 pub mod oauth;
 
@@ -10,7 +11,7 @@ use dunlin_host::Plugin;
 use dunlin_host::egress::{Egress, EgressOptions};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 
-use self::http::Address;
+use self::address::Address;
 use self::oauth::{OAuthClient, TokenFile};
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;

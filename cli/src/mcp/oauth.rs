@@ -27,7 +27,7 @@ pub use self::client::OAuthClient;
 use self::client::OwnTokens;
 pub use self::tokens::TokenFile;
 use self::wire::{Anywhere, OverEgress};
-use super::http::Address;
+use super::address::Address;
 use crate::settings::SettingsError;
 
 /// How long a browser may take to say what it wants, once it has connected.

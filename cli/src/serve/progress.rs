@@ -7,7 +7,7 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-use dunlin_terminal::ui::output::Tail;
+use dunlin_terminal::ui::tail::Tail;
 
 /// Steps that wait to be sent. A client that reads slowly misses some.
 const WAITING_STEPS: usize = 8;

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin::mcp::http::Address;
+use dunlin::mcp::address::Address;
 use dunlin::mcp::oauth::{self, OAuthClient, TokenFile};
 use dunlin::settings::KeyPlace;
 use dunlin_chat::secret::Secret;

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::mcp::address;
-use crate::mcp::http::Address;
+use crate::mcp::address::Address;
 use crate::mcp::oauth::{self, LoginPage};
 
 /// Nobody can log in there.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use dunlin_host::json;
 use serde::Serialize;
 
-use super::Log;
 use super::about::About;
+use super::log::Log;
 use crate::app::App;
 use crate::commands::sessions::{must_be_new, with_real_folder, write_with};
 use crate::error::CliError;

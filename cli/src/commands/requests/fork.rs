@@ -1,10 +1,10 @@
 //! `dunlin requests fork`: continues from a request, in a session of its own.
 
+use super::log::Log;
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::Log;
 use crate::app::App;
 use crate::error::CliError;
 use dunlin_chat::message::ToolCall;

@@ -4,8 +4,8 @@ use dunlin_host::display::{escape, one_line};
 use dunlin_host::json;
 use jiff::Timestamp;
 
-use super::Log;
 use super::about::{About, ending, number_of_edits, size};
+use super::log::Log;
 use crate::app::App;
 use crate::error::CliError;
 use crate::repl::hub::ago;

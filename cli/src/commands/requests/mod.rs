@@ -5,16 +5,16 @@ mod curl;
 mod export;
 mod fork;
 mod list;
+mod log;
 mod replay;
 mod show;
 
 use crate::app::App;
 use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
 use crate::error::{CliError, Exit};
-use dunlin_chat::session::Entry;
-use dunlin_chat::session::requests::{LogError, RequestFile};
 
 pub use list::rows;
+pub use log::Log;
 pub use show::{Part, print};
 
 /// A session named in two ways.
@@ -23,40 +23,6 @@ pub use show::{Part, print};
 struct NamedTwice {
     id: String,
     number: u64,
-}
-
-/// A session with its requests.
-pub struct Log {
-    /// The session.
-    pub entry: Entry,
-    /// Its requests.
-    pub file: RequestFile,
-}
-
-impl Log {
-    /// Reads the log of a session.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn of(entry: Entry) -> Result<Log, CliError> {
-        let file = RequestFile::read(&entry.path)?;
-        Ok(Log { entry, file })
-    }
-
-    /// The log of the session that is meant: the latest of the project unless one is named.
-    fn find(app: &App, session: Option<&str>) -> Result<Log, CliError> {
-        Log::of(app.store().find(session)?)
-    }
-}
-
-impl From<LogError> for CliError {
-    fn from(error: LogError) -> CliError {
-        match error {
-            LogError::Unknown { .. } => CliError::usage(error)
-                .with_hint("dunlin requests list shows the requests of a session".to_owned()),
-            error => CliError::failed(error),
-        }
-    }
 }
 
 /// Runs one of the commands.

@@ -8,9 +8,9 @@ use dunlin_host::display::{escape, one_line, shorten};
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::Log;
 use super::about::{cost, spent};
 use super::fork::history;
+use super::log::Log;
 use crate::app::App;
 use crate::dialogue::switch::connect;
 use crate::dialogue::{HandsOff, interrupted};

@@ -4,7 +4,8 @@ use dunlin_host::display::{escape, one_line};
 use dunlin_host::json;
 
 use super::about::{About, cost, edits, ending, size};
-use super::{Log, curl};
+use super::curl;
+use super::log::Log;
 use crate::app::App;
 use crate::args::RequestsShowArgs;
 use crate::error::CliError;

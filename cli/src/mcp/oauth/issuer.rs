@@ -8,7 +8,7 @@ use dunlin_host::display::{escape, shorten};
 use rmcp::transport::auth::AuthorizationMetadata;
 use url::Url;
 
-use super::super::http::Address;
+use super::super::address::Address;
 use super::{LoginError, MAX_SHOWN_CHARS};
 
 /// Checks the login server that a server names, before anything is sent there.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dunlin::mcp::http::Address;
+use dunlin::mcp::address::Address;
 use dunlin::mcp::oauth::TokenFile;
 use dunlin_host::Host;
 use dunlin_host::egress::{Egress, EgressOptions, Url};
