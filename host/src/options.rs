@@ -7,6 +7,7 @@ use crate::egress;
 use crate::embedding;
 use crate::limits::Limits;
 use crate::mcp;
+use crate::permission::{PermissionError, PermissionOptions, Permissions};
 use crate::plugin::Plugin;
 use crate::process::CommandOptions;
 use crate::search::SearchOptions;
@@ -75,5 +76,33 @@ impl WebOptions {
             sites: Arc::default(),
             search: SearchOptions::default(),
         }
+    }
+}
+
+impl Permissions {
+    /// Opens the store. The permission file is not read before the first decision.
+    pub fn open(options: &HostOptions) -> Result<Permissions, PermissionError> {
+        let mut own = options.protected.clone();
+        own.extend([
+            options.permissions_file.clone(),
+            options.audit_file.clone(),
+            options.log_file.clone(),
+            options.cache_dir.clone(),
+            options.undo_dir.clone(),
+            options.stores_dir.clone(),
+        ]);
+        let search = &options.web.search;
+        Permissions::new(PermissionOptions {
+            project: &options.project,
+            is_project: options.is_project,
+            home: options.home.as_deref(),
+            search_path: &options.search_path,
+            file: &options.permissions_file,
+            own,
+            secrets: &options.commands.secrets,
+            writable: &options.commands.write,
+            shell: &options.commands.shell,
+            search: search.address().filter(|_| search.is_chosen),
+        })
     }
 }

@@ -7,6 +7,7 @@ use wasmtime::Trap;
 use crate::capability::wasi::Ended;
 use crate::capability::{CallState, UsedInDescribe};
 use crate::display;
+use crate::engine::error::one_line;
 use crate::engine::limiter::Refused;
 use crate::limits::{self, Limits};
 
@@ -64,22 +65,4 @@ pub(crate) fn seconds(duration: Duration) -> String {
     } else {
         format!("{} ms", duration.as_millis())
     }
-}
-
-/// An engine error without its many lines of context.
-pub(crate) fn one_line(error: &wasmtime::Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        let first = text.lines().next().unwrap_or_default().to_owned();
-        if !first.is_empty() && !parts.contains(&first) {
-            parts.push(first);
-        }
-    }
-    short_message(&parts.join(": "))
-}
-
-/// Foreign text, harmless and short enough for a message.
-pub(crate) fn short_message(text: &str) -> String {
-    crate::display::shorten(&crate::display::escape(text), 400).into_owned()
 }

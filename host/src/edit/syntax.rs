@@ -16,9 +16,10 @@ use wasmtime::{ResourceLimiter, Store};
 use super::prepare::Prepared;
 use crate::bindings::syntax::{SyntaxChecker, SyntaxCheckerPre};
 use crate::engine::cache::Cache;
+use crate::engine::error::EngineError;
 use crate::engine::limiter::Limiter;
+use crate::engine::{LazyEngine, Ticking};
 use crate::limits;
-use crate::machine::{EngineError, LazyMachine, Machine};
 use crate::plugin::Plugin;
 
 /// What is known of the syntax of a file after an edit.
@@ -42,7 +43,7 @@ pub(crate) struct Checker(Option<Arc<Inner>>);
 
 struct Inner {
     component: Plugin,
-    machine: Arc<LazyMachine>,
+    engine: Arc<LazyEngine>,
     cache: Cache,
     loaded: OnceCell<Result<Loaded, EngineError>>,
     /// The pool of instances has one place for it.
@@ -51,21 +52,18 @@ struct Inner {
 
 #[derive(Clone)]
 struct Loaded {
-    machine: Arc<Machine>,
+    ticking: Arc<Ticking>,
+    memory_bytes: usize,
     pre: SyntaxCheckerPre<Limiter>,
 }
 
 impl Checker {
     /// `component` exports `dunlin:syntax/checker`. Without one nothing is known of any file.
-    pub(crate) fn new(
-        component: Option<Plugin>,
-        machine: Arc<LazyMachine>,
-        cache: Cache,
-    ) -> Checker {
+    pub(crate) fn new(component: Option<Plugin>, engine: Arc<LazyEngine>, cache: Cache) -> Checker {
         Checker(component.map(|component| {
             Arc::new(Inner {
                 component,
-                machine,
+                engine,
                 cache,
                 loaded: OnceCell::new(),
                 turn: Semaphore::new(limits::MAX_SYNTAX_CHECKS as usize),
@@ -142,8 +140,8 @@ impl Inner {
     }
 
     fn load_blocking(&self) -> Result<Loaded, EngineError> {
-        let machine = Arc::clone(self.machine.get().map_err(Clone::clone)?);
-        let engine = machine.ticking.engine();
+        let ticking = Arc::clone(self.engine.get().map_err(Clone::clone)?);
+        let engine = ticking.engine();
         let code = self.component.code()?;
         let component = self
             .cache
@@ -151,7 +149,12 @@ impl Inner {
         let mut linker: Linker<Limiter> = Linker::new(engine);
         linker.define_unknown_imports_as_traps(&component)?;
         let pre = SyntaxCheckerPre::new(linker.instantiate_pre(&component)?)?;
-        Ok(Loaded { machine, pre })
+        let memory_bytes = self.engine.limits.memory_bytes;
+        Ok(Loaded {
+            ticking,
+            memory_bytes,
+            pre,
+        })
     }
 }
 
@@ -162,11 +165,11 @@ impl Loaded {
         before: Option<&str>,
         after: &str,
     ) -> wasmtime::Result<Option<u32>> {
-        let _running = self.machine.ticking.running();
-        let limiter = Limiter::new(self.machine.memory_bytes);
+        let _running = self.ticking.running();
+        let limiter = Limiter::new(self.memory_bytes);
         let mut store: Store<Limiter> = self
-            .machine
-            .store_of(limiter, |limiter| limiter as &mut dyn ResourceLimiter);
+            .ticking
+            .store(limiter, |limiter| limiter as &mut dyn ResourceLimiter);
         let checker: SyntaxChecker = self.pre.instantiate_async(&mut store).await?;
         let checker = checker.dunlin_syntax_checker();
         checker

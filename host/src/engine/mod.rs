@@ -4,14 +4,19 @@
 
 pub(crate) mod cache;
 pub(crate) mod clock;
+pub(crate) mod error;
 pub(crate) mod limiter;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ResourceLimiter,
+    Store, UpdateDeadline,
+};
 
+use self::error::EngineError;
 use crate::limits::{self, EPOCH_TICK, Limits};
 
 /// Bytes of a memory that are kept and zeroed, rather than given back, between two calls: giving back
@@ -21,6 +26,27 @@ const KEEP_RESIDENT_BYTES: usize = 256 * 1024;
 /// The ticker goes to sleep after so many ticks without a guest, half a second, so that a program that
 /// waits for its user does not wake the processor.
 const IDLE_TICKS: u32 = 100;
+
+/// The engine, made at the first need.
+pub(crate) struct LazyEngine {
+    pub(crate) limits: Limits,
+    made: OnceLock<Result<Arc<Ticking>, EngineError>>,
+}
+
+impl LazyEngine {
+    pub(crate) fn new(limits: Limits) -> LazyEngine {
+        LazyEngine {
+            limits,
+            made: OnceLock::new(),
+        }
+    }
+
+    /// The error says why there is none on this machine.
+    pub(crate) fn get(&self) -> Result<&Arc<Ticking>, &EngineError> {
+        let make = || Ok(Arc::new(Ticking::new(&self.limits)?));
+        self.made.get_or_init(make).as_ref()
+    }
+}
 
 /// The engine with its ticker, which ends with it.
 #[derive(Debug)]
@@ -79,6 +105,26 @@ impl Ticking {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// A store within its limits.
+    pub(crate) fn store<T: Send + 'static>(
+        &self,
+        state: T,
+        limiter: fn(&mut T) -> &mut dyn ResourceLimiter,
+    ) -> Store<T> {
+        let mut store = Store::new(&self.engine, state);
+        store.limiter(limiter);
+        store.set_hostcall_fuel(limits::MAX_COPY_BYTES);
+        // Give way at every tick, so that the clock and the user's Ctrl-C are seen.
+        store.set_epoch_deadline(1);
+        // Through the runtime, which looks after its timers and signals before it comes back; being woken
+        // at once would keep them waiting for 61 ticks where this is the only task of its thread.
+        store.epoch_deadline_callback(|_| {
+            let turn = Box::pin(tokio::task::yield_now());
+            Ok(UpdateDeadline::YieldCustom(1, turn))
+        });
+        store
     }
 
     /// Says that a guest runs. The clock ticks at least as long as the answer lives.

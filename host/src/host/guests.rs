@@ -11,11 +11,12 @@ use crate::capability::{CallState, Phase, Shared};
 use crate::ceiling::Ceiling;
 use crate::engine::cache::Cache;
 use crate::engine::clock::Clock;
+use crate::engine::error::{EngineError, one_line};
 use crate::engine::limiter::Limiter;
 use crate::limits::{self, Limits};
-use crate::machine::{EngineError, LazyMachine, Machine};
+use crate::machine::{LazyMachine, Machine};
 use crate::plugin::{Described, LoadError, Loaded, Plugin, Registered};
-use crate::trap::{explain, one_line, seconds};
+use crate::trap::{explain, seconds};
 
 /// The plugins of a host, and what they run in.
 pub(super) struct Guests {

@@ -25,6 +25,7 @@ use crate::call::{Call, Failure, Outcome, Plan, Standing};
 use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
 use crate::edit::syntax::Checker;
+use crate::engine::LazyEngine;
 use crate::engine::cache::Cache;
 use crate::machine::LazyMachine;
 use crate::mcp::{ServerReport, Servers};
@@ -82,7 +83,8 @@ impl Host {
     /// Makes a host. Touches no wasm, no network and no large file.
     pub fn new(options: HostOptions, plugins: Vec<Plugin>) -> Result<Host, HostError> {
         let cache = Cache::new(&options.cache_dir);
-        let machine = Arc::new(LazyMachine::new(options.limits));
+        let engine = Arc::new(LazyEngine::new(options.limits));
+        let machine = Arc::new(LazyMachine::new(Arc::clone(&engine)));
         let shared = Arc::new(Shared {
             permissions: Permissions::open(&options)?,
             audit: JsonLines::new(&options.audit_file),
@@ -99,7 +101,7 @@ impl Host {
             search: options.web.search,
             searches: Mutex::default(),
             embedder: options.embedder,
-            syntax: Checker::new(options.syntax, Arc::clone(&machine), cache.clone()),
+            syntax: Checker::new(options.syntax, engine, cache.clone()),
             sandbox: OnceCell::new(),
         });
         let guests = Guests::new(Arc::clone(&shared), options.limits, cache, machine, plugins);

@@ -8,8 +8,9 @@ use crate::bindings::bridge::{McpBridge, McpBridgePre};
 use crate::capability::CallState;
 use crate::engine::Running;
 use crate::engine::cache::Cache;
+use crate::engine::error::EngineError;
 use crate::limits::Limits;
-use crate::machine::{EngineError, Machine};
+use crate::machine::Machine;
 use crate::plugin::Plugin;
 use crate::trap::explain;
 

@@ -29,7 +29,7 @@ pub use self::offered::{LOADER, SEPARATOR};
 pub use self::options::{Facts, McpOptions, McpServer, ServerAt, ServerReport};
 pub(crate) use self::server::Server;
 pub use self::stdio::Program;
-use crate::machine::EngineError;
+use crate::engine::error::EngineError;
 use crate::plugin::{DescribedTool, Plugin};
 
 /// All servers of a host.

@@ -42,6 +42,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
+use url::Url;
 
 pub use self::error::PermissionError;
 use self::file::{Files, Runs, Stamp};
@@ -53,7 +54,6 @@ use self::own::OwnFiles;
 pub use self::report::{Explained, ExplainedCommand, Stored};
 pub use self::rule::{Change, Decision, Revert, Rule, Verdict, WayOut};
 use self::stored::{StoredEntry, index};
-use crate::HostOptions;
 use crate::resolve::{self, Mounts, Places, ResolveError};
 use crate::secrets;
 use crate::target::{Need, Operation, Target};
@@ -115,47 +115,55 @@ impl SessionAnswer {
     }
 }
 
+/// What the store is made of; see [`HostOptions`](crate::HostOptions) for each.
+pub(crate) struct PermissionOptions<'a> {
+    pub(crate) project: &'a Path,
+    pub(crate) is_project: bool,
+    pub(crate) home: Option<&'a Path>,
+    pub(crate) search_path: &'a [PathBuf],
+    /// The permission file.
+    pub(crate) file: &'a Path,
+    /// Dunlin's own files and folders: never granted.
+    pub(crate) own: Vec<PathBuf>,
+    pub(crate) secrets: &'a [PathBuf],
+    /// What commands may write besides the project.
+    pub(crate) writable: &'a [PathBuf],
+    /// What runs commands.
+    pub(crate) shell: &'a Path,
+    /// The search engine that the user has chosen.
+    pub(crate) search: Option<Url>,
+}
+
 impl Permissions {
-    /// Opens the store. The permission file is not read before the first decision.
-    pub fn open(options: &HostOptions) -> Result<Permissions, PermissionError> {
-        let project = resolve::real_path(&options.project)?;
-        let write = options.commands.write.iter();
-        let writable = write.map(|path| resolve::real_path(path));
+    /// Makes the store. The permission file is not read before the first decision.
+    pub(crate) fn new(options: PermissionOptions<'_>) -> Result<Permissions, PermissionError> {
+        let writable = options.writable.iter().map(|path| resolve::real_path(path));
         let writable = writable.collect::<Result<Vec<PathBuf>, ResolveError>>()?;
-        let mut own = options.protected.clone();
-        own.extend([
-            options.permissions_file.clone(),
-            options.audit_file.clone(),
-            options.log_file.clone(),
-            options.cache_dir.clone(),
-            options.undo_dir.clone(),
-            options.stores_dir.clone(),
-            // The process itself: its memory and environment hold the keys of the providers.
-            PathBuf::from(format!("/proc/{}", std::process::id())),
-        ]);
+        // The process itself: its memory and environment hold the keys of the providers.
+        let mut own = options.own;
+        own.push(PathBuf::from(format!("/proc/{}", std::process::id())));
         // One that cannot be looked at cannot be read either.
-        let secrets = options.commands.secrets.iter();
+        let secrets = options.secrets.iter();
         let secrets = secrets.filter_map(|path| resolve::real_path(path).ok());
         let mounts = Mounts::now();
         let secrets = secrets.flat_map(|path| {
             let names = mounts.other_names(&path);
             std::iter::once(path).chain(names)
         });
-        let search = &options.web.search;
-        let address = search.address().filter(|_| search.is_chosen);
+        let search = options.search;
         Ok(Permissions {
-            search: address.and_then(|url| resolve::url(url.as_str()).ok()),
+            search: search.and_then(|url| resolve::url(url.as_str()).ok()),
             places: Places {
-                project,
-                home: options.home.clone(),
+                project: resolve::real_path(options.project)?,
+                home: options.home.map(Path::to_path_buf),
             },
             is_project: options.is_project,
-            search_path: options.search_path.clone(),
+            search_path: options.search_path.to_vec(),
             own: OwnFiles::new(own)?,
             secrets: secrets.collect(),
-            files: Files::new(&options.permissions_file),
+            files: Files::new(options.file),
             writable,
-            shell: resolve::real_path(&options.commands.shell)?,
+            shell: resolve::real_path(options.shell)?,
             state: Mutex::default(),
         })
     }

@@ -16,11 +16,11 @@ use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
 use crate::display::chain;
+use crate::engine::error::one_line;
 use crate::limits;
 use crate::mcp::SEPARATOR;
 use crate::permission::PluginId;
 use crate::schema;
-use crate::trap;
 
 /// A plugin that has been given to a host.
 pub(crate) struct Registered {
@@ -98,7 +98,7 @@ impl Loaded {
         let imports = abilities(imports);
         let problem = |e: wasmtime::Error| LoadError::Imports {
             plugin: name.to_owned(),
-            problem: trap::one_line(&e),
+            problem: one_line(&e),
         };
         let pre = linker
             .instantiate_pre(component)

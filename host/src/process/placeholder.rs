@@ -20,8 +20,10 @@ use rustix::fs::{
 use rustix::io::{Errno, pread};
 
 use super::access::Held;
-use super::git::ITSELF;
 use super::mounts::{self, Entry};
+
+/// What a `commondir` says in the repository itself: the folder that it is in. Git cannot read an empty one.
+pub(super) const ITSELF: &str = ".\n";
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o404);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o505);

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use super::stored::resolved_key;
 use super::*;
+use crate::HostOptions;
 use crate::Limits;
 use crate::ask::{Answer, Scope};
 

@@ -28,15 +28,13 @@ use serde::{Deserialize, Serialize};
 
 use super::access::{Access, Held};
 use super::mounts::FileId;
+use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 
 /// The file in which a worktree names the repository that it shares settings with.
 const COMMON: &str = "commondir";
-
-/// What such a file says in the repository itself: the folder that it is in. Git cannot read an empty one.
-pub(super) const ITSELF: &str = ".\n";
 
 /// What is added to the name of a setting that is set aside. Git reads nothing of such a name.
 const SUFFIX: &str = ".set-aside";
@@ -350,7 +348,7 @@ impl Repositories {
                 held.extend(names.map(|(name, is_folder)| hold(name, is_folder)));
                 if missing(COMMON) {
                     held.push(Held {
-                        text: ITSELF.to_owned(),
+                        text: placeholder::ITSELF.to_owned(),
                         ..hold(COMMON, false)
                     });
                 }

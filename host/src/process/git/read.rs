@@ -22,6 +22,12 @@ pub(super) const MAX_FOLDERS: usize = 300_000;
 /// Bytes of a `.git` file or a `commondir`: a path.
 pub(super) const MAX_LINK_BYTES: usize = 8 * 1024;
 
+/// How much of a `HEAD` git looks at to tell a repository.
+const HEAD_BYTES: usize = 255;
+
+/// Digits of the shortest hash.
+const HASH_DIGITS: usize = 40;
+
 /// Entries of a folder that are listed, at most.
 const MAX_LISTED: usize = 200_000;
 
@@ -124,6 +130,32 @@ pub(super) fn common_of(folder: &Path) -> Option<PathBuf> {
     let text = read_short(&folder.join("commondir"), MAX_LINK_BYTES).ok()?;
     let named = OsStr::from_bytes(without_line_end(&text));
     real_path(&folder.join(named)).ok()
+}
+
+/// Where a `.git` leads to that is a file or a symbolic link.
+pub(super) fn target_of(path: &Path) -> Option<PathBuf> {
+    let is_folder = |path: &PathBuf| path.is_dir();
+    if path.symlink_metadata().ok()?.is_symlink() {
+        return real_path(path).ok().filter(is_folder);
+    }
+    let text = read_short(path, MAX_LINK_BYTES).ok()?;
+    let named = without_line_end(text.strip_prefix(b"gitdir: ")?);
+    let target = path.parent()?.join(OsStr::from_bytes(named));
+    real_path(&target).ok().filter(is_folder)
+}
+
+/// Whether there is a `HEAD` that git takes for one.
+pub(super) fn has_head(folder: &Path) -> bool {
+    let path = folder.join("HEAD");
+    match read_start(&path, HEAD_BYTES) {
+        Ok(text) => {
+            let hash = text.get(..HASH_DIGITS);
+            text.starts_with(b"ref:")
+                || hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
+        }
+        // Git used to make a link of it.
+        Err(_) => path.is_symlink(),
+    }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use super::super::mounts::{self, Entry};
 use super::super::placeholder;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
-    MAX_FOLDERS, MAX_LINK_BYTES, common_of, is_no_folder, list, make_readable, open_folder,
-    read_short, read_start, real_path, without_line_end,
+    MAX_FOLDERS, common_of, has_head, is_no_folder, list, make_readable, open_folder, real_path,
+    target_of,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
 use crate::display::grouped;
@@ -47,12 +47,6 @@ const HEAD_ASIDE: &str = "HEAD.set-aside";
 
 /// Characters of a path in an error.
 const MAX_SHOWN_CHARS: usize = 200;
-
-/// How much of a `HEAD` git looks at to tell a repository.
-const HEAD_BYTES: usize = 255;
-
-/// Digits of the shortest hash.
-const HASH_DIGITS: usize = 40;
 
 /// Entries of a setting that is a folder, such as `hooks`.
 const MAX_ENTRIES: usize = 1_000;
@@ -532,32 +526,6 @@ pub(super) fn is_aside(name: &OsStr) -> bool {
 /// Whether a file of this name was the `HEAD` of a repository.
 fn is_head_aside(name: &OsStr) -> bool {
     name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
-}
-
-/// Where a `.git` leads to that is a file or a symbolic link.
-pub(super) fn target_of(path: &Path) -> Option<PathBuf> {
-    let is_folder = |path: &PathBuf| path.is_dir();
-    if path.symlink_metadata().ok()?.is_symlink() {
-        return real_path(path).ok().filter(is_folder);
-    }
-    let text = read_short(path, MAX_LINK_BYTES).ok()?;
-    let named = without_line_end(text.strip_prefix(b"gitdir: ")?);
-    let target = path.parent()?.join(OsStr::from_bytes(named));
-    real_path(&target).ok().filter(is_folder)
-}
-
-/// Whether there is a `HEAD` that git takes for one.
-pub(super) fn has_head(folder: &Path) -> bool {
-    let path = folder.join("HEAD");
-    match read_start(&path, HEAD_BYTES) {
-        Ok(text) => {
-            let hash = text.get(..HASH_DIGITS);
-            text.starts_with(b"ref:")
-                || hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
-        }
-        // Git used to make a link of it.
-        Err(_) => path.is_symlink(),
-    }
 }
 
 /// What git takes a folder without `.git` for a repository by.

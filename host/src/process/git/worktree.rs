@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::read::{MAX_LINK_BYTES, common_of, read_short, real_path, without_line_end};
-use super::search::{has_head, target_of};
+use super::read::{
+    MAX_LINK_BYTES, common_of, has_head, read_short, real_path, target_of, without_line_end,
+};
 
 /// What of a repository a line that runs git may change in one of its linked worktrees, apart from what git keeps of the
 /// worktree itself: what commits, branches and fetches write. `HEAD`, the index and the states of merges and rebases in the
