@@ -9,14 +9,14 @@ mod rerank;
 mod text;
 mod weights;
 
-use std::fmt;
-
 use crate::index::Index;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
-pub use features::{Candidate, FEATURES};
+pub use features::Candidate;
+pub use hits::Hit;
+pub use query::QueryError;
 pub use rerank::{Passage, Rerank};
-pub use weights::Weights;
+pub use weights::{FEATURES, Weights};
 
 /// The passages that a model of meaning is given: it can only choose among them, and each takes it time. Most often
 /// what is meant is one of so many; the time of more is better spent on the functions of these files.
@@ -49,23 +49,6 @@ impl Query {
     }
 }
 
-/// A piece of a file that answers a question.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// The file.
-    pub path: String,
-    /// Its first line, counted from 1.
-    pub start_line: u64,
-    /// Its last line.
-    pub end_line: u64,
-    /// The function, type or heading that it is or stands in, where that is known.
-    pub symbol: Option<String>,
-    /// How well it fits: 1 would fit in every respect. Comparable within an answer only.
-    pub score: f32,
-    /// The lines.
-    pub text: String,
-}
-
 /// What a question found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
@@ -75,43 +58,6 @@ pub struct Answer {
     pub damaged: bool,
     /// Whether the question had no word to look for.
     pub is_empty_question: bool,
-}
-
-/// Why a question cannot be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueryError {
-    /// A glob is none.
-    Glob {
-        /// The glob.
-        glob: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The store failed.
-    Store(StoreError),
-}
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Glob { glob, reason } => {
-                write!(
-                    f,
-                    "the pattern '{}' is not a glob: {reason}",
-                    glob.escape_debug()
-                )
-            }
-            Self::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for QueryError {}
-
-impl From<StoreError> for QueryError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }
 
 impl Index {

@@ -1,7 +1,7 @@
 //! Two errors that must not be confused: [`Error`], with which an import answers a tool, and
 //! [`Failure`], with which a tool answers the model. `?` turns the first into the second.
 
-use crate::plugin::Need;
+use crate::need::Need;
 
 /// Why an import refused or failed. The texts are the host's, for people and for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

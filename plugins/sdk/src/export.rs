@@ -6,10 +6,8 @@ use crate::bindings::dunlin::tool::files::LineEdit as WireLineEdit;
 use crate::bindings::dunlin::tool::types as wire_types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::error::{Error, Failure, FailureKind};
-use crate::plugin::{
-    Action, Call, Content, Life, Need, Operation, Parameters, Plan, Plugin, PluginInfo, Target,
-    ToolInfo,
-};
+use crate::need::{Need, Operation, Target};
+use crate::plugin::{Action, Call, Content, Life, Parameters, Plan, Plugin, PluginInfo, ToolInfo};
 
 /// Makes a plugin of one or more [`Tool`](crate::Tool)s. Once in a crate.
 ///

@@ -28,6 +28,7 @@ mod error;
 mod export;
 pub mod files;
 pub mod log;
+mod need;
 mod plugin;
 pub mod process;
 pub mod search;
@@ -38,9 +39,9 @@ pub mod tree;
 pub mod web;
 
 pub use error::{Error, Failure, FailureKind};
+pub use need::{Need, Operation, Target};
 pub use plugin::{
-    Action, CONTRACT, Call, Content, Life, Need, Operation, Output, Parameters, Plan, Plugin,
-    PluginInfo, Target, ToolInfo,
+    Action, CONTRACT, Call, Content, Life, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo,
 };
 pub use tool::{Tool, parse_arguments};
 

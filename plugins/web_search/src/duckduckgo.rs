@@ -5,8 +5,7 @@ use dunlin_sdk::search::Answer;
 use scraper::{ElementRef, Html, Selector};
 use url::Url;
 
-use crate::failed;
-use crate::results::Found;
+use crate::results::{Found, failed};
 
 const NAME: &str = "DuckDuckGo";
 

@@ -4,8 +4,7 @@ use dunlin_sdk::Failure;
 use dunlin_sdk::search::Answer;
 use serde::Deserialize;
 
-use crate::failed;
-use crate::results::Found;
+use crate::results::{Found, failed};
 
 const NAME: &str = "Google";
 

@@ -89,11 +89,3 @@ fn read(answer: &Answer) -> Result<Vec<Found>, Failure> {
         ))),
     }
 }
-
-/// A failure that names the engine and, where there is one, what it said.
-fn failed(engine: &str, status: u16, problem: &str) -> Failure {
-    Failure::failed(match status {
-        200..=299 => format!("{engine}: {problem}"),
-        _ => format!("{engine} answered {status}: {problem}"),
-    })
-}

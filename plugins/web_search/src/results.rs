@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use dunlin_sdk::Failure;
+
 /// How many results are returned: more than ten are rarely looked at, more than twenty never.
 pub const MAX_RESULTS: usize = 20;
 
@@ -16,6 +18,14 @@ pub struct Found {
     title: String,
     link: String,
     snippet: String,
+}
+
+/// A failure that names the engine and, where there is one, what it said.
+pub fn failed(engine: &str, status: u16, problem: &str) -> Failure {
+    Failure::failed(match status {
+        200..=299 => format!("{engine}: {problem}"),
+        _ => format!("{engine} answered {status}: {problem}"),
+    })
 }
 
 impl Found {

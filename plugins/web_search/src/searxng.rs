@@ -5,8 +5,7 @@ use dunlin_sdk::search::Answer;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::failed;
-use crate::results::Found;
+use crate::results::{Found, failed};
 
 const NAME: &str = "SearXNG";
 

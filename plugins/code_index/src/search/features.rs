@@ -4,17 +4,11 @@ use std::collections::HashSet;
 
 use super::gather::{Found, Gathered};
 use super::query::Question;
-use super::weights::Weights;
+use super::weights::{FEATURES, Weights};
 use crate::index::{Index, Segment};
 use crate::kind::Kind;
 use crate::segment::path_terms;
 use crate::words::Stems;
-
-/// How many things speak for a file. In order: its best chunk, its second, its third, the whole file, its path, the
-/// names it declares, how much of the question its best chunk has, how much the file has, pairs of words in one name,
-/// such pairs in a declared name, how much of its name is asked for, and how well it fits the area that the question
-/// begins with.
-pub const FEATURES: usize = 12;
 
 const BEST: usize = 0;
 const SECOND: usize = 1;

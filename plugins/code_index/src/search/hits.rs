@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::Hit;
 use super::features::{self, Candidate, Ranked};
 use super::functions::{self, Wanted};
 use super::query::Question;
@@ -11,6 +10,23 @@ use super::text::Text;
 use super::weights::Weights;
 use crate::index::Index;
 use crate::words::{self, Stems, Term};
+
+/// A piece of a file that answers a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The file.
+    pub path: String,
+    /// Its first line, counted from 1.
+    pub start_line: u64,
+    /// Its last line.
+    pub end_line: u64,
+    /// The function, type or heading that it is or stands in, where that is known.
+    pub symbol: Option<String>,
+    /// How well it fits: 1 would fit in every respect. Comparable within an answer only.
+    pub score: f32,
+    /// The lines.
+    pub text: String,
+}
 
 /// Files that are read for an answer.
 const MAX_FILES: usize = 64;

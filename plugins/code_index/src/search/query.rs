@@ -1,12 +1,51 @@
 //! Reads a question.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{QueryError, Weights};
+use super::weights::Weights;
 use crate::kind::Kind;
+use crate::store::StoreError;
 use crate::words::{self, Stems, Term};
+
+/// Why a question cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryError {
+    /// A glob is none.
+    Glob {
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Glob { glob, reason } => {
+                write!(
+                    f,
+                    "the pattern '{}' is not a glob: {reason}",
+                    glob.escape_debug()
+                )
+            }
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
 
 /// Words of a question that are looked for. A longer text is not a question.
 const MAX_WORDS: usize = 64;

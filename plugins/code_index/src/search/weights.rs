@@ -1,6 +1,10 @@
 //! How much each thing that speaks for a file counts.
 
-use super::features::FEATURES;
+/// How many things speak for a file. In order: its best chunk, its second, its third, the whole file, its path, the
+/// names it declares, how much of the question its best chunk has, how much the file has, pairs of words in one name,
+/// such pairs in a declared name, how much of its name is asked for, and how well it fits the area that the question
+/// begins with.
+pub const FEATURES: usize = 12;
 
 /// The weights. They were chosen on other repositories than those whose figures are reported; see `benchmarks/search`.
 #[derive(Debug, Clone, PartialEq)]
