@@ -12,12 +12,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::invocation::{Invocation, Output};
-use crate::provider::{MODEL, Provider};
+use crate::provider::{API_KEY, MODEL, Provider};
 use crate::terminal::Terminal;
-
-/// The key that the test configuration hands to the provider. It may show up in one header and
-/// nowhere else.
-pub const API_KEY: &str = "sk-test-5a1d-only-in-the-header";
 
 /// Names the guests that join the built-in plugins of the program under test, separated by commas.
 pub const GUESTS_VARIABLE: &str = "DUNLIN_TEST_GUESTS";

@@ -18,6 +18,8 @@
 
 mod environment;
 pub mod guests;
+#[cfg(test)]
+mod imports;
 mod invocation;
 mod mcp_client;
 mod normalise;
@@ -28,10 +30,10 @@ mod site;
 mod terminal;
 mod watched;
 
-pub use environment::{API_KEY, Environment, GUESTS_VARIABLE};
+pub use environment::{Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
 pub use mcp_client::McpClient;
-pub use provider::{Gate, Ollama, Provider, Received, Response};
+pub use provider::{API_KEY, Gate, Ollama, Provider, Received, Response};
 pub use site::{Page, Site};
 pub use terminal::{Key, Screen, Terminal};
 pub use watched::{DEADLINE, TimedOut, Watched};

@@ -20,12 +20,13 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 pub use ollama::Ollama;
-pub use script::{Gate, Response};
+pub use script::{Gate, MODEL, Response};
 
 use crate::watched::{DEADLINE, Watched};
 
-/// The only model the scripted provider has.
-pub const MODEL: &str = "scripted";
+/// The key that the test configuration hands to the provider. It may show up in one header and
+/// nowhere else.
+pub const API_KEY: &str = "sk-test-5a1d-only-in-the-header";
 
 /// A running scripted server. Dropping it closes every connection, and fails the test when a request
 /// broke a rule or a part of the script was never asked for.
@@ -180,7 +181,7 @@ impl Provider {
     }
 
     fn start(mut log: Log) -> Self {
-        log.secrets.push(crate::API_KEY.to_owned());
+        log.secrets.push(API_KEY.to_owned());
         let log = Arc::new(Watched::new(log));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()

@@ -19,6 +19,9 @@ use tokio::sync::watch;
 
 use crate::watched::{DEADLINE, Watched};
 
+/// The only model the scripted provider has.
+pub const MODEL: &str = "scripted";
+
 /// In place of a status: nothing is sent.
 pub(super) const NO_STATUS: u16 = 0;
 
@@ -329,7 +332,7 @@ fn chunk(delta: Value, finish_reason: Value) -> Value {
         "id": "chatcmpl-scripted",
         "object": "chat.completion.chunk",
         "created": 0,
-        "model": super::MODEL,
+        "model": MODEL,
         "choices": [{ "index": 0, "delta": delta, "finish_reason": finish_reason }],
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Called, Case, read, unread};
+use super::case::{Called, Case, read, unread};
 use crate::provider::Response;
 
 const A: &str = r#"{"file_path":"a.txt"}"#;

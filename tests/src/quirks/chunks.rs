@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, read};
+use super::case::{Case, read};
 use crate::provider::Response;
 
 fn stream() -> Response {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
+use super::case::Case;
 use crate::provider::Response;
 
 fn refusal(status: u16, message: &str) -> Response {

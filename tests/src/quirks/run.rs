@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Called, Case};
+use super::case::{Called, Case};
 use crate::environment::Environment;
 use crate::provider::{Provider, Received};
 

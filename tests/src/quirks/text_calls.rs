@@ -1,6 +1,6 @@
 //! Calls that arrive as text, and text that only looks like one.
 
-use super::{Case, read};
+use super::case::{Case, read, unread};
 use crate::provider::Response;
 
 const CALL: &str = r#"{"name": "read_file", "arguments": {"file_path": "a.txt"}}"#;
@@ -269,7 +269,7 @@ pub(super) fn cases() -> Vec<Case> {
             .finish("stop"),
             &[
                 read("a.txt"),
-                super::unread(serde_json::json!({"file_path": "a.txt"}), "not run again"),
+                unread(serde_json::json!({"file_path": "a.txt"}), "not run again"),
             ],
         ),
     ]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
+use super::case::Case;
 use crate::provider::Response;
 
 const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}"#;
