@@ -183,6 +183,37 @@ impl Terminal {
         }
     }
 
+    /// Blocks until `ready` finds something in what the program has written behind the first `from` bytes and in the line of
+    /// the cursor. However long the chat is, it costs as much as that output.
+    ///
+    /// # Panics
+    ///
+    /// When it finds nothing before the deadline or the end of the program.
+    pub fn wait_for_output<R>(
+        &self,
+        what: &str,
+        from: usize,
+        mut ready: impl FnMut(&[u8], &str) -> Option<R>,
+    ) -> R {
+        let found = self.seen.wait(DEADLINE, |seen| {
+            let written = seen.bytes.get(from..).unwrap_or_default();
+            match ready(written, &seen.cursor_line()) {
+                Some(found) => Some(Ok(found)),
+                None => seen.over().then_some(Err(())),
+            }
+        });
+        match found {
+            Ok(Ok(found)) => found,
+            Ok(Err(())) => panic!("the program ended before it showed {what}:\n{self:?}"),
+            Err(timed_out) => panic!("waiting for {what}: {timed_out}\n{self:?}"),
+        }
+    }
+
+    /// How many bytes the program has written.
+    pub fn written(&self) -> usize {
+        self.seen.read(|seen| seen.bytes.len())
+    }
+
     /// Blocks until the program reads no keys but is there for Ctrl-C: a turn has begun.
     ///
     /// # Panics

@@ -93,16 +93,20 @@ impl Seen {
         screen
             .write_contents_formatted_basic(&mut all, range)
             .expect("writing into a string");
-        let (row, column) = screen.cursor_position();
-        let (_, width) = screen.size();
         Screen {
             text: basic_formatted_to_plain(&all).collect(),
-            cursor_line: screen
-                .rows(0, width.get())
-                .nth(usize::from(row))
-                .unwrap_or_default(),
-            cursor_column: column,
+            cursor_line: self.cursor_line(),
+            cursor_column: screen.cursor_position().1,
         }
+    }
+
+    /// What stands in the line of the cursor.
+    pub(super) fn cursor_line(&self) -> String {
+        let screen = self.emulator.screen();
+        let (row, _) = screen.cursor_position();
+        let (_, width) = screen.size();
+        let mut rows = screen.rows(0, width.get());
+        rows.nth(usize::from(row)).unwrap_or_default()
     }
 
     /// Nothing will change any more.

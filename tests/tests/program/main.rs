@@ -34,6 +34,7 @@ mod plugins;
 mod prompt;
 mod questions;
 mod quirks;
+mod random_edits;
 mod registry;
 mod rendering;
 mod requests;

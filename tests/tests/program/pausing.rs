@@ -1,9 +1,6 @@
 //! Requests that are paused before they are sent: what is shown is what is sent, and nothing is sent unasked.
 
 use dunlin_tests::{Environment, Key, Provider, Received, Response};
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -451,55 +448,6 @@ fn a_saved_edit_of_another_text_is_not_applied() {
     let last = provider.requests().pop().expect("a request");
     let users = said(&last).into_iter().filter(|(role, _)| role == "user");
     assert_eq!(users.count(), 2, "{:?}", said(&last));
-}
-
-/// Random edits of a request with a call; how many sequences is set by `DUNLIN_EDIT_SEQUENCES`.
-#[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long the test runs is for whoever starts it to say"
-)]
-fn random_edits_send_what_they_show() {
-    let count = std::env::var("DUNLIN_EDIT_SEQUENCES").ok();
-    let count: usize = count.and_then(|count| count.parse().ok()).unwrap_or(5);
-    let edit = prop_oneof![
-        "[a-zA-Z äß\"\\\\{}]{0,30}[a-z]".prop_map(|text| format!("e 1 {text}")),
-        (0..100u32).prop_map(|value| format!("e temperature 0.{value:02}")),
-        (1..9u8).prop_map(|number| format!("d {number}")),
-        (1..9u8).prop_map(|number| format!("restore {number}")),
-        prop::sample::select(vec!["undo", "redo", "reset"]).prop_map(String::from),
-    ];
-    let edits = prop::collection::vec(edit, 1..4);
-    let mut runner = TestRunner::deterministic();
-    let provider = Provider::always(Response::reply("Fine.")).lenient();
-    let environment = environment(&provider);
-    let mut chat = Pausing::open(&environment, "turn");
-    for sequence in 0..count {
-        // The screen keeps so many rows above it.
-        if sequence % 20 == 19 {
-            chat.chat.terminal.press(Key::CtrlD);
-            assert_eq!(chat.chat.terminal.wait_end(), Some(0));
-            chat = Pausing::open(&environment, "turn");
-        }
-        chat.say(&format!("message {sequence}"));
-        let edits = edits.new_tree(&mut runner).expect("edits").current();
-        for edit in &edits {
-            chat.does(edit);
-        }
-        // The message has to stay.
-        chat.does("restore 1");
-        let shown = chat.payload();
-        chat.chat.say("send");
-        let sent = body(&provider.wait_for_request(sequence));
-        assert_eq!(shown, sent, "{edits:?}");
-        chat.prompt("› (pause: turn) Type a message, @ to attach a file");
-        chat.chat.say("/clear");
-        chat.chat.terminal.wait_until("the question", |screen| {
-            screen.cursor_line.contains("[y/n]")
-        });
-        chat.chat.say("y");
-        chat.prompt("› (pause: turn) Type a message, @ to attach a file");
-    }
 }
 
 /// The rows of a screen that hold something, the last one first.
