@@ -66,6 +66,19 @@ fn main() -> Result<(), EditError> {
         }
     });
     show("edit one message and count again", edit);
+    let undo = median(|| match request.undo() {
+        Ok(change) => counts.update(&request, &change, &measure),
+        Err(error) => failed = Some(error),
+    });
+    show("undo one of these edits and count again", undo);
+    show(
+        "change an option: only the body is made anew",
+        median(|| {
+            number += 1;
+            let value = format!("0.{number}");
+            failed = request.set("temperature", &value).err().or(failed.take());
+        }),
+    );
     show(
         "read the section of an edit as a tree",
         median(|| drop(request.rows(1000))),
