@@ -1,7 +1,7 @@
-//! `/requests`: what was sent in this session.
+//! `/requests`: what was sent in this session, and sending it again.
 
 use crate::app::App;
-use crate::commands::requests::{Log, Part, print, rows};
+use crate::commands::requests::{Log, Part, fork, print, replay, rows};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use dunlin_terminal::ui::style::Label;
@@ -9,10 +9,20 @@ use dunlin_terminal::ui::style::Label;
 /// How many requests are listed.
 const MAX_LISTED: usize = 20;
 
-/// Lists the requests, or shows one: `[N [PART]]`.
+/// What is done with one request.
+enum What {
+    Show(Part),
+    /// Send it again, edited before that or as it is.
+    Replay {
+        is_edited: bool,
+    },
+    Fork,
+}
+
+/// Lists the requests, or shows, replays or forks one: `[N [PART]]`.
 ///
 /// # Errors
-/// There is no such request, or it cannot be restored.
+/// There is no such request, it cannot be restored, or the provider failed.
 pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let session = dialogue.and_then(Dialogue::session);
@@ -37,19 +47,27 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
     }
     let mut words = rest.split_whitespace();
     let number = words.next().and_then(|word| word.parse().ok());
-    let part = match words.next() {
-        None => Some(Part::About),
-        Some("sent") => Some(Part::Sent),
-        Some("original") => Some(Part::Original),
-        Some("diff") => Some(Part::Diff),
-        Some("curl") => Some(Part::Curl),
-        Some(_) => None,
+    let what = match (words.next(), words.next()) {
+        (None, None) => Some(What::Show(Part::About)),
+        (Some("sent"), None) => Some(What::Show(Part::Sent)),
+        (Some("original"), None) => Some(What::Show(Part::Original)),
+        (Some("diff"), None) => Some(What::Show(Part::Diff)),
+        (Some("curl"), None) => Some(What::Show(Part::Curl)),
+        (Some("replay"), None) => Some(What::Replay { is_edited: false }),
+        (Some("replay"), Some("edited")) => Some(What::Replay { is_edited: true }),
+        (Some("fork"), None) => Some(What::Fork),
+        _ => None,
     };
-    match (number, part, words.next()) {
-        (Some(number), Some(part), None) => print(app, &log, number, part),
-        _ => {
-            ui.status("Usage: /requests [N [PART]], where PART is sent, original, diff or curl");
-            Ok(())
+    match (number, what, words.next()) {
+        (Some(number), Some(What::Show(part)), None) => print(app, &log, number, part)?,
+        (Some(number), Some(What::Replay { is_edited }), None) => {
+            // An interruption ends the replay and is said.
+            replay(app, &log, number, None, is_edited)?;
         }
+        (Some(number), Some(What::Fork), None) => fork(app, &log, number)?,
+        _ => ui.status(
+            "Usage: /requests [N [PART]], where PART is sent, original, diff, curl, replay, replay edited or fork",
+        ),
     }
+    Ok(())
 }

@@ -13,8 +13,10 @@ use crate::app::App;
 use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
 use crate::error::{CliError, Exit};
 
+pub use fork::run as fork;
 pub use list::rows;
 pub use log::Log;
+pub use replay::run as replay;
 pub use show::{Part, print};
 
 /// A session named in two ways.
