@@ -55,6 +55,8 @@ pub struct App {
     pub pausing: Arc<Pausing>,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
+    /// How many sections are listed of a request whose edits are saved.
+    pub preview_limit: Cell<u16>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// Runs slash commands while calls wait.
@@ -83,10 +85,13 @@ impl App {
             // One question pauses only where that is asked for.
             false => Arc::default(),
         };
+        let preview_limit = settings.request_editor.preview_limit.value.get();
+        let preview_limit = u16::try_from(preview_limit).unwrap_or(u16::MAX);
         let metadata = RefCell::new(settings.request_editor.metadata.value.clone());
         App {
             ui,
             metadata,
+            preview_limit: Cell::new(preview_limit),
             settings,
             calls: Arc::default(),
             accepts_edits: Arc::default(),

@@ -133,21 +133,32 @@ pub fn add_agent(path: &Path, text: &str) -> Result<(), EditError> {
 /// # Errors
 /// See [`EditError`]; the file is untouched then.
 pub fn set_metadata(path: &Path, fields: &[MetadataField]) -> Result<(), EditError> {
+    let names = Array::from_iter(fields.iter().map(|field| field.as_str()));
+    set_in_request_editor(path, "metadata", Value::Array(names))
+}
+
+/// Sets how many sections are listed of a request whose edits are saved, in the user's file.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn set_preview_limit(path: &Path, sections: u16) -> Result<(), EditError> {
+    set_in_request_editor(path, "preview_limit", Value::from(i64::from(sections)))
+}
+
+fn set_in_request_editor(path: &Path, key: &str, mut value: Value) -> Result<(), EditError> {
     change(path, |_, document| {
         let file: (&mut dyn TableLike, bool) = (document.as_table_mut(), false);
         let (editor, _) = table_in(file, "request_editor").ok_or_else(|| EditError::NoTable {
             name: "request_editor",
             path: path.to_path_buf(),
         })?;
-        let names = Array::from_iter(fields.iter().map(|field| field.as_str()));
-        let mut value = Value::Array(names);
-        match editor.get_mut("metadata").and_then(Item::as_value_mut) {
+        match editor.get_mut(key).and_then(Item::as_value_mut) {
             Some(there) => {
                 *value.decor_mut() = there.decor().clone();
                 *there = value;
             }
             None => {
-                editor.insert("metadata", Item::Value(value));
+                editor.insert(key, Item::Value(value));
             }
         }
         Ok(())
@@ -381,6 +392,14 @@ mod tests {
             let (text, done) = after(before, |path| set_metadata(path, fields));
             assert_eq!((text.as_str(), done), (expected, Ok(())));
         }
+    }
+
+    #[test]
+    fn the_preview_limit_is_set() {
+        let before = "[request_editor]\npreview_limit = 3 # few\n";
+        let (text, done) = after(Some(before), |path| set_preview_limit(path, 12));
+        let expected = "[request_editor]\npreview_limit = 12 # few\n";
+        assert_eq!((text.as_str(), done), (expected, Ok(())));
     }
 
     #[test]

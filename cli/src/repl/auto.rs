@@ -11,9 +11,10 @@ use dunlin_host::nearest::nearest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::hub::ago;
 use crate::app::App;
-use crate::config::json_file;
 use crate::config::request_editor::PauseMode;
+use crate::config::{edit, json_file};
 use crate::error::CliError;
 use dunlin_chat::request::editor::{EditableRequest, Outcome, SavedEdit, SectionId};
 use dunlin_chat::tokens::counted;
@@ -33,7 +34,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    const ALL: [Scope; 3] = [Scope::Session, Scope::Project, Scope::Global];
+    /// All of them.
+    pub const ALL: [Scope; 3] = [Scope::Session, Scope::Project, Scope::Global];
 
     /// As it is typed.
     pub fn as_str(self) -> &'static str {
@@ -228,10 +230,13 @@ pub fn keep(
     })
 }
 
-/// `/auto [capture|scope SCOPE|remove [N]]`
+/// What may be typed after `/auto`.
+pub const VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
+
+/// `/auto [capture|scope SCOPE|limit N|remove [N]]`
 ///
 /// # Errors
-/// The saved edits cannot be read or written.
+/// The saved edits or the configuration cannot be read or written.
 pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let (verb, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -252,42 +257,68 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
             }
             None => ui.status("Usage: /auto scope session|project|global"),
         },
+        "limit" => limit(app, after)?,
         "remove" => remove(app, after)?,
         _ => {
-            let near = nearest(verb, ["capture", "scope", "remove"]);
+            let near = nearest(verb, VERBS);
             let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             ui.status(&format!(
-                "Usage: /auto [capture|scope SCOPE|remove [N]].{near}"
+                "Usage: /auto [capture|scope SCOPE|limit N|remove [N]].{near}"
             ));
         }
     }
     Ok(())
 }
 
+/// Chooses how many sections are listed, here and in the configuration.
+fn limit(app: &App, typed: &str) -> Result<(), CliError> {
+    let Some(sections) = typed.parse::<u16>().ok().filter(|sections| *sections > 0) else {
+        app.ui
+            .status("Usage: /auto limit N, with the number of sections to list");
+        return Ok(());
+    };
+    let path = app.settings.folders.config_file();
+    edit::set_preview_limit(&path, sections).map_err(CliError::failed)?;
+    app.preview_limit.set(sections);
+    let path = app.settings.folders.short(&path);
+    let sections = counted(usize::from(sections), "section is", "sections are");
+    app.ui.status(&format!(
+        "The first {sections} listed when edits are captured; saved in {}.",
+        escape(&path)
+    ));
+    Ok(())
+}
+
 fn list(app: &App) -> Result<(), AutoError> {
     let ui = &app.ui;
     let file = read(app)?;
+    let here = file.edits.iter().filter(|kept| holds(app, kept));
+    let here: Vec<&Kept> = here.collect();
     let state = match app.pausing.mode() {
-        PauseMode::Auto if app.pausing.is_capturing() => "capturing: the next request is paused",
-        PauseMode::Auto => "on",
+        PauseMode::Auto if app.pausing.is_capturing() || here.is_empty() => {
+            "capturing edits: the first request of the next message is paused"
+        }
+        PauseMode::Auto => "on: saved edits are applied to every request",
         _ => "off: /pause auto applies saved edits",
     };
+    ui.data(&format!("Auto-apply is {state}."));
     ui.data(&format!(
-        "Auto-apply is {state}. New edits are saved for: {}.",
-        file.scope.as_str()
+        "New edits are saved for: {}. Sections listed when edits are captured: {}.",
+        file.scope.as_str(),
+        app.preview_limit.get()
     ));
-    let here = file.edits.iter().filter(|kept| holds(app, kept));
-    let room = ui.window().columns;
-    for (index, kept) in here.enumerate() {
+    let (room, now) = (ui.window().columns, Timestamp::now());
+    for (index, kept) in here.iter().enumerate() {
         let value = match &kept.edit.value {
             Some(value) => format!("  {}", escape(value)),
             None => String::new(),
         };
         let about = escape(&kept.edit.about()).into_owned();
-        let row = format!("  {} {:7} {about}{value}", index + 1, kept.scope.as_str());
+        let (scope, time) = (kept.scope.as_str(), ago(kept.time, now));
+        let row = format!("  {} {scope:7}  {time:10}  {about}{value}", index + 1);
         ui.data(&fit(&row, room));
     }
-    if !file.edits.iter().any(|kept| holds(app, kept)) {
+    if here.is_empty() {
         ui.data("  No edits are saved here; /auto capture saves those of the next request.");
     }
     Ok(())

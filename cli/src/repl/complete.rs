@@ -4,11 +4,12 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
+use super::auto;
 use super::files::FileIndex;
 use super::metadata::SETS;
 use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
-use crate::config::request_editor::MetadataField;
+use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
 use crate::templates::Places;
 
@@ -53,6 +54,21 @@ pub fn candidates(
             before.len() - word.len(),
             fitting.map(str::to_owned).collect(),
         );
+    }
+    if let Some(typed) = before.strip_prefix("/pause ") {
+        let modes = PauseMode::ALL.iter().map(|mode| mode.as_str());
+        return (before.len() - typed.len(), fitting(modes, typed));
+    }
+    if let Some(typed) = before.strip_prefix("/auto ") {
+        let (word, found) = match typed.split_once(' ') {
+            None => (typed, fitting(auto::VERBS, typed)),
+            Some(("scope", word)) => {
+                let scopes = auto::Scope::ALL.map(auto::Scope::as_str);
+                (word, fitting(scopes, word))
+            }
+            Some((_, word)) => (word, Vec::new()),
+        };
+        return (before.len() - word.len(), found);
     }
     if let Some(typed) = before.strip_prefix("/metadata ") {
         let (given, word) = typed.rsplit_once(' ').unwrap_or(("", typed));
@@ -99,6 +115,11 @@ pub fn candidates(
         .rfind([' ', '\n', '\t', '\'', '"', '`', '(', '[', '<'])
         .map_or(0, |at| at + 1);
     (start, paths(&before[start..], project, home))
+}
+
+fn fitting<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Vec<String> {
+    let names = names.into_iter().filter(|name| name.starts_with(typed));
+    names.map(str::to_owned).collect()
 }
 
 /// The commands and templates that a word can become.
@@ -274,6 +295,11 @@ mod tests {
         check("/model RE", 7, &[]);
         check("/requests 1", 10, &["12", "11"]);
         check("/requests 12 s", 13, &["sent"]);
+        check("/pause n", 7, &["next"]);
+        check("/pause ", 7, &["off", "next", "turn", "every", "auto"]);
+        check("/auto s", 6, &["scope"]);
+        check("/auto scope ", 12, &["session", "project", "global"]);
+        check("/auto remove 1", 13, &[]);
         check("/metadata mod", 10, &["model", "mode"]);
         check("/metadata n", 10, &["none"]);
         check("/metadata model mod", 16, &["mode"]);

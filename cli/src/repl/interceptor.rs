@@ -339,8 +339,8 @@ impl Interceptor for TerminalInterceptor<'_> {
             return Verdict::Send(Box::new(paused.into_request()));
         }
         if captures {
-            let limit = self.app.settings.request_editor.preview_limit.value;
-            paused.capture(limit.clamped() as usize);
+            let limit = usize::from(self.app.preview_limit.get());
+            paused.capture(limit.max(1));
         }
         self.app.pausing.begin();
         let mut rows = paused.open(self.app.ui.window());

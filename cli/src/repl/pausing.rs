@@ -129,7 +129,7 @@ pub fn run(ui: &Ui, pausing: &Pausing, rest: &str) {
         }
         None if rest.is_empty() => {
             let now = pausing.mode();
-            ui.data(&format!("Pausing is {}: {}.", now.as_str(), now.about()));
+            ui.data_rows(&format!("Pausing is {}: {}.", now.as_str(), now.about()), 0);
             for mode in PauseMode::ALL {
                 let name = format!("  /pause {:5}  ", mode.as_str());
                 ui.data_rows(&format!("{name}{}", mode.about()), name.len());

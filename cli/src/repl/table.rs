@@ -9,8 +9,8 @@ const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
-/// What of a request `/requests N` shows.
-pub const REQUEST_PARTS: [&str; 4] = ["sent", "original", "diff", "curl"];
+/// What of a request `/requests N` shows, and what it does with one.
+pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];
 
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,13 +270,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/auto",
                 "[VERB]",
-                "list saved edits of requests, or capture, scope SCOPE, remove [N]; /pause auto applies them",
+                "list saved edits of requests, or capture, scope SCOPE, limit N, remove [N]; /pause auto applies them",
                 Slash::Auto,
             ),
             command(
                 "/requests",
                 "[N [PART]]",
-                "list the requests of this session, or show one; PART is sent, original, diff or curl",
+                "list the requests of this session, or show one; PART is sent, original, diff, curl, replay [edited] or fork",
                 Slash::Requests,
             )
             .waits(TURN),

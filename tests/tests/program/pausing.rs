@@ -390,7 +390,10 @@ fn saved_edits_are_applied_to_later_requests() {
     chat.chat.say("/auto remove 1");
     chat.chat.terminal.wait_for("1 saved edit is removed.");
     chat.chat.say("/auto");
-    let screen = chat.chat.terminal.wait_for("Auto-apply is on.");
+    let screen = chat
+        .chat
+        .terminal
+        .wait_for("Auto-apply is on: saved edits are applied to every request.");
     assert!(!screen.contains("No edits are saved here"), "{screen:?}");
     // Another session has none of them.
     chat.chat.say("/new");
@@ -454,6 +457,10 @@ fn a_saved_edit_of_another_text_is_not_applied() {
 fn rows_of(screen: &str) -> Vec<&str> {
     let rows = screen.lines().rev();
     rows.filter(|row| !row.trim().is_empty()).collect()
+    chat.chat.say("/auto limit 1");
+    chat.chat
+        .terminal
+        .wait_for("The first 1 section is listed when edits are captured; saved in");
 }
 
 #[test]
@@ -463,6 +470,9 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     let table = "[request_editor]\n# the order\nmetadata = [\"budget\", \"agent\"] # few\n";
     environment.configure_for(&provider, table);
     let prompt = "› (pause: turn) Type a message, @ to attach a file";
+    let shown = screen.rsplit("⏸ request").next().unwrap_or_default();
+    assert!(shown.contains("list all shows the others"), "{shown}");
+    assert!(!shown.contains("   2 tool "), "{shown}");
     let mut chat = Pausing::open(&environment, "turn");
     chat.chat.say("/metadata");
     chat.chat
