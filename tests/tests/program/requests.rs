@@ -351,6 +351,32 @@ fn a_replay_sends_the_same_bytes_and_runs_nothing() {
 }
 
 #[test]
+fn the_chat_replays_and_forks_a_request() {
+    let provider = Provider::play([
+        Response::reply("From the west."),
+        Response::reply("From the east."),
+        Response::reply("Yes."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("where is the wind from?");
+    let screen = chat.turn("/requests 1 replay");
+    assert!(screen.contains("the [-west.-]{+east.+}"), "{screen:?}");
+    let screen = chat.turn("/requests 1 fork");
+    assert!(screen.contains("continues from request 1."), "{screen:?}");
+    let screen = chat.turn("/requests 1 foo");
+    assert!(screen.contains("Usage: /requests"), "{screen:?}");
+    // A replay is no part of the conversation, nor of the log.
+    chat.turn("is it strong?");
+    let requests = provider.requests();
+    assert_eq!(requests[0].bytes, requests[1].bytes);
+    assert_eq!(requests[2].messages().len(), 3);
+    let screen = chat.turn("/requests 3");
+    assert!(screen.contains("no request 3"), "{screen:?}");
+    chat.leave();
+}
+
+#[test]
 fn a_replay_can_be_edited_first() {
     let provider = Provider::play([Response::reply("One."), Response::reply("Two.")]);
     let environment = environment(&provider);
