@@ -8,7 +8,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::{escape, one_line};
 
 use super::auto;
-use super::line::Recall;
+use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
 use super::table::{self, Input, Slash, commands};
 use super::templates;
@@ -19,7 +19,8 @@ use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
 use dunlin_terminal::editor;
-use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
+use dunlin_terminal::request::complete::candidates;
+use dunlin_terminal::request::paused::{Draft, Edited, PROMPT, Paused, Reply};
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::wrap::visible;
@@ -29,6 +30,13 @@ const VALUE: editor::Draft = editor::Draft {
     prefix: "request-",
     suffix: ".md",
     what: "the value",
+};
+
+/// The file in which several values are edited.
+const TREE: editor::Draft = editor::Draft {
+    suffix: ".json",
+    what: "the values",
+    ..VALUE
 };
 
 /// What has to be done before a command that waits.
@@ -62,10 +70,16 @@ impl<'a> TerminalInterceptor<'a> {
     }
 
     /// Shows rows, and reads a line below them.
-    async fn read(&self, rows: &[String]) -> Typed {
+    async fn read(&self, rows: &[String], paused: &Paused) -> Typed {
         let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
         let above = rows.join("\n");
-        let read = move || ui.ask_line_with(&above, PROMPT, || recall.editor());
+        let request = paused.request().clone();
+        let completion: Completion = Arc::new(move |before| {
+            let fields = MetadataField::ALL.map(MetadataField::as_str);
+            candidates(&request, &fields, before)
+        });
+        let read =
+            move || ui.ask_line_with(&above, PROMPT, || recall.editor_with(Some(completion)));
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the pause.
         typed.unwrap_or(Typed::End)
@@ -172,8 +186,8 @@ impl<'a> TerminalInterceptor<'a> {
                 Err(problem) => return paused.say(&problem, window),
             },
         };
-        match text.filter(|text| *text != draft.text) {
-            Some(text) => paused.edited(&draft.target, &text, window),
+        match text.filter(|text| *text != draft.now) {
+            Some(text) => paused.edited(&draft.edited, &text, window),
             None => paused.say("Nothing is changed.", window),
         }
     }
@@ -195,7 +209,11 @@ impl<'a> TerminalInterceptor<'a> {
         let folder = settings.folders.data.clone();
         let path = settings.search_path();
         let text = draft.text.clone();
-        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, VALUE, &text));
+        let file = match draft.edited {
+            Edited::Leaf(_) => VALUE,
+            Edited::Tree(_) => TREE,
+        };
+        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, file, &text));
         let edited = match tokio::task::spawn_blocking(work).await {
             Ok(edited) => edited.map_err(|error| error.to_string())?.text,
             Err(_) => return Err("The editor could not be started.".to_owned()),
@@ -345,7 +363,7 @@ impl Interceptor for TerminalInterceptor<'_> {
         self.app.pausing.begin();
         let mut rows = paused.open(self.app.ui.window());
         loop {
-            let Typed::Line(line) = self.read(&rows).await else {
+            let Typed::Line(line) = self.read(&rows, &paused).await else {
                 return Verdict::Cancel(CancelReason::User);
             };
             match self.follow(&line, &mut paused, messages).await {

@@ -111,6 +111,7 @@ impl LineEditor {
             pastes: Arc::clone(&pastes),
             prompt: String::new(),
             drawn: Arc::default(),
+            completion: None,
         }));
         let to_editor = Arc::new(AtomicBool::new(false));
         let any = AnyKey {
@@ -270,6 +271,17 @@ impl Recall {
     /// # Errors
     /// The terminal cannot be used.
     pub fn editor(&self) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
+        self.editor_with(None)
+    }
+
+    /// The same, for a line that is completed in another way than a message. Slash commands always are.
+    ///
+    /// # Errors
+    /// The terminal cannot be used.
+    pub fn editor_with(
+        &self,
+        completion: Option<Completion>,
+    ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
         let config = Config::builder()
             .auto_add_history(false)
             .keyseq_timeout(Some(SEQUENCE_MILLIS))
@@ -277,7 +289,10 @@ impl Recall {
             .color_mode(COLOR_MODE)
             .build();
         let mut editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new())?;
-        editor.set_helper(self.helper.clone());
+        editor.set_helper(self.helper.clone().map(|helper| LineHelper {
+            completion,
+            ..helper
+        }));
         no_key_waits(&mut editor);
         clear_with_escape(&mut editor);
         if let Some(ui) = &self.ui {
@@ -381,7 +396,12 @@ struct LineHelper {
     /// What stands before the line; empty where a window that changes its width is left to the line editor.
     prompt: String,
     drawn: Arc<Mutex<Drawn>>,
+    /// What lines that are no messages can become.
+    completion: Option<Completion>,
 }
+
+/// What the text before the cursor can become, and where its last word begins.
+pub type Completion = Arc<dyn Fn(&str) -> (usize, Vec<String>) + Send + Sync>;
 
 impl LineHelper {
     /// Makes room for the line where the window has another width than when the line was drawn.
@@ -428,6 +448,11 @@ impl Completer for LineHelper {
         }
         if let Some((start, text)) = self.pastes.completion(line, pos) {
             return Ok((start, vec![text]));
+        }
+        if let Some(completion) = &self.completion
+            && !line.starts_with('/')
+        {
+            return Ok(completion(&line[..pos]));
         }
         Ok(complete::candidates(
             &line[..pos],
@@ -536,11 +561,14 @@ impl Validator for LineHelper {
         if self.pastes.is_damaged(context.input()) {
             return Ok(ValidationResult::Invalid(Some(DAMAGED.to_owned())));
         }
-        Ok(if is_complete(context.input()) {
-            ValidationResult::Valid(None)
-        } else {
-            ValidationResult::Incomplete
-        })
+        // Other lines than messages are taken exactly as they are.
+        Ok(
+            if self.completion.is_some() || is_complete(context.input()) {
+                ValidationResult::Valid(None)
+            } else {
+                ValidationResult::Incomplete
+            },
+        )
     }
 }
 

@@ -51,6 +51,13 @@ impl Pausing {
         self.request()
     }
 
+    /// Types text and Tab, and waits for what the line becomes.
+    fn completes(&mut self, typed: &str, line: &str) {
+        self.chat.terminal.type_text(typed);
+        self.chat.terminal.press(Key::Tab);
+        self.prompt(&format!("{REQUEST} {line}"));
+    }
+
     /// Waits for the prompt with this line.
     pub fn prompt(&self, line: &str) {
         self.chat
@@ -141,6 +148,61 @@ fn what_is_shown_is_what_is_sent() {
         said(&requests[1]),
         [("user".to_owned(), "read the notes".to_owned())]
     );
+}
+
+#[test]
+fn lines_are_completed_and_taken_as_they_are() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "turn");
+    chat.say("count the birds");
+    chat.completes("e temp", "e temperature");
+    let screen = chat.does(" 0.5");
+    assert!(screen.contains("temperature set"), "{screen}");
+    chat.completes("e messages[", "e messages[0]");
+    chat.completes(".con", "e messages[0].content");
+    // A message would go on behind the backslash.
+    chat.does(" terns \\");
+    let screen = chat.does("show 1 3-4");
+    assert!(screen.contains("   1 user  "), "{screen}");
+    assert!(screen.contains("terns \\  edited"), "{screen}");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    let request = &provider.requests()[0];
+    assert_eq!(said(request)[0].1, "terns \\");
+    assert_eq!(request.body["temperature"], json!(0.5));
+}
+
+#[test]
+fn the_whole_request_is_edited_as_json() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let script = environment.project_file(
+        "edit.sh",
+        "case $(cat \"$1\") in *BROKEN*) sed -i s/BROKEN// \"$1\";;\n\
+         *) sed -i -e s/birds/terns/ -e 's/^{/{BROKEN \"temperature\": 0.5,/' \"$1\";; esac\n",
+    );
+    let command = environment.command(["--intercept", "turn"]);
+    let command = command.variable("EDITOR", &format!("sh {}", script.display()));
+    let chat = Chat::waiting(command.variable("PAGER", "cat").terminal());
+    chat.terminal.wait_for("› ");
+    let mut chat = Pausing { chat, lines: 0 };
+    chat.say("count the birds");
+    let screen = chat.does("e $");
+    assert!(
+        screen.contains("Nothing is changed: not valid JSON:"),
+        "{screen}"
+    );
+    assert!(screen.contains("`e $` opens your text again"), "{screen}");
+    let screen = chat.does("e $");
+    assert!(screen.contains("2 values set"), "{screen}");
+    let shown = chat.payload();
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    let request = &provider.requests()[0];
+    assert_eq!(shown, body(request));
+    assert_eq!(said(request)[0].1, "count the terns");
+    assert_eq!(request.body["temperature"], json!(0.5));
 }
 
 #[test]
@@ -395,6 +457,10 @@ fn saved_edits_are_applied_to_later_requests() {
         .terminal
         .wait_for("Auto-apply is on: saved edits are applied to every request.");
     assert!(!screen.contains("No edits are saved here"), "{screen:?}");
+    chat.chat.say("/auto limit 1");
+    chat.chat
+        .terminal
+        .wait_for("The first 1 section is listed when edits are captured; saved in");
     // Another session has none of them.
     chat.chat.say("/new");
     chat.chat.terminal.wait_for("Started a new session.");
@@ -404,6 +470,9 @@ fn saved_edits_are_applied_to_later_requests() {
         screen.contains("What you change in this request is saved"),
         "{screen}"
     );
+    let shown = screen.rsplit("⏸ request").next().unwrap_or_default();
+    assert!(shown.contains("list all shows the others"), "{shown}");
+    assert!(!shown.contains("   2 tool "), "{shown}");
     chat.chat.say("cancel");
     chat.chat
         .terminal
@@ -457,10 +526,6 @@ fn a_saved_edit_of_another_text_is_not_applied() {
 fn rows_of(screen: &str) -> Vec<&str> {
     let rows = screen.lines().rev();
     rows.filter(|row| !row.trim().is_empty()).collect()
-    chat.chat.say("/auto limit 1");
-    chat.chat
-        .terminal
-        .wait_for("The first 1 section is listed when edits are captured; saved in");
 }
 
 #[test]
@@ -470,9 +535,6 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     let table = "[request_editor]\n# the order\nmetadata = [\"budget\", \"agent\"] # few\n";
     environment.configure_for(&provider, table);
     let prompt = "› (pause: turn) Type a message, @ to attach a file";
-    let shown = screen.rsplit("⏸ request").next().unwrap_or_default();
-    assert!(shown.contains("list all shows the others"), "{shown}");
-    assert!(!shown.contains("   2 tool "), "{shown}");
     let mut chat = Pausing::open(&environment, "turn");
     chat.chat.say("/metadata");
     chat.chat

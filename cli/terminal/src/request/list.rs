@@ -25,12 +25,25 @@ const TOKEN_COLUMNS: usize = 9;
 /// How much of a text is looked at for a preview, in characters.
 const PREVIEW_CHARS: usize = 200;
 
+/// Columns of the numbers, where none is longer.
+const MIN_DIGITS: usize = 3;
+
 /// What one row stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
     Section(usize),
     /// From a section to another, both included.
     Folded(usize, usize),
+}
+
+impl Entry {
+    /// How its sections are typed.
+    fn numbers(&self) -> String {
+        match self {
+            Entry::Section(number) => number.to_string(),
+            Entry::Folded(first, last) => format!("{first}-{last}"),
+        }
+    }
 }
 
 /// The sections in at most `most` rows, as far as that is possible: runs of sections that are old and as composed are one
@@ -46,14 +59,20 @@ pub fn rows(
         Some(most) => folded(request, most),
         None => (1..=request.sections().len()).map(Entry::Section).collect(),
     };
-    let lister = Lister {
-        request,
-        counts,
-        tokens: &tokens,
-        total: counts.total().max(1),
-        window,
-    };
-    entries.iter().map(|entry| lister.row(entry)).collect()
+    Lister::new(request, counts, &tokens, window).rows(&entries)
+}
+
+/// These sections, a row for each.
+pub fn rows_of(
+    numbers: &[usize],
+    request: &EditableRequest,
+    counts: &Counts,
+    tokens: impl Fn(u64) -> u64,
+    window: Window,
+) -> Vec<String> {
+    let entries = numbers.iter().copied().map(Entry::Section);
+    let entries: Vec<Entry> = entries.collect();
+    Lister::new(request, counts, &tokens, window).rows(&entries)
 }
 
 /// Which sections have a row of their own: the system prompt, the options, what was changed, and of the others as many as
@@ -127,18 +146,42 @@ struct Lister<'a> {
     counts: &'a Counts,
     tokens: &'a dyn Fn(u64) -> u64,
     total: u64,
+    /// Columns of the numbers.
+    digits: usize,
     window: Window,
 }
 
-impl Lister<'_> {
-    fn row(&self, entry: &Entry) -> String {
-        match *entry {
-            Entry::Section(number) => self.section(number),
-            Entry::Folded(first, last) => self.run(first, last),
+impl<'a> Lister<'a> {
+    fn new(
+        request: &'a EditableRequest,
+        counts: &'a Counts,
+        tokens: &'a dyn Fn(u64) -> u64,
+        window: Window,
+    ) -> Lister<'a> {
+        Lister {
+            request,
+            counts,
+            tokens,
+            total: counts.total().max(1),
+            digits: MIN_DIGITS,
+            window,
         }
     }
 
-    fn section(&self, number: usize) -> String {
+    fn rows(mut self, entries: &[Entry]) -> Vec<String> {
+        let digits = entries.iter().map(|entry| entry.numbers().len()).max();
+        self.digits = digits.unwrap_or_default().max(MIN_DIGITS);
+        entries.iter().map(|entry| self.row(entry)).collect()
+    }
+
+    fn row(&self, entry: &Entry) -> String {
+        match *entry {
+            Entry::Section(number) => self.section(number, entry),
+            Entry::Folded(first, last) => self.run(first, last, entry),
+        }
+    }
+
+    fn section(&self, number: usize, entry: &Entry) -> String {
         let request = self.request;
         let label = request
             .section(number)
@@ -156,7 +199,7 @@ impl Lister<'_> {
         let preview = preview(request, number);
         self.columns(
             mark,
-            &number.to_string(),
+            &entry.numbers(),
             &label,
             count,
             share,
@@ -165,7 +208,7 @@ impl Lister<'_> {
         )
     }
 
-    fn run(&self, first: usize, last: usize) -> String {
+    fn run(&self, first: usize, last: usize, entry: &Entry) -> String {
         let is_message = self
             .request
             .section(first)
@@ -178,15 +221,15 @@ impl Lister<'_> {
         let count = (first..=last)
             .map(|number| self.counts.section(number))
             .sum();
-        let numbers = format!("{first}-{last}");
-        let preview = "folded: list all shows them";
+        let numbers = entry.numbers();
+        let preview = format!("show {numbers} lists them");
         self.columns(
             " ",
             &numbers,
             &label,
             count,
             count,
-            (preview, ""),
+            (&preview, ""),
             Label::Quiet,
         )
     }
@@ -208,7 +251,7 @@ impl Lister<'_> {
             true => LABEL_COLUMNS,
             false => NARROW_LABEL_COLUMNS,
         };
-        let digits = self.request.sections().len().to_string().len().max(3);
+        let digits = self.digits;
         let label = fit(label, label_columns);
         let padding = " ".repeat(label_columns.saturating_sub(usual_width(&label)));
         let tokens = grouped((self.tokens)(count));
@@ -314,4 +357,48 @@ fn preview(request: &EditableRequest, number: usize) -> String {
     let text = best.map_or_else(String::new, |(_, leaf)| leaf.text());
     let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
     one_line(&beginning.replace(['\n', '\t'], " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_chat::request::editor::{Outline, SectionId};
+    use dunlin_chat::request::measure::Measure;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ui::style::Styles;
+
+    #[test]
+    fn a_long_request_is_listed_in_one_screenful() {
+        let message = |index: usize| match index % 2 {
+            0 => json!({"role": "user", "content": format!("question {index}")}),
+            _ => json!({"role": "assistant", "content": "answer"}),
+        };
+        let messages: Vec<Value> = (0..299).map(message).collect();
+        let body = json!({"model": "small", "messages": messages});
+        let origins: Vec<_> = (0..299).map(|it| SectionId::Message(it).into()).collect();
+        let outline = Outline::of_chat(&body, &origins, Vec::new());
+        let mut request = EditableRequest::new(body.to_string().into(), outline);
+        request.set_text(101, "other").unwrap();
+        let counts = Counts::of(&request, &Measure::default());
+        let window = Window {
+            columns: 80,
+            rows: 24,
+            styles: Styles::plain(),
+        };
+        let listed = rows(&request, &counts, |count| count, Some(16), window);
+        assert_eq!(listed.len(), 16);
+        let begin = |row: usize| listed[row].split_whitespace().take(3).collect::<Vec<_>>();
+        assert_eq!(begin(0), ["1-100", "100", "messages"]);
+        assert_eq!(begin(1), ["*", "101", "user"]);
+        assert_eq!(begin(2), ["102-287", "186", "messages"]);
+        assert_eq!(begin(3), ["288", "assistant", "6"]);
+        assert!(listed[2].contains("  show 102-287 "), "{}", listed[2]);
+        // Numbers and tokens stand below each other.
+        let ends: Vec<Option<usize>> = listed.iter().map(|row| row.find("  ▏")).collect();
+        assert_eq!(ends[1], ends[3]);
+        let unfolded = rows_of(&[101, 102], &request, &counts, |count| count, window);
+        assert_eq!(unfolded.len(), 2);
+        assert!(unfolded[0].ends_with("other  edited"), "{}", unfolded[0]);
+    }
 }

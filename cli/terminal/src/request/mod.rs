@@ -7,6 +7,7 @@
 //! A request is foreign text for the most part: every row is escaped, and long texts stand behind a bar, so that no text in
 //! a request can make a row that looks like one of Dunlin's own.
 
+pub mod complete;
 pub mod difference;
 pub mod list;
 pub mod paused;

@@ -60,14 +60,25 @@ pub struct Saved {
     pub text: String,
 }
 
+/// What is edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edited {
+    /// A value.
+    Leaf(Target),
+    /// An object, an array or the whole request as JSON, by its path.
+    Tree(String),
+}
+
 /// A value to be edited.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The value.
-    pub target: Target,
+    pub edited: Edited,
     /// Its path, escaped.
     pub path: String,
-    /// Its text; of values other than strings the JSON.
+    /// Its text as it is now; of values other than strings the JSON.
+    pub now: String,
+    /// The text to begin with: another one where the last attempt was refused.
     pub text: String,
     /// Whether it is for a text editor: it has several lines, or characters that a line editor cannot show.
     pub is_long: bool,
@@ -87,6 +98,8 @@ pub struct Paused {
     notice: Option<String>,
     /// How many sections are shown of a request whose edits are saved.
     captured: Option<usize>,
+    /// A text that was refused, and the path of what it was to be.
+    refused: Option<(String, String)>,
 }
 
 impl Paused {
@@ -103,6 +116,7 @@ impl Paused {
             number: paused.number,
             notice: paused.notice,
             captured: None,
+            refused: None,
         }
     }
 
@@ -114,6 +128,11 @@ impl Paused {
     /// Why the request cannot be sent as it is now.
     pub fn problem(&self) -> Option<Unsendable> {
         self.request.check(&self.counts, Some(self.room)).err()
+    }
+
+    /// The request as it is now.
+    pub fn request(&self) -> &EditableRequest {
+        &self.request
     }
 
     /// The request as it is now.
@@ -147,7 +166,7 @@ impl Paused {
             },
             Command::Cancel => Reply::Cancel,
             Command::List(all) => self.page_of(self.overview(all, window), all),
-            Command::Show(number) => self.show(number, window),
+            Command::Show(numbers) => self.show(&numbers, window),
             Command::Edit(place, value) => self.edit(&place, value, window),
             Command::Delete(numbers) => self.each(SectionStep::Delete, &numbers, window),
             Command::Restore(numbers) => self.each(SectionStep::Restore, &numbers, window),
@@ -176,8 +195,29 @@ impl Paused {
     }
 
     /// Takes over what a value was edited to.
-    pub fn edited(&mut self, target: &Target, text: &str, window: Window) -> Vec<String> {
-        self.changed("", |request| request.set_target(target, text), window)
+    pub fn edited(&mut self, edited: &Edited, text: &str, window: Window) -> Vec<String> {
+        let path = match edited {
+            Edited::Leaf(target) => {
+                return self.changed("", |request| request.set_target(target, text), window);
+            }
+            Edited::Tree(path) => path,
+        };
+        let before = self.measure.real(self.counts.total());
+        match self.request.set_tree(path, text) {
+            Ok(changes) => {
+                for change in &changes {
+                    self.counts.update(&self.request, change, &self.measure);
+                }
+                let done = format!("{} set", counted(changes.len(), "value", "values"));
+                self.done(&done, before, window)
+            }
+            Err(error) => {
+                self.refused = Some((path.clone(), text.to_owned()));
+                let error =
+                    format!("Nothing is changed: {error}. `e {path}` opens your text again.");
+                foreign(&error, window)
+            }
+        }
     }
 
     /// One sentence, or several in a row.
@@ -266,9 +306,13 @@ impl Paused {
 
     /// Its tokens, and the context window.
     pub fn total(&self) -> String {
-        let tokens = grouped(self.measure.real(self.counts.total()));
+        let total = self.measure.real(self.counts.total());
+        let tokens = grouped(total);
         match self.window_tokens {
-            Some(window) => format!("{tokens} of {} tokens", grouped(window)),
+            Some(window) => {
+                let share = percent(total, window);
+                format!("{tokens} of {} tokens ({share})", grouped(window))
+            }
             None => format!("{tokens} tokens (context window not known)"),
         }
     }
@@ -281,28 +325,49 @@ impl Paused {
         Some(format!("the server has read the first {tokens} before"))
     }
 
-    fn show(&self, number: usize, window: Window) -> Reply {
-        let Some(section) = self.request.section(number) else {
-            let count = self.request.sections().len();
-            let name = number.to_string();
-            let error = EditError::UnknownSection { name, count };
-            return Reply::Say(self.say(&error.to_string(), window));
+    /// One section in full, or a row for each of several.
+    fn show(&self, numbers: &[usize], window: Window) -> Reply {
+        for number in numbers {
+            if self.request.section(*number).is_none() {
+                let count = self.request.sections().len();
+                let name = number.to_string();
+                let error = EditError::UnknownSection { name, count };
+                return Reply::Say(self.say(&error.to_string(), window));
+            }
+        }
+        let [number] = *numbers else {
+            let tokens = |count| self.measure.real(count);
+            let rows = list::rows_of(numbers, &self.request, &self.counts, tokens, window);
+            return Reply::Page(rows);
         };
-        let label = fit(&one_line(&section.label), window.columns / 2);
-        let tokens = self.measure.real(self.counts.section(number));
+        let label = self
+            .request
+            .section(number)
+            .map(|section| section.label.as_str());
+        let label = fit(&one_line(label.unwrap_or_default()), window.columns / 2);
+        let count = self.counts.section(number);
+        let tokens = grouped(self.measure.real(count));
         let state = match (
             self.request.is_deleted(number),
             self.request.is_edited(number),
         ) {
-            (true, _) => " · deleted",
-            (false, true) => " · edited",
-            (false, false) => "",
+            (true, _) => " · deleted".to_owned(),
+            (false, is_edited) => {
+                let share = percent(count, self.counts.total());
+                let edited = if is_edited { " · edited" } else { "" };
+                format!(" ({share} of the request){edited}")
+            }
         };
-        let heading = format!("{number} {label} · {} tokens{state}", grouped(tokens));
+        let heading = format!("{number} {label} · {tokens} tokens{state}");
         Reply::Page(show::section(&self.request, number, &heading, window))
     }
 
     fn edit(&mut self, place: &Place, value: Option<String>, window: Window) -> Reply {
+        if let (Place::Path(path), None) = (place, &value)
+            && let Ok(now) = self.request.tree(path)
+        {
+            return Reply::Edit(self.tree(path, now, window));
+        }
         let target = match place {
             Place::Section(number) => self.request.only_text(*number),
             Place::Path(path) => self.request.target(path),
@@ -312,7 +377,7 @@ impl Paused {
             Err(error) => return Reply::Say(self.error(&error, window)),
         };
         if let Some(value) = value {
-            return Reply::Say(self.edited(&target, &value, window));
+            return Reply::Say(self.edited(&Edited::Leaf(target), &value, window));
         }
         let text = match self.request.leaf(&target) {
             Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
@@ -325,9 +390,22 @@ impl Paused {
                 .any(|c| c == '\n' || c == '\t' || needs_escape(c))
                 || text.chars().count() > 4 * window.columns,
             path: fit(&escape(&path), window.columns / 2),
-            target,
+            edited: Edited::Leaf(target),
+            now: text.clone(),
             text,
         })
+    }
+
+    /// Several values to be edited as JSON, which are `now` as given.
+    fn tree(&mut self, path: &str, now: String, window: Window) -> Draft {
+        let refused = self.refused.take().filter(|(of, _)| of == path);
+        Draft {
+            is_long: true,
+            path: fit(&escape(path), window.columns / 2),
+            edited: Edited::Tree(path.to_owned()),
+            text: refused.map_or_else(|| now.clone(), |(_, text)| text),
+            now,
+        }
     }
 
     /// Deletes or restores sections. Where several are named, what is so already is passed over, as the results of a call
@@ -344,23 +422,32 @@ impl Paused {
             0 => self.say("nothing to change", window),
             count => {
                 let sections = counted(count, "section", "sections");
-                let parts = self.costs(format!("{sections} {}", step.done()), before);
-                self.say(&parts, window)
+                self.done(&format!("{sections} {}", step.done()), before, window)
             }
         };
         rows.extend(refused.iter().flat_map(|error| self.error(error, window)));
         Reply::Say(rows)
     }
 
-    /// What was done, and what it saves and costs. `before`: the tokens before it.
-    fn costs(&self, done: String, before: u64) -> String {
+    /// What was done, and what it saves and costs, on rows of their own where one is too short. `before`: the tokens
+    /// before it.
+    fn done(&self, done: &str, before: u64, window: Window) -> Vec<String> {
         let after = self.measure.real(self.counts.total());
-        let mut parts = vec![done];
-        if before != after {
-            parts.push(format!("{} → {} tokens", grouped(before), grouped(after)));
+        let tokens = format!("{} → {} tokens", grouped(before), grouped(after));
+        let costs = (before != after).then_some(tokens).into_iter();
+        let costs: Vec<String> = costs.chain(self.kept()).collect();
+        let costs = costs.join(" · ");
+        let mut rows = foreign(done, window);
+        match costs.is_empty() {
+            true => rows,
+            false => match &*self.say(&format!("{done} · {costs}"), window) {
+                [row] => vec![row.clone()],
+                _ => {
+                    rows.extend(self.say(&costs, window));
+                    rows
+                }
+            },
         }
-        parts.extend(self.kept());
-        parts.join(" · ")
     }
 
     fn save(&self, number: usize, name: String, window: Window) -> Reply {
@@ -397,7 +484,7 @@ impl Paused {
                 self.counts.update(&self.request, &change, &self.measure);
                 let done = format!("{how}{}", escape(&change.to_string()));
                 match change.edit {
-                    Some(_) => foreign(&self.costs(done, before), window),
+                    Some(_) => self.done(&done, before, window),
                     None => foreign(&done, window),
                 }
             }
@@ -415,6 +502,14 @@ impl Paused {
             *first = window.styles.paint(Label::Bad, first);
         }
         rows
+    }
+}
+
+/// A share, rounded down; of a whole of nothing it is nothing.
+fn percent(part: u64, whole: u64) -> String {
+    match u128::from(part) * 100 / u128::from(whole.max(1)) {
+        0 if part > 0 => "under 1 %".to_owned(),
+        share => format!("{share} %"),
     }
 }
 

@@ -25,8 +25,8 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ),
     (
         "show",
-        "N",
-        "show a section in full, with the path of each value",
+        "N ...",
+        "show a section in full, with the path of each value; list several, as in show 7-90",
     ),
     (
         "e",
@@ -36,7 +36,7 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     (
         "e",
         "PATH [VALUE]",
-        "edit any value, such as messages[1].content or temperature",
+        "edit any value, such as messages[1].content or temperature; several as JSON, as in e messages[1] or e $ (all)",
     ),
     (
         "d",
@@ -105,8 +105,8 @@ pub enum Command {
     Cancel,
     /// List the sections; `true`: all of them.
     List(bool),
-    /// Show a section.
-    Show(usize),
+    /// Show a section, or list several.
+    Show(Vec<usize>),
     /// Change a value; `None`: in an editor.
     Edit(Place, Option<String>),
     /// Delete sections.
@@ -145,12 +145,6 @@ pub enum NotUnderstood {
         near: Option<&'static str>,
         /// Whether more stands there: it may be a message.
         is_text: bool,
-    },
-    /// A number is missing or wrong.
-    #[error("{word} takes the number of a section, as in {word} 2")]
-    Number {
-        /// The word.
-        word: &'static str,
     },
     /// Numbers are missing or wrong.
     #[error("{word} takes numbers of sections, as in {word} 2 or {word} 2 5-7")]
@@ -192,11 +186,8 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
     }
     let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let lower = first.to_ascii_lowercase();
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
-    let name = alias.map_or(lower.as_str(), |(_, word)| word);
-    let known = WORDS.iter().find(|(word, ..)| *word == name);
-    let word = match known {
-        Some((word, ..)) => *word,
+    let word = match word(&lower) {
+        Some(word) => word,
         None if line.trim().is_empty() => return Ok(Command::List(false)),
         None => {
             let near = nearest(&lower, WORDS.iter().map(|(word, ..)| *word));
@@ -208,12 +199,6 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
             });
         }
     };
-    let number = || {
-        let digits = rest.trim();
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse().ok().filter(|_| is_number);
-        number.ok_or(NotUnderstood::Number { word })
-    };
     let alone = |command| match rest.trim().is_empty() {
         true => Ok(command),
         false => Err(NotUnderstood::Surplus { word }),
@@ -223,7 +208,7 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "cancel" => alone(Command::Cancel),
         "list" if rest.trim() == "all" => Ok(Command::List(true)),
         "list" => alone(Command::List(false)),
-        "show" => number().map(Command::Show),
+        "show" => numbers(word, rest).map(Command::Show),
         "d" => numbers(word, rest).map(Command::Delete),
         "restore" => numbers(word, rest).map(Command::Restore),
         "undo" => alone(Command::Undo),
@@ -239,6 +224,14 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
     }
+}
+
+/// The word that is meant by a word in small letters.
+pub(super) fn word(typed: &str) -> Option<&'static str> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == typed);
+    let name = alias.map_or(typed, |(_, word)| word);
+    let mut words = WORDS.iter().map(|(word, ..)| *word);
+    words.find(|word| *word == name)
 }
 
 /// Numbers and ranges of them.
@@ -312,7 +305,8 @@ mod tests {
         check("cancel", Command::Cancel);
         check("", Command::List(false));
         check("list all", Command::List(true));
-        check("show 12", Command::Show(12));
+        check("show 12", Command::Show(vec![12]));
+        check("show 2 5-7", Command::Show(vec![2, 5, 6, 7]));
         check("d 3", Command::Delete(vec![3]));
         check("delete 3 7-9, 12", Command::Delete(vec![3, 7, 8, 9, 12]));
         check("restore 3", Command::Restore(vec![3]));
@@ -352,7 +346,10 @@ mod tests {
             "snd",
             "\"snd\" is not a word of the request editor, did you mean send?; ? lists them",
         );
-        check("show", "show takes the number of a section, as in show 2");
+        check(
+            "show",
+            "show takes numbers of sections, as in show 2 or show 2 5-7",
+        );
         let numbers = "d takes numbers of sections, as in d 2 or d 2 5-7";
         for line in [
             "d",

@@ -181,6 +181,17 @@ pub enum EditError {
         /// The beginning of what was given.
         found: String,
     },
+    /// A text that was edited as JSON is not JSON.
+    #[error("not valid JSON: {0}")]
+    NotJson(String),
+    /// A text that was edited as JSON differs in more than values.
+    #[error(
+        "{path} was added or removed, or has another type: only values can be changed here; `d N` leaves a section out"
+    )]
+    Structure {
+        /// Where it differs.
+        path: String,
+    },
     /// An edit was made for another state of the request.
     #[error("{path} has changed since this edit was made")]
     Outdated {

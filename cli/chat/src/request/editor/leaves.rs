@@ -252,17 +252,65 @@ impl EditableRequest {
         section.join(path.steps()).to_string()
     }
 
+    /// What a path that is typed up to here can become, each path one step longer at most; then the options that can be
+    /// added. Escape before showing.
+    ///
+    /// Reads one section: the others are completed by their number only.
+    pub fn completions(&self, typed: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut add = |path: Option<String>| {
+            // Paths that share a step follow each other.
+            if let Some(path) = path.filter(|path| found.last() != Some(path)) {
+                found.push(path);
+            }
+        };
+        for number in 1..=self.base.sections.len() {
+            let Some(path) = self.path(number) else {
+                continue;
+            };
+            match path.steps() {
+                [] => {}
+                _ if !typed.starts_with(&path.to_string()) => {
+                    add(one_step_beyond(&path, typed));
+                    continue;
+                }
+                _ => {}
+            }
+            let rows = self.rows(number).into_iter();
+            for path in rows.filter_map(|row| match row.value {
+                RowValue::Leaf(_) => row.path,
+                _ => None,
+            }) {
+                add(one_step_beyond(&path, typed));
+            }
+        }
+        let index = self.base.options_section().unwrap_or_default();
+        for option in &self.base.options {
+            if self.known_option(index, &option.path).is_some()
+                && self.overlay.find(&self.base, index, &option.path).is_none()
+            {
+                add(one_step_beyond(&option.path, typed));
+            }
+        }
+        found
+    }
+
     /// The error for a path to nothing.
     pub(super) fn unknown(&self, path: &str) -> EditError {
         let compared = path.get(..path.floor_char_boundary(MAX_COMPARED));
         let compared = compared.unwrap_or_default();
+        // What was typed may be the beginning of a path, which the distance would count as many mistakes.
+        let distance = |path: &str| match path.starts_with(compared) {
+            true => 0,
+            false => strsim::levenshtein(compared, path),
+        };
         let mut paths: Vec<(usize, String)> = Vec::new();
         for number in 1..=self.base.sections.len() {
             if self.is_deleted(number) {
                 continue;
             }
             let leaves = self.rows(number).into_iter().filter_map(leaf_path);
-            paths.extend(leaves.map(|path| (strsim::levenshtein(compared, &path), path)));
+            paths.extend(leaves.map(|path| (distance(&path), path)));
             // Only the best are kept, so that the paths of a long request never are all in memory.
             paths.sort();
             paths.truncate(NEAREST);
@@ -272,7 +320,7 @@ impl EditableRequest {
             .options
             .iter()
             .map(|option| option.path.to_string());
-        paths.extend(absent.map(|path| (strsim::levenshtein(compared, &path), path)));
+        paths.extend(absent.map(|path| (distance(&path), path)));
         paths.sort();
         paths.dedup();
         EditError::UnknownPath {
@@ -294,6 +342,17 @@ impl EditableRequest {
             nearest: inside.filter_map(leaf_path).take(NEAREST).collect(),
         }
     }
+}
+
+/// The beginning of a path that goes on from a typed one, one step longer at most; the whole path where it is typed
+/// already. `None`: it goes elsewhere.
+fn one_step_beyond(path: &Path, typed: &str) -> Option<String> {
+    let steps = path.steps();
+    let beginnings = (1..=steps.len()).filter_map(|count| steps.get(..count));
+    let mut beginnings = beginnings.map(|steps| Path::root().join(steps).to_string());
+    let longer = beginnings.find(|text| text.len() > typed.len());
+    let text = longer.unwrap_or_else(|| path.to_string());
+    text.starts_with(typed).then_some(text)
 }
 
 fn leaf_path(row: Row) -> Option<String> {

@@ -29,6 +29,7 @@ mod overlay;
 mod path;
 mod saved;
 mod sections;
+mod tree;
 
 pub use checks::{Problem, Unsendable};
 pub use counts::{Counts, LastRequest};

@@ -212,6 +212,11 @@ fn a_path_to_nothing_names_the_nearest() {
         "no leaf at temprature; nearest: temperature, max_tokens, model",
     );
     check(
+        "temp",
+        "1",
+        "no leaf at temp; nearest: temperature, stream, model",
+    );
+    check(
         "messages[5].content",
         "x",
         "messages[5].content holds other values; only a string, a number, true, false or null can be edited; nearest: \
@@ -238,6 +243,109 @@ fn a_path_to_nothing_names_the_nearest() {
         "1",
         "invalid path \"a b\" at byte 2: write it like messages[2].content or options[\"a key\"]",
     );
+}
+
+#[test]
+fn a_path_is_completed_step_by_step() {
+    let mut request = request();
+    let check = |request: &EditableRequest, typed: &str, expected: &[&str]| {
+        assert_eq!(request.completions(typed), expected, "{typed}");
+    };
+    let top = [
+        "messages",
+        "tools",
+        "model",
+        "temperature",
+        "stream",
+        "max_tokens",
+        "tool_choice",
+        "options",
+    ];
+    check(&request, "", &top);
+    check(&request, "m", &["messages", "model", "max_tokens"]);
+    check(&request, "options", &["options.num_ctx"]);
+    check(&request, "stream", &["stream"]);
+    let messages: Vec<String> = (0..6).map(|index| format!("messages[{index}]")).collect();
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    check(&request, "messages[", &messages);
+    let call = [
+        "messages[2].role",
+        "messages[2].content",
+        "messages[2].tool_calls",
+    ];
+    check(&request, "messages[2]", &call);
+    let calls = ["messages[2].tool_calls[0]", "messages[2].tool_calls[1]"];
+    check(&request, "messages[2].tool_calls", &calls);
+    let arguments = "messages[2].tool_calls[0].function.arguments";
+    // The string itself is a value, and so are those in it.
+    let inside = [
+        arguments.to_owned(),
+        format!("{arguments}.file_path"),
+        format!("{arguments}.limit"),
+    ];
+    let inside: Vec<&str> = inside.iter().map(String::as_str).collect();
+    check(&request, arguments, &inside);
+    check(&request, &format!("{arguments}.f"), &inside[1..2]);
+    check(&request, "messages[9]", &[]);
+    check(&request, "messages[2].x", &[]);
+    // Paths are those of what would be sent.
+    request.delete(1).unwrap();
+    check(&request, "messages[1].t", &["messages[1].tool_calls"]);
+    check(&request, "messages[5", &[]);
+}
+
+#[test]
+fn a_tree_is_edited_as_text() {
+    let mut request = request();
+    let whole = request.tree("$").unwrap();
+    assert_eq!(request.set_tree("$", &whole), Ok(Vec::new()));
+    let edited = whole
+        .replace("Be brief", "Be \\\"kind\\\"")
+        .replace("0.2", "0.7")
+        .replace("{}", "{\\\"a\\\":1}");
+    let edited = edited.replacen('{', "{\"max_tokens\": 9,", 1);
+    let changes = request.set_tree("$", &edited).unwrap();
+    assert_eq!((changes.len(), request.edits().len()), (4, 4));
+    let expected = body()
+        .to_string()
+        .replace("Be brief", "Be \\\"kind\\\"")
+        .replace("0.2", "0.7")
+        .replace("\"{}\"", "\"{\\\"a\\\":1}\"");
+    let expected = format!("{},\"max_tokens\":9}}", expected.trim_end_matches('}'));
+    assert_eq!(text(&request), expected);
+    for _ in 0..4 {
+        request.undo().unwrap();
+    }
+    assert_eq!(text(&request), body().to_string());
+    let mut check = |path: &str, edited: &str, expected: &str| {
+        let error = request.set_tree(path, edited).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!request.is_dirty());
+    };
+    let message = r#"{"role": "user", "content": "Hi"}"#;
+    check("messages[1]", "{", "not valid JSON: EOF while parsing");
+    check(
+        "messages[1]",
+        r#"{"role": "user", "role": "x"}"#,
+        "a key twice",
+    );
+    check(
+        "messages[1]",
+        r#"{"role": "user"}"#,
+        "messages[1].content was added or removed",
+    );
+    check("messages[1]", "[]", "messages[1] was added or removed");
+    check(
+        "messages[1]",
+        &message.replace("\"Hi\"", "1"),
+        "messages[1].content was",
+    );
+    let named = message.replace('}', ", \"name\": \"x\"}");
+    check("messages[1]", &named, "no leaf at messages[1].name");
+    check("messages", "[]", "messages was added or removed");
+    check("messages[9]", "{}", "no leaf at messages[9]");
+    request.set_tree("messages[1]", message).unwrap();
+    assert_eq!(request.edits().len(), 1);
 }
 
 #[test]
