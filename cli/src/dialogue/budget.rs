@@ -9,6 +9,8 @@ use super::{Dialogue, HandsOff, interrupted, journal_of};
 use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::repl::budget::fill_line;
+use crate::repl::metadata::Answering;
+use dunlin_chat::message::{Message, Role};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::request::report::{Report, Spent};
@@ -16,7 +18,8 @@ use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::compact::{NoSummary, summarise};
-use dunlin_chat::turn::with_joined;
+use dunlin_chat::turn::{preview, with_joined};
+use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Label;
 
 impl Dialogue {
@@ -32,6 +35,29 @@ impl Dialogue {
         let occasion = self.occasion(app, dialect.as_ref(), &tools);
         self.context_budget()
             .report(self.conversation.messages(), occasion)
+    }
+
+    /// The request that would be sent for an empty message.
+    ///
+    /// # Errors
+    /// The last turn alone does not fit the model's context window.
+    pub fn preview(&self, app: &App) -> Result<Paused, CliError> {
+        let dialect = self.provider.dialect();
+        let tools = self.tools(app);
+        let occasion = self.occasion(app, dialect.as_ref(), &tools);
+        let mut messages = self.conversation.messages().to_vec();
+        messages.push(Message::text(Role::User, ""));
+        let budget = self.context_budget();
+        let paused = preview(&messages, &budget, occasion).map_err(CliError::failed)?;
+        Ok(Paused::new(paused))
+    }
+
+    /// Who answers its requests.
+    pub fn answering(&self) -> Answering<'_> {
+        Answering {
+            agent: &self.agent,
+            provider: self.provider.as_ref(),
+        }
     }
 
     /// Has the model sum up what was said before the last turn, which then is sent instead. Ctrl-C ends it, and

@@ -8,36 +8,26 @@ use dunlin_host::Tool;
 use dunlin_host::display::{escape, one_line};
 
 use super::auto;
+use super::editing::EditValue;
+use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
 use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
+use crate::error::CliError;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
-use dunlin_terminal::editor;
+use dunlin_terminal::inspector::Closed;
 use dunlin_terminal::request::complete::candidates;
-use dunlin_terminal::request::paused::{Draft, Edited, PROMPT, Paused, Reply};
+use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
+use dunlin_terminal::request::words;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::wrap::visible;
-
-/// The file in which a value is edited.
-const VALUE: editor::Draft = editor::Draft {
-    prefix: "request-",
-    suffix: ".md",
-    what: "the value",
-};
-
-/// The file in which several values are edited.
-const TREE: editor::Draft = editor::Draft {
-    suffix: ".json",
-    what: "the values",
-    ..VALUE
-};
 
 /// What has to be done before a command that waits.
 const FIRST: &str = "send or cancel the request first.";
@@ -98,19 +88,22 @@ impl<'a> TerminalInterceptor<'a> {
                 let said = self.copy_field(&name, paused);
                 Follow::Continue(paused.say(&said, window))
             }
-            Reply::Copy(text) => {
+            Reply::Copy(text, what) => {
                 let said = match ui.copy(&text) {
-                    true => "The request is on the clipboard.",
+                    true => format!("On the clipboard: {what}."),
                     false => {
                         "This terminal does not accept clipboard data; payload prints the request."
+                            .to_owned()
                     }
                 };
-                Follow::Continue(paused.say(said, window))
+                Follow::Continue(paused.say(&said, window))
             }
             Reply::Save(saved) => {
                 let said = templates::save(self.app, &saved);
                 Follow::Continue(paused.say(&said, window))
             }
+            // It takes the request whole: see `open`.
+            Reply::Open => Follow::Continue(Vec::new()),
             Reply::Slash => self.command(line, paused, messages),
             Reply::Keep(rows) => {
                 if ui.is_chat() {
@@ -204,24 +197,34 @@ impl<'a> TerminalInterceptor<'a> {
 
     async fn edit_file(&self, draft: &Draft) -> Result<String, String> {
         let ui = Arc::clone(&self.app.ui);
-        let settings = &self.app.settings;
-        let program = editor::choose(&settings.environment);
-        let folder = settings.folders.data.clone();
-        let path = settings.search_path();
-        let text = draft.text.clone();
-        let file = match draft.edited {
-            Edited::Leaf(_) => VALUE,
-            Edited::Tree(_) => TREE,
+        let (edit, draft) = (EditValue::of(self.app), draft.clone());
+        let work = move || ui.lend(|| edit.run(&draft));
+        match tokio::task::spawn_blocking(work).await {
+            Ok(edited) => edited.map_err(|error| error.to_string()),
+            Err(_) => Err("The editor could not be started.".to_owned()),
+        }
+    }
+
+    /// Shows the request on the whole screen until that is left.
+    async fn open(&self, paused: Paused) -> Result<(Paused, Follow), CancelReason> {
+        let window = self.app.ui.window();
+        if !self.app.ui.has_full_screen() {
+            let rows = paused.say(inspecting::NO_SCREEN, window);
+            return Ok((paused, Follow::Continue(rows)));
+        }
+        let opened = inspecting::paused(self.app, self.answering, paused).await;
+        let (paused, closed) = opened.ok_or(CancelReason::User)?;
+        let follow = match closed {
+            Ok(Closed::Send) => Follow::Break(Ok(())),
+            Ok(Closed::Cancel) => Follow::Break(Err(CancelReason::User)),
+            Ok(Closed::Closed) => Follow::Continue(paused.open(window)),
+            Err(source) => {
+                let error = CliError::failed(inspecting::NoInspector { source });
+                self.app.ui.error(&error);
+                Follow::Continue(Vec::new())
+            }
         };
-        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, file, &text));
-        let edited = match tokio::task::spawn_blocking(work).await {
-            Ok(edited) => edited.map_err(|error| error.to_string())?.text,
-            Err(_) => return Err("The editor could not be started.".to_owned()),
-        };
-        // Editors end a file with a line end, which the value need not have.
-        let ends = draft.text.ends_with('\n');
-        let whole = edited.strip_suffix('\n').filter(|_| !ends);
-        Ok(whole.map_or_else(|| edited.clone(), str::to_owned))
+        Ok((paused, follow))
     }
 
     fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
@@ -269,6 +272,11 @@ impl<'a> TerminalInterceptor<'a> {
             }
         }
     }
+}
+
+/// Whether a line is `/request`.
+fn is_request(line: &str) -> bool {
+    matches!(table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
 }
 
 /// Whether a command goes on elsewhere than where the request belongs.
@@ -352,7 +360,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             false => Vec::new(),
         };
         let messages = request.messages;
-        let mut paused = Paused::new(request);
+        let mut paused = Paused::new(request).with_pins(self.app.pausing.pins());
         if !pauses && is_whole && paused.problem().is_none() {
             return Verdict::Send(Box::new(paused.into_request()));
         }
@@ -366,7 +374,19 @@ impl Interceptor for TerminalInterceptor<'_> {
             let Typed::Line(line) = self.read(&rows, &paused).await else {
                 return Verdict::Cancel(CancelReason::User);
             };
-            match self.follow(&line, &mut paused, messages).await {
+            let is_open = words::parse(&line) == Ok(words::Command::Open) || is_request(&line);
+            let follow = match is_open {
+                true => match self.open(paused).await {
+                    Ok((left, follow)) => {
+                        paused = left;
+                        follow
+                    }
+                    Err(reason) => return Verdict::Cancel(reason),
+                },
+                false => self.follow(&line, &mut paused, messages).await,
+            };
+            self.app.pausing.set_pins(paused.pins());
+            match follow {
                 Follow::Break(Ok(())) => {
                     let request = paused.into_request();
                     if captures {

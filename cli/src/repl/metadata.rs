@@ -80,14 +80,31 @@ impl Metadata {
         }
     }
 
-    /// A row for each field; the budget is always there.
-    pub fn rows(&self, fields: &[MetadataField]) -> Vec<String> {
+    /// The same after edits of the request.
+    pub fn after_edits(&self, paused: &Paused) -> Metadata {
+        Metadata {
+            model: paused.model().unwrap_or_else(|| self.model.clone()),
+            edited: edited(paused.is_edited(), paused.edits()),
+            budget: paused.total(),
+            ..self.clone()
+        }
+    }
+
+    /// The fields with their values; the budget is always there.
+    pub fn fields(&self, fields: &[MetadataField]) -> Vec<(&'static str, &str)> {
         let budget = MetadataField::Budget;
         let budget = (!fields.contains(&budget)).then_some(budget);
         let fields = fields.iter().copied().chain(budget);
-        let row = |field: MetadataField| {
-            let name = field.as_str();
-            let value = one_line(self.get(field));
+        fields
+            .map(|field| (field.as_str(), self.get(field)))
+            .collect()
+    }
+
+    /// A row for each field.
+    pub fn rows(&self, fields: &[MetadataField]) -> Vec<String> {
+        let fields = self.fields(fields).into_iter();
+        let row = |(name, value): (&str, &str)| {
+            let value = one_line(value);
             format!("{:MARGIN$}{name:NAME_COLUMNS$}  {value}", "")
         };
         fields.map(row).collect()

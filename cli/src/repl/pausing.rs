@@ -10,6 +10,7 @@ use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
+use dunlin_terminal::request::pins::Pins;
 use dunlin_terminal::ui::Ui;
 
 /// Which requests are paused; shared with the key that changes it.
@@ -28,6 +29,8 @@ struct State {
     captures: bool,
     /// A command that ended a pause, to be run after its turn.
     deferred: Option<String>,
+    /// The sections that stay at the top.
+    pins: Pins,
 }
 
 impl Pausing {
@@ -84,6 +87,16 @@ impl Pausing {
     /// A request is paused: it was the next one.
     pub fn begin(&self) {
         self.state().next = false;
+    }
+
+    /// The sections that stay at the top of every request of this chat.
+    pub fn pins(&self) -> Pins {
+        self.state().pins.clone()
+    }
+
+    /// Keeps them for the next request.
+    pub fn set_pins(&self, pins: &Pins) {
+        self.state().pins.clone_from(pins);
     }
 
     /// Runs a command after the turn.

@@ -75,6 +75,8 @@ pub enum Slash {
     Export,
     /// Lists the requests that were sent, or shows one.
     Requests,
+    /// Shows the next request on the whole screen.
+    Request,
     /// Shows the metadata of a request, or chooses the fields.
     Metadata,
     /// Leaves.
@@ -278,6 +280,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[N [PART]]",
                 "list the requests of this session, or show one; PART is sent, original, diff, curl, replay [edited] or fork",
                 Slash::Requests,
+            )
+            .waits(TURN),
+            command(
+                "/request",
+                "",
+                "show the next request on the whole screen; of a paused one everything can be edited there",
+                Slash::Request,
             )
             .waits(TURN),
             command(

@@ -2,6 +2,7 @@
 
 pub mod approval;
 pub mod editor;
+pub mod inspector;
 pub mod request;
 pub mod shell_word;
 pub mod ui;

@@ -69,3 +69,4 @@ pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use fit::with_joined;
 pub use journal::{Journal, NoJournal};
 pub use pause::{CancelReason, Interceptor, NoInterceptor, PausedRequest, Verdict};
+pub use review::preview;

@@ -1,10 +1,13 @@
 //! Gets a request ready to be looked at, and takes over what the user made of it.
 
+use bytes::Bytes;
+
 use super::context::TurnContext;
 use super::machine::Turn;
 use super::pause::{CancelReason, PausedRequest, Verdict};
-use crate::request::Request;
+use crate::message::Message;
 use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
+use crate::request::{ContextBudget, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
 
 /// The last request of a turn that was looked at: its edits outlive a change of its form.
@@ -112,28 +115,18 @@ impl TurnContext<'_> {
         let messages = turn.conversation().messages();
         let paused = {
             let budget = self.context_budget();
-            let in_text = !dialect.offers_tools() && dialect.describes_tools();
-            let origins = origins(messages, budget.cuts(), in_text);
-            let outline = dialect.outline(composed.body(), &origins);
-            let mut request = EditableRequest::new(composed.bytes().clone(), outline);
+            let mut request = editable(&composed, messages, &budget, occasion);
             let round = turn.rounds() + 1;
             let again = review.is_outdated && review.was_paused;
             let (notice, lost) = review.carry_over(&mut request);
             // A request that would go without what the user wants of every one is for the user to decide about.
             review.was_paused = again || lost > 0 || self.interceptor.pauses(round);
-            let fixed = budget.fixed(occasion);
             PausedRequest {
-                request,
                 round,
                 must_pause: review.was_paused,
                 number: self.journal.next_request(),
-                model: &self.agent.model,
-                messages,
-                measure: budget.measure().clone(),
-                room: budget.room(occasion, fixed).0.tokens.saturating_add(fixed),
-                window: budget.window(&occasion.limits).map(|(tokens, _)| tokens),
-                last_sent: budget.last_sent().cloned(),
                 notice,
+                ..unsent(request, messages, &budget, occasion)
             }
         };
         let edited = match self.interceptor.review(paused).await {
@@ -149,5 +142,63 @@ impl TurnContext<'_> {
         budget.edited(tokens);
         // Edits keep JSON what was JSON; a body that never was cannot be edited.
         composed.edited(&edited).map_err(|_| CancelReason::User)
+    }
+}
+
+/// The request that would be sent now for an empty message, to be looked at. Nothing is changed: what does not fit is left
+/// out of this one only.
+///
+/// # Errors
+/// The last turn alone does not fit.
+pub fn preview<'a>(
+    messages: &'a [Message],
+    budget: &ContextBudget,
+    occasion: Occasion<'a>,
+) -> Result<PausedRequest<'a>, TooLong> {
+    let mut budget = budget.clone();
+    let fitted = budget.fit(messages, occasion)?;
+    let composed = compose(
+        fitted.messages,
+        occasion.agent,
+        occasion.dialect,
+        occasion.tools,
+    );
+    let request = editable(&composed, messages, &budget, occasion);
+    Ok(unsent(request, messages, &budget, occasion))
+}
+
+fn editable(
+    composed: &Request,
+    messages: &[Message],
+    budget: &ContextBudget,
+    occasion: Occasion<'_>,
+) -> EditableRequest {
+    let dialect = occasion.dialect;
+    let in_text = !dialect.offers_tools() && dialect.describes_tools();
+    let origins = origins(messages, budget.cuts(), in_text);
+    let outline = dialect.outline(composed.body(), &origins);
+    EditableRequest::new(Bytes::clone(composed.bytes()), outline)
+}
+
+/// The first request of a turn, with what is known beside it.
+fn unsent<'a>(
+    request: EditableRequest,
+    messages: &'a [Message],
+    budget: &ContextBudget,
+    occasion: Occasion<'a>,
+) -> PausedRequest<'a> {
+    let fixed = budget.fixed(occasion);
+    PausedRequest {
+        request,
+        round: 1,
+        number: None,
+        model: &occasion.agent.model,
+        messages,
+        measure: budget.measure().clone(),
+        room: budget.room(occasion, fixed).0.tokens.saturating_add(fixed),
+        window: budget.window(&occasion.limits).map(|(tokens, _)| tokens),
+        must_pause: false,
+        last_sent: budget.last_sent().cloned(),
+        notice: None,
     }
 }

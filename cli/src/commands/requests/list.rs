@@ -64,6 +64,12 @@ pub fn rows(app: &App, file: &RequestFile, requests: &[LoggedRequest]) {
     }
 }
 
+/// The number of a request, and what is known of it, in one row.
+pub fn summary(file: &RequestFile, request: &LoggedRequest) -> String {
+    let about = about(file, request, Timestamp::now());
+    format!("{:>NUMBER_COLUMNS$}  {about}", request.entry.number)
+}
+
 fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String {
     let entry = &request.entry;
     let mut parts = Vec::new();

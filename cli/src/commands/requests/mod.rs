@@ -14,7 +14,7 @@ use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
 use crate::error::{CliError, Exit};
 
 pub use fork::run as fork;
-pub use list::rows;
+pub use list::{rows, summary};
 pub use log::Log;
 pub use replay::run as replay;
 pub use show::{Part, print};

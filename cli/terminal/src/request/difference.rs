@@ -17,7 +17,7 @@ const MAX_CONTEXT_CHARS: usize = 160;
 const LINE_END: char = '↵';
 
 /// A piece of a line.
-type Piece = (Change, String);
+pub type Piece = (Change, String);
 
 /// A difference in lines. Texts are foreign.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,11 @@ impl WordDiff {
     /// One row for each line. Escaped.
     pub fn rows(&self, styles: Styles) -> Vec<String> {
         self.0.iter().map(|line| shown(line, styles)).collect()
+    }
+
+    /// The lines in pieces, not escaped.
+    pub fn lines(&self) -> &[Vec<Piece>] {
+        &self.0
     }
 
     /// Whether the texts are the same.

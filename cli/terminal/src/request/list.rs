@@ -46,20 +46,26 @@ impl Entry {
     }
 }
 
-/// The sections in at most `most` rows, as far as that is possible: runs of sections that are old and as composed are one
+/// The sections in at most `most` rows, as far as that is possible, pins first: runs of sections that are old and as composed are one
 /// row each. `most`: `None` folds nothing.
 pub fn rows(
     request: &EditableRequest,
     counts: &Counts,
     tokens: impl Fn(u64) -> u64,
-    most: Option<usize>,
+    (pins, most): (&[usize], Option<usize>),
     window: Window,
 ) -> Vec<String> {
-    let entries = match most {
-        Some(most) => folded(request, most),
+    let mut entries = match most {
+        Some(most) => folded(request, pins, most),
         None => (1..=request.sections().len()).map(Entry::Section).collect(),
     };
-    Lister::new(request, counts, &tokens, window).rows(&entries)
+    // Each pin has an entry of its own.
+    let place = |entry: &Entry| match entry {
+        Entry::Section(number) => pins.iter().position(|pin| pin == number),
+        Entry::Folded(..) => None,
+    };
+    entries.sort_by_key(|entry| place(entry).unwrap_or(pins.len()));
+    Lister::new(request, counts, &tokens, (pins, window)).rows(&entries)
 }
 
 /// These sections, a row for each.
@@ -68,16 +74,16 @@ pub fn rows_of(
     request: &EditableRequest,
     counts: &Counts,
     tokens: impl Fn(u64) -> u64,
-    window: Window,
+    (pins, window): (&[usize], Window),
 ) -> Vec<String> {
     let entries = numbers.iter().copied().map(Entry::Section);
     let entries: Vec<Entry> = entries.collect();
-    Lister::new(request, counts, &tokens, window).rows(&entries)
+    Lister::new(request, counts, &tokens, (pins, window)).rows(&entries)
 }
 
 /// Which sections have a row of their own: the system prompt, the options, what was changed, and of the others as many as
 /// there is room for, the newest messages first.
-fn folded(request: &EditableRequest, most: usize) -> Vec<Entry> {
+fn folded(request: &EditableRequest, pins: &[usize], most: usize) -> Vec<Entry> {
     let count = request.sections().len();
     if count <= most {
         return (1..=count).map(Entry::Section).collect();
@@ -89,7 +95,10 @@ fn folded(request: &EditableRequest, most: usize) -> Vec<Entry> {
                 section.kind,
                 SectionKind::System | SectionKind::Options | SectionKind::Raw
             );
-            is_single || request.is_deleted(index + 1) || request.is_edited(index + 1)
+            is_single
+                || pins.contains(&(index + 1))
+                || request.is_deleted(index + 1)
+                || request.is_edited(index + 1)
         })
         .collect();
     let messages: Vec<usize> = request
@@ -148,6 +157,7 @@ struct Lister<'a> {
     total: u64,
     /// Columns of the numbers.
     digits: usize,
+    pins: &'a [usize],
     window: Window,
 }
 
@@ -156,7 +166,7 @@ impl<'a> Lister<'a> {
         request: &'a EditableRequest,
         counts: &'a Counts,
         tokens: &'a dyn Fn(u64) -> u64,
-        window: Window,
+        (pins, window): (&'a [usize], Window),
     ) -> Lister<'a> {
         Lister {
             request,
@@ -164,6 +174,7 @@ impl<'a> Lister<'a> {
             tokens,
             total: counts.total().max(1),
             digits: MIN_DIGITS,
+            pins,
             window,
         }
     }
@@ -255,7 +266,14 @@ impl<'a> Lister<'a> {
         let label = fit(label, label_columns);
         let padding = " ".repeat(label_columns.saturating_sub(usual_width(&label)));
         let tokens = grouped((self.tokens)(count));
-        let head = format!("{MARGIN}{mark} {numbers:>digits$} ");
+        let pin = match numbers
+            .parse()
+            .is_ok_and(|number| self.pins.contains(&number))
+        {
+            true => "^",
+            false => " ",
+        };
+        let head = format!("{MARGIN}{mark}{pin}{numbers:>digits$} ");
         let bar = match has_bars {
             true => format!("  {}", self.bar(share)),
             false => String::new(),
@@ -304,7 +322,7 @@ impl<'a> Lister<'a> {
 }
 
 /// As much of the beginning of a text as fits.
-fn beginning(text: &str, columns: usize) -> String {
+pub fn beginning(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }

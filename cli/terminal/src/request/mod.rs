@@ -11,5 +11,6 @@ pub mod complete;
 pub mod difference;
 pub mod list;
 pub mod paused;
+pub mod pins;
 pub mod show;
 pub mod words;

@@ -8,6 +8,7 @@ use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_host::display::{escape, grouped, needs_escape, one_line};
 
+use super::pins::Pins;
 use super::words::{self, Command, KEY, NotUnderstood, Place, WORDS};
 use super::{list, show};
 use crate::approval::look::{MARGIN, Window};
@@ -37,10 +38,12 @@ pub enum Reply {
     Cancel,
     /// A value is edited.
     Edit(Draft),
-    /// This is copied to the clipboard.
-    Copy(String),
+    /// A text is copied to the clipboard; the second says what it is.
+    Copy(String, &'static str),
     /// A field of the request's metadata is copied to the clipboard; its name is not checked.
     CopyField(String),
+    /// The request is opened in the inspector.
+    Open,
     /// A text is saved as a prompt template.
     Save(Saved),
     /// The line is a command of the chat.
@@ -84,6 +87,14 @@ pub struct Draft {
     pub is_long: bool,
 }
 
+impl Draft {
+    /// Whether it has characters that a text area cannot show.
+    pub fn has_hidden_characters(&self) -> bool {
+        let hidden = |c: char| !matches!(c, '\n' | '\t') && needs_escape(c);
+        self.text.chars().any(hidden)
+    }
+}
+
 /// A request that waits to be sent.
 #[derive(Debug)]
 pub struct Paused {
@@ -100,6 +111,7 @@ pub struct Paused {
     captured: Option<usize>,
     /// A text that was refused, and the path of what it was to be.
     refused: Option<(String, String)>,
+    pins: Pins,
 }
 
 impl Paused {
@@ -117,7 +129,41 @@ impl Paused {
             notice: paused.notice,
             captured: None,
             refused: None,
+            pins: Pins::default(),
         }
+    }
+
+    /// The same with these sections at the top.
+    #[must_use]
+    pub fn with_pins(self, pins: Pins) -> Paused {
+        Paused { pins, ..self }
+    }
+
+    /// The sections at the top.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
+    }
+
+    /// Pins a section, or unpins it. `false`: it was so already, or there is no such section.
+    pub fn pin(&mut self, number: usize, pinned: bool) -> bool {
+        let section = self.request.section(number);
+        section.is_some_and(|section| self.pins.set(&section.id, pinned))
+    }
+
+    /// Moves a pin by one place among the pins. Whether it could be moved.
+    pub fn shift_pin(&mut self, number: usize, down: bool) -> bool {
+        let section = self.request.section(number);
+        section.is_some_and(|section| self.pins.shift(&section.id, down))
+    }
+
+    /// The tokens of the pinned sections; `None`: none is pinned.
+    pub fn pinned_tokens(&self) -> Option<u64> {
+        let numbers = self.pins.numbers(&self.request);
+        let sent = numbers
+            .iter()
+            .filter(|number| !self.request.is_deleted(**number));
+        let tokens = sent.map(|number| self.counts.section(*number)).sum();
+        (!numbers.is_empty()).then(|| self.measure.real(tokens))
     }
 
     /// Says that the edits are saved, and shows only the first so many sections.
@@ -183,11 +229,10 @@ impl Paused {
                 rows.extend(notice.iter().flat_map(|notice| self.say(notice, window)));
                 Reply::Page(rows)
             }
-            Command::Copy(Some(field)) => Reply::CopyField(field),
-            Command::Copy(None) => {
-                let bytes = String::from_utf8_lossy(self.request.bytes());
-                Reply::Copy(bytes.into_owned())
-            }
+            Command::Copy(part) => self.copy(part, window),
+            Command::Find(text) => Reply::Page(show::found(&self.request, &text, window)),
+            Command::Pin(numbers, pinned) => Reply::Say(self.pin_all(&numbers, pinned, window)),
+            Command::Open => Reply::Open,
             Command::Save(number, name) => self.save(number, name, window),
             Command::Help => Reply::Say(help(window)),
             Command::Slash => Reply::Slash,
@@ -251,7 +296,8 @@ impl Paused {
         let most = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
         let most = (!all).then_some(most);
         let tokens = |count| self.measure.real(count);
-        let mut sections = list::rows(&self.request, &self.counts, tokens, most, window);
+        let pins = self.pins.numbers(&self.request);
+        let mut sections = list::rows(&self.request, &self.counts, tokens, (&pins, most), window);
         if let Some(shown) = self
             .captured
             .filter(|shown| !all && *shown < sections.len())
@@ -268,16 +314,24 @@ impl Paused {
         rows
     }
 
+    /// Which request it is, in words.
+    pub fn title(&self) -> String {
+        match (self.number, self.round) {
+            (Some(number), _) => format!("request {number}"),
+            (None, 1) => "the request".to_owned(),
+            (None, round) => format!("request {round} of this turn"),
+        }
+    }
+
     fn heading(&self) -> String {
-        let request = match (self.number, self.round) {
-            (Some(number), _) => format!("request {number} is paused"),
-            (None, 1) => "the request is paused".to_owned(),
-            (None, round) => format!("request {round} of this turn is paused"),
-        };
+        let request = format!("{} is paused", self.title());
         let sections = counted(self.request.sections().len(), "section", "sections");
         let mut parts = vec![request, sections, self.total()];
         if !self.request.edits().is_empty() {
             parts.push(counted(self.request.edits().len(), "edit", "edits"));
+        }
+        if let Some(pinned) = self.pinned_tokens() {
+            parts.push(format!("{} pinned", grouped(pinned)));
         }
         parts.extend(self.kept());
         parts.join(" · ")
@@ -317,8 +371,23 @@ impl Paused {
         }
     }
 
+    /// The tokens of what would be sent.
+    pub fn tokens(&self) -> u64 {
+        self.measure.real(self.counts.total())
+    }
+
+    /// The tokens of a section, also of one that is deleted.
+    pub fn section_tokens(&self, number: usize) -> u64 {
+        self.measure.real(self.counts.section(number))
+    }
+
+    /// The model's context window in tokens, as far as known.
+    pub fn window_tokens(&self) -> Option<u64> {
+        self.window_tokens
+    }
+
     /// How much of the last request is kept, where there was one.
-    fn kept(&self) -> Option<String> {
+    pub fn kept(&self) -> Option<String> {
         let last = self.last_sent.as_ref()?;
         let kept = self.request.kept_prefix(last, &self.counts);
         let tokens = grouped(self.measure.real(kept));
@@ -337,7 +406,9 @@ impl Paused {
         }
         let [number] = *numbers else {
             let tokens = |count| self.measure.real(count);
-            let rows = list::rows_of(numbers, &self.request, &self.counts, tokens, window);
+            let pins = self.pins.numbers(&self.request);
+            let pinned = (pins.as_slice(), window);
+            let rows = list::rows_of(numbers, &self.request, &self.counts, tokens, pinned);
             return Reply::Page(rows);
         };
         let label = self
@@ -379,18 +450,27 @@ impl Paused {
         if let Some(value) = value {
             return Reply::Say(self.edited(&Edited::Leaf(target), &value, window));
         }
-        let text = match self.request.leaf(&target) {
-            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
-            Err(error) => return Reply::Say(self.error(&error, window)),
-        };
-        let path = self.request.path_of(&target);
-        Reply::Edit(Draft {
-            is_long: text
-                .chars()
-                .any(|c| c == '\n' || c == '\t' || needs_escape(c))
-                || text.chars().count() > 4 * window.columns,
-            path: fit(&escape(&path), window.columns / 2),
-            edited: Edited::Leaf(target),
+        match self.draft(&target) {
+            Ok(draft) => Reply::Edit(Draft {
+                is_long: draft.is_long || draft.text.chars().count() > 4 * window.columns,
+                path: fit(&draft.path, window.columns / 2),
+                ..draft
+            }),
+            Err(error) => Reply::Say(self.error(&error, window)),
+        }
+    }
+
+    /// A value to be edited.
+    ///
+    /// # Errors
+    /// There is no such value, or its section is deleted.
+    pub fn draft(&self, target: &Target) -> Result<Draft, EditError> {
+        let leaf = self.request.leaf(target)?;
+        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
+        Ok(Draft {
+            is_long: text.contains(['\n', '\t']) || text.chars().any(needs_escape),
+            path: escape(&self.request.path_of(target)).into_owned(),
+            edited: Edited::Leaf(target.clone()),
             now: text.clone(),
             text,
         })
@@ -432,11 +512,7 @@ impl Paused {
     /// What was done, and what it saves and costs, on rows of their own where one is too short. `before`: the tokens
     /// before it.
     fn done(&self, done: &str, before: u64, window: Window) -> Vec<String> {
-        let after = self.measure.real(self.counts.total());
-        let tokens = format!("{} → {} tokens", grouped(before), grouped(after));
-        let costs = (before != after).then_some(tokens).into_iter();
-        let costs: Vec<String> = costs.chain(self.kept()).collect();
-        let costs = costs.join(" · ");
+        let costs = self.costs(before).join(" · ");
         let mut rows = foreign(done, window);
         match costs.is_empty() {
             true => rows,
@@ -447,6 +523,47 @@ impl Paused {
                     rows
                 }
             },
+        }
+    }
+
+    /// Copies the request or a part of it.
+    fn copy(&self, part: Option<String>, window: Window) -> Reply {
+        let Some(part) = part else {
+            let bytes = String::from_utf8_lossy(self.request.bytes());
+            return Reply::Copy(bytes.into_owned(), "the request");
+        };
+        if let Ok(number) = part.parse() {
+            return match self.request.text(number) {
+                Some(text) => Reply::Copy(text.to_owned(), "the section"),
+                None => Reply::Say(self.say("No such section is in the request.", window)),
+            };
+        }
+        // A path of one word is an option, which /metadata may know by the same name.
+        if !part.contains(['.', '[']) {
+            return Reply::CopyField(part);
+        }
+        let target = self.request.target(&part);
+        match target.and_then(|target| self.draft(&target)) {
+            Ok(draft) => Reply::Copy(draft.text, "the value"),
+            Err(error) => Reply::Say(self.error(&error, window)),
+        }
+    }
+
+    fn pin_all(&mut self, numbers: &[usize], pinned: bool, window: Window) -> Vec<String> {
+        let mut count = 0;
+        for number in numbers {
+            count += usize::from(self.pin(*number, pinned));
+        }
+        let done = match pinned {
+            true => "pinned at the top; what is sent keeps its order",
+            false => "unpinned",
+        };
+        match count {
+            0 => self.say("nothing to change", window),
+            count => {
+                let sections = counted(count, "section", "sections");
+                self.say(&format!("{sections} {done}"), window)
+            }
         }
     }
 
@@ -478,10 +595,9 @@ impl Paused {
         edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
         window: Window,
     ) -> Vec<String> {
-        let before = self.measure.real(self.counts.total());
-        match edit(&mut self.request) {
+        let before = self.tokens();
+        match self.apply(edit) {
             Ok(change) => {
-                self.counts.update(&self.request, &change, &self.measure);
                 let done = format!("{how}{}", escape(&change.to_string()));
                 match change.edit {
                     Some(_) => self.done(&done, before, window),
@@ -490,6 +606,40 @@ impl Paused {
             }
             Err(error) => self.error(&error, window),
         }
+    }
+
+    /// Does one step; what was done and what it costs, in a sentence that is escaped.
+    ///
+    /// # Errors
+    /// The step is not possible; nothing has changed then.
+    pub fn step(
+        &mut self,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+    ) -> Result<String, EditError> {
+        let before = self.tokens();
+        let change = self.apply(edit)?;
+        let mut parts = vec![escape(&change.to_string()).into_owned()];
+        if change.edit.is_some() {
+            parts.extend(self.costs(before));
+        }
+        Ok(parts.join(" · "))
+    }
+
+    /// What an edit saves and costs. `before`: the tokens before it.
+    fn costs(&self, before: u64) -> Vec<String> {
+        let after = self.tokens();
+        let tokens = format!("{} → {} tokens", grouped(before), grouped(after));
+        let tokens = (before != after).then_some(tokens).into_iter();
+        tokens.chain(self.kept()).collect()
+    }
+
+    fn apply(
+        &mut self,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+    ) -> Result<Change, EditError> {
+        let change = edit(&mut self.request)?;
+        self.counts.update(&self.request, &change, &self.measure);
+        Ok(change)
     }
 
     fn error(&self, error: &EditError, window: Window) -> Vec<String> {

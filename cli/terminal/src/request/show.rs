@@ -147,6 +147,53 @@ pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
     rows
 }
 
+/// The values that contain a text, regardless of case: a row each, with the text around the first place.
+pub fn found(request: &EditableRequest, text: &str, window: Window) -> Vec<String> {
+    let needle = text.to_lowercase();
+    let mut rows = Vec::new();
+    for number in 1..=request.sections().len() {
+        for row in request.rows(number) {
+            let RowValue::Leaf(leaf) = &row.value else {
+                continue;
+            };
+            let value = leaf.text();
+            let Some(at) = value.to_lowercase().find(&needle) else {
+                continue;
+            };
+            let path = fit(&path_of(&row), window.columns / 2);
+            let head = format!("{number:>5}  {path}  ");
+            let room = window
+                .columns
+                .saturating_sub(MARGIN.len() + width(&head) + 1);
+            let around = one_line(around(&value, at, room / 3));
+            let around = super::list::beginning(&around, room);
+            rows.push(format!(
+                "{MARGIN}{head}{}",
+                window.styles.paint(Label::Quiet, &around)
+            ));
+        }
+    }
+    if rows.is_empty() {
+        rows.push(format!("{MARGIN}Not found."));
+    }
+    rows
+}
+
+/// A text from some characters before a place on. The place may be one of the text in lower case.
+fn around(text: &str, at: usize, before: usize) -> &str {
+    let mut start = text.floor_char_boundary(at.min(text.len()).saturating_sub(before));
+    if start > 0 {
+        // Begins with a word.
+        let word = text
+            .get(start..)
+            .and_then(|text| text.find(char::is_whitespace));
+        start += word
+            .filter(|word| start + word < at)
+            .map_or(0, |word| word + 1);
+    }
+    text.get(start..).unwrap_or_default()
+}
+
 fn label(request: &EditableRequest, number: usize, window: Window) -> String {
     let section = request.section(number);
     let columns = window.columns / 3;

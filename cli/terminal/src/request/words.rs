@@ -51,9 +51,17 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("payload", "", "print the exact JSON that would be sent"),
     (
         "copy",
-        "[FIELD]",
-        "copy that JSON to the clipboard, or a field of /metadata",
+        "[N|PATH|FIELD]",
+        "copy that JSON to the clipboard, or a section, a value, or a field of /metadata",
     ),
+    ("find", "TEXT", "list the values that contain a text"),
+    (
+        "pin",
+        "N ...",
+        "keep sections at the top of the list; what is sent keeps its order",
+    ),
+    ("unpin", "N ...", "list them at their place again"),
+    ("open", "", "open the request on the whole screen"),
     (
         "save",
         "N NAME",
@@ -74,6 +82,7 @@ pub const KEY: &[&str] = &[
     "reset",
     "diff",
     "show N",
+    "open",
     "?",
 ];
 
@@ -123,8 +132,14 @@ pub enum Command {
     Diff,
     /// Print the request.
     Payload,
-    /// Copy it, or a field of its metadata.
+    /// Copy it, or a part of it: a section's number, a path, or a field of its metadata.
     Copy(Option<String>),
+    /// List the values that contain a text.
+    Find(String),
+    /// Keep sections at the top, or not any more.
+    Pin(Vec<usize>, bool),
+    /// Open the inspector.
+    Open,
     /// Save the text of a section as a template with this name.
     Save(usize, String),
     /// List the words.
@@ -155,6 +170,9 @@ pub enum NotUnderstood {
     /// A number or a name is missing or wrong.
     #[error("save takes the number of a section and a name for the template, as in save 2 review")]
     Save,
+    /// Nothing is named that could be found.
+    #[error("find takes a text, as in find notes.txt")]
+    Find,
     /// The word stands alone.
     #[error("{word} takes no argument")]
     Surplus {
@@ -220,6 +238,11 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
             "" => Ok(Command::Copy(None)),
             field => Ok(Command::Copy(Some(field.to_owned()))),
         },
+        "find" if rest.trim().is_empty() => Err(NotUnderstood::Find),
+        "find" => Ok(Command::Find(rest.trim().to_owned())),
+        "pin" => numbers(word, rest).map(|numbers| Command::Pin(numbers, true)),
+        "unpin" => numbers(word, rest).map(|numbers| Command::Pin(numbers, false)),
+        "open" => alone(Command::Open),
         "save" => save(rest),
         "?" => alone(Command::Help),
         _ => edit(rest.trim_start()),
@@ -313,6 +336,10 @@ mod tests {
         check("save 2  review ", Command::Save(2, "review".to_owned()));
         check("copy", Command::Copy(None));
         check("copy session", Command::Copy(Some("session".to_owned())));
+        check("pin 3 5-6", Command::Pin(vec![3, 5, 6], true));
+        check("unpin 3", Command::Pin(vec![3], false));
+        check("find  two words ", Command::Find("two words".to_owned()));
+        check("open", Command::Open);
         check("?", Command::Help);
         check("/pause off", Command::Slash);
         check("e 2", Command::Edit(Place::Section(2), None));

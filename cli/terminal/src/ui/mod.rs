@@ -9,6 +9,7 @@
 //! Nothing here fails while a turn runs: a reader that went away is remembered, [`Ui::closed`] tells
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
+pub(crate) mod alternate;
 pub mod answer;
 mod backstop;
 pub mod calls;
@@ -31,7 +32,7 @@ pub mod question;
 mod reply;
 pub mod resize;
 pub mod review;
-mod stop;
+pub(crate) mod stop;
 pub mod stream;
 pub mod style;
 pub mod suspicion;
@@ -290,6 +291,11 @@ impl Ui {
         let text = base64::engine::general_purpose::STANDARD.encode(text);
         self.write(&mut screen, Sink::Out, &format!("\x1b]52;c;{text}\x07"));
         true
+    }
+
+    /// Whether something can take the whole screen, and give it back.
+    pub fn has_full_screen(&self) -> bool {
+        self.streams.can_ask() && !self.dumb
     }
 
     /// Whether more was asked for.

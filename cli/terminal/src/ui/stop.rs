@@ -71,7 +71,7 @@ impl ConditionalEventHandler for Stop {
 }
 
 /// Stops all programs of this job, as the terminal does where Ctrl-Z is a signal, and waits until this one goes on.
-fn stop_and_wait() -> io::Result<()> {
+pub fn stop_and_wait() -> io::Result<()> {
     let (mut continued, told) = UnixStream::pair()?;
     continued.set_read_timeout(Some(LONGEST_WAIT))?;
     let told = pipe::register(Signal::CONT.as_raw(), told)?;

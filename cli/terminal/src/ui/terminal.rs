@@ -14,8 +14,8 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::edge;
 use super::stream::Filter;
+use super::{alternate, edge};
 
 /// The width that is assumed where nobody says, in columns.
 const DEFAULT_COLUMNS: usize = 80;
@@ -167,6 +167,7 @@ pub async fn give_back_when_ended() {
         _ = terminate.recv() => SignalKind::terminate(),
         _ = hang_up.recv() => SignalKind::hangup(),
     };
+    alternate::leave();
     let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
     if Streams::of_process().output {
         // The signal may have come while rows were written that the terminal cuts at the edge.

@@ -1,0 +1,123 @@
+//! Opens the request inspector: on a paused request, or on the one that would be sent next.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::editing::EditValue;
+use super::metadata::{Answering, Metadata};
+use crate::app::App;
+use crate::commands::requests::summary;
+use crate::dialogue::Dialogue;
+use crate::error::CliError;
+use dunlin_chat::session::requests::RequestFile;
+use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
+use dunlin_terminal::request::paused::Paused;
+
+/// What is said where nothing can take the whole screen.
+pub const NO_SCREEN: &str =
+    "This terminal has no full screen; list, show N and payload show the same.";
+
+/// What the inspector says of a request that is not paused.
+const NOT_PAUSED: &str =
+    "no request is paused: this would be sent for an empty message; /pause next holds the next one";
+
+/// How many requests the log lists.
+const MAX_LISTED: usize = 1000;
+
+/// Shows a paused request until the inspector is left. `None`: it failed, and the request is lost.
+///
+/// The terminal belongs to the inspector meanwhile; everything else that the turn waits for goes on.
+pub async fn paused(
+    app: &App,
+    answering: Answering<'_>,
+    paused: Paused,
+) -> Option<(Paused, io::Result<Closed>)> {
+    let metadata = Metadata::of_paused(app, answering, &paused);
+    let sides = sides(app, metadata);
+    let edit = EditValue::of(app);
+    let ui = Arc::clone(&app.ui);
+    let work = move || {
+        let mut paused = paused;
+        let styles = ui.styles();
+        let mut inspector = Inspector::new(Mode::Paused, sides, styles, &paused);
+        let edit = |draft: &_| edit.run(draft);
+        let closed = inspector::run(&ui, &mut inspector, &mut paused, &edit);
+        (paused, closed)
+    };
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// `/request`: shows the request that would be sent for an empty message. Nothing can be changed in it.
+///
+/// # Errors
+/// The agent has no key, or the conversation does not fit the model's context window.
+pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+    let ui = &app.ui;
+    if !ui.has_full_screen() {
+        ui.status(NO_SCREEN);
+        return Ok(());
+    }
+    let dialogue = match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(Dialogue::begin(app)?.saved(app)),
+    };
+    let mut paused = dialogue.preview(app)?.with_pins(app.pausing.pins());
+    let metadata = Metadata::of_paused(app, dialogue.answering(), &paused);
+    let mode = Mode::ReadOnly(NOT_PAUSED.to_owned());
+    let mut inspector = Inspector::new(mode, sides(app, metadata), ui.styles(), &paused);
+    let edit = EditValue::of(app);
+    let shown = inspector::run(ui, &mut inspector, &mut paused, &|draft| edit.run(draft));
+    app.pausing.set_pins(paused.pins());
+    shown
+        .map(drop)
+        .map_err(|source| CliError::failed(NoInspector { source }))
+}
+
+/// The terminal does not do what the inspector needs.
+#[derive(Debug, thiserror::Error)]
+#[error("the request cannot be shown on the whole screen")]
+pub struct NoInspector {
+    /// The system's answer.
+    pub source: io::Error,
+}
+
+fn sides(app: &App, metadata: Metadata) -> Sides {
+    let fields = app.metadata_fields();
+    let conversation = format!(
+        "pause: {} · {} · {}",
+        app.pausing.mode().as_str(),
+        metadata.agent,
+        metadata.session
+    );
+    let log = app.store().find(Some(&metadata.session)).ok();
+    let log = log.map(|entry| entry.path);
+    Sides {
+        metadata: Box::new(move |paused| {
+            let metadata = metadata.after_edits(paused);
+            let fields = metadata.fields(&fields).into_iter();
+            fields
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect()
+        }),
+        log: Box::new(move || sent(log.as_ref())),
+        conversation,
+    }
+}
+
+/// The requests in a session file, newest first.
+fn sent(path: Option<&PathBuf>) -> Vec<String> {
+    let Some(path) = path else {
+        return vec!["Nothing was sent in this session yet.".to_owned()];
+    };
+    let file = match RequestFile::read(path) {
+        Ok(file) => file,
+        Err(error) => return vec![dunlin_host::display::chain(&error)],
+    };
+    let requests = file.requests().iter().rev().take(MAX_LISTED);
+    let mut rows: Vec<String> = requests.map(|request| summary(&file, request)).collect();
+    if rows.is_empty() {
+        rows.push("Nothing was sent in this session yet.".to_owned());
+    }
+    rows
+}

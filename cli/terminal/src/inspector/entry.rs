@@ -1,0 +1,122 @@
+//! The text area in which a value, or a text to find, is typed.
+
+use dunlin_chat::request::editor::Target;
+use ratatui_textarea::{Input, Key, TextArea, WrapMode};
+
+/// What is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    /// The new value of a leaf; the second is the text that it has now.
+    Value(Target, String),
+    /// A text to find.
+    Find,
+    /// A text that listed sections contain.
+    Filter,
+}
+
+/// A text that is being typed.
+#[derive(Debug)]
+pub struct Entry {
+    purpose: Purpose,
+    area: TextArea<'static>,
+    title: String,
+}
+
+/// What became of it after a key.
+#[derive(Debug)]
+pub enum Typing {
+    /// It is still being typed.
+    More(Entry),
+    /// It is done.
+    Done(Purpose, String),
+    /// It was left.
+    Left,
+}
+
+impl Entry {
+    /// Begins with this text. The title is escaped.
+    pub fn new(purpose: Purpose, title: String, text: &str) -> Entry {
+        let mut area = TextArea::from(text.split('\n'));
+        area.set_wrap_mode(WrapMode::WordOrGlyph);
+        area.set_cursor_line_style(ratatui::style::Style::default());
+        if matches!(purpose, Purpose::Find | Purpose::Filter) {
+            area.move_cursor(ratatui_textarea::CursorMove::End);
+        }
+        Entry {
+            purpose,
+            area,
+            title,
+        }
+    }
+
+    /// What is typed, for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The keys that end it.
+    pub fn keys(&self) -> &'static str {
+        match (&self.purpose, self.is_long()) {
+            (Purpose::Value(..), true) => "Ctrl-S saves · Esc discards",
+            (Purpose::Value(..), false) => "Enter saves · Alt-Enter new line · Esc discards",
+            _ => "Enter · Esc",
+        }
+    }
+
+    /// The widget.
+    pub fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    /// Whether it has several lines, so that Enter begins a new one.
+    pub fn is_long(&self) -> bool {
+        self.area.lines().len() > 1
+    }
+
+    /// How many lines it has.
+    pub fn lines(&self) -> usize {
+        self.area.lines().len()
+    }
+
+    /// Takes a key.
+    pub fn input(mut self, input: Input) -> Typing {
+        let is_value = matches!(self.purpose, Purpose::Value(..));
+        match input {
+            Input { key: Key::Esc, .. }
+            | Input {
+                key: Key::Char('c'),
+                ctrl: true,
+                ..
+            } => return Typing::Left,
+            Input {
+                key: Key::Char('s'),
+                ctrl: true,
+                ..
+            } => return self.done(),
+            Input {
+                key: Key::Enter,
+                alt: true,
+                ..
+            } if is_value => self.area.insert_newline(),
+            Input {
+                key: Key::Enter, ..
+            } if !is_value || !self.is_long() => return self.done(),
+            input => drop(self.area.input(input)),
+        }
+        Typing::More(self)
+    }
+
+    /// Takes a text that was pasted. Line ends of a terminal's paste are carriage returns.
+    pub fn paste(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        match self.purpose {
+            Purpose::Value(..) => drop(self.area.insert_str(text)),
+            Purpose::Find | Purpose::Filter => drop(self.area.insert_str(text.replace('\n', " "))),
+        }
+    }
+
+    fn done(self) -> Typing {
+        let text = self.area.lines().join("\n");
+        Typing::Done(self.purpose, text)
+    }
+}

@@ -1,0 +1,271 @@
+//! What each key does.
+
+use ratatui_textarea::{Input, Key};
+
+/// What can be done in the inspector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Moves one row down.
+    Down,
+    /// Moves one row up.
+    Up,
+    /// Moves one page down.
+    PageDown,
+    /// Moves one page up.
+    PageUp,
+    /// Moves to the first row.
+    First,
+    /// Moves to the last row.
+    Last,
+    /// Goes to the pane of sections; folds in the tree.
+    Left,
+    /// Goes to the pane of the selected section; unfolds in the tree.
+    Right,
+    /// Opens the selected section, or folds and unfolds a value.
+    Open,
+    /// Goes to the next tab.
+    NextTab,
+    /// Goes to the previous tab.
+    PreviousTab,
+    /// Edits the selected value in place.
+    Edit,
+    /// Edits the selected value in the user's editor.
+    EditOutside,
+    /// Deletes the selected section, or restores it.
+    DeleteOrRestore,
+    /// Undoes the last edit.
+    Undo,
+    /// Redoes it.
+    Redo,
+    /// Undoes all edits.
+    Reset,
+    /// Pins the selected section at the top, or unpins it.
+    Pin,
+    /// Moves the selected pin up.
+    PinUp,
+    /// Moves it down.
+    PinDown,
+    /// Finds a text in all sections.
+    Find,
+    /// Goes to the next place of the text.
+    FindNext,
+    /// Goes to the previous one.
+    FindPrevious,
+    /// Lists only the sections that contain a text.
+    Filter,
+    /// Goes to the next edited value or deleted section.
+    NextEdit,
+    /// Goes to the previous one.
+    PreviousEdit,
+    /// Shows the text of the section as Markdown, or as a tree again.
+    Markdown,
+    /// Copies the selected value.
+    CopyValue,
+    /// Copies the selected section.
+    CopySection,
+    /// Copies the request.
+    CopyRequest,
+    /// Sends the request.
+    Send,
+    /// Cancels the request.
+    Cancel,
+    /// Closes the inspector; the request stays paused.
+    Close,
+    /// Lists the keys.
+    Help,
+}
+
+/// One row of the table of keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// The keys, as the help shows them.
+    pub keys: &'static str,
+    /// What they do.
+    pub action: Action,
+    /// What that is, for people.
+    pub about: &'static str,
+    /// The word that does the same at the prompt of a paused request; empty: it only moves the view.
+    pub word: &'static str,
+    /// Whether the help line shows it.
+    is_in_line: bool,
+}
+
+const fn bind(
+    keys: &'static str,
+    action: Action,
+    about: &'static str,
+    word: &'static str,
+) -> Binding {
+    Binding {
+        keys,
+        action,
+        about,
+        word,
+        is_in_line: false,
+    }
+}
+
+const fn main(
+    keys: &'static str,
+    action: Action,
+    about: &'static str,
+    word: &'static str,
+) -> Binding {
+    Binding {
+        is_in_line: true,
+        ..bind(keys, action, about, word)
+    }
+}
+
+/// All keys; the order is that of the help.
+pub const KEYMAP: &[Binding] = &[
+    main("s", Action::Send, "send", "send"),
+    main("c Ctrl-C", Action::Cancel, "cancel", "cancel"),
+    main("e", Action::Edit, "edit", "e"),
+    main(
+        "d",
+        Action::DeleteOrRestore,
+        "delete or restore",
+        "d, restore",
+    ),
+    main("u", Action::Undo, "undo", "undo"),
+    main("Ctrl-R", Action::Redo, "redo", "redo"),
+    main("r", Action::Reset, "reset all edits", "reset"),
+    bind("o", Action::EditOutside, "edit in $EDITOR", "e"),
+    main("/", Action::Find, "find", "find"),
+    bind("n", Action::FindNext, "next match", "find"),
+    bind("N", Action::FindPrevious, "previous match", "find"),
+    bind("&", Action::Filter, "filter the sections", "find"),
+    bind("]", Action::NextEdit, "next edit", "diff"),
+    bind("[", Action::PreviousEdit, "previous edit", "diff"),
+    main("Tab", Action::NextTab, "next tab", ""),
+    bind("Shift-Tab", Action::PreviousTab, "previous tab", ""),
+    bind("p", Action::Pin, "pin or unpin", "pin, unpin"),
+    bind("K", Action::PinUp, "move the pin up", "pin"),
+    bind("J", Action::PinDown, "move the pin down", "pin"),
+    bind("m", Action::Markdown, "Markdown or tree", "show"),
+    bind("y", Action::CopyValue, "copy the value", "copy"),
+    bind("Y", Action::CopySection, "copy the section", "copy"),
+    bind("P", Action::CopyRequest, "copy the request", "copy"),
+    bind("j Down", Action::Down, "down", ""),
+    bind("k Up", Action::Up, "up", ""),
+    bind("h Left", Action::Left, "sections, or fold", ""),
+    bind("l Right", Action::Right, "details, or unfold", "show"),
+    bind("Enter", Action::Open, "open, or fold", "show"),
+    bind("g Home", Action::First, "first row", ""),
+    bind("G End", Action::Last, "last row", ""),
+    bind("Ctrl-F PageDown Space", Action::PageDown, "next page", ""),
+    bind("Ctrl-B PageUp", Action::PageUp, "previous page", ""),
+    main("q Esc", Action::Close, "close", "open"),
+    main("?", Action::Help, "all keys", "?"),
+];
+
+/// What a key does.
+pub fn action(input: &Input) -> Option<Action> {
+    let bindings = KEYMAP.iter();
+    let mut pairs =
+        bindings.flat_map(|binding| binding.keys.split(' ').map(move |key| (key, binding)));
+    pairs
+        .find(|(name, _)| is(input, name))
+        .map(|(_, binding)| binding.action)
+}
+
+/// Whether this key has this name.
+fn is(input: &Input, name: &str) -> bool {
+    let (ctrl, name) = match name.strip_prefix("Ctrl-") {
+        Some(letter) => (true, letter),
+        None => (false, name),
+    };
+    let key = match name {
+        "Tab" => Key::Tab,
+        "Shift-Tab" => return input.key == Key::Tab && input.shift,
+        "Enter" => Key::Enter,
+        "Esc" => Key::Esc,
+        "Up" => Key::Up,
+        "Down" => Key::Down,
+        "Left" => Key::Left,
+        "Right" => Key::Right,
+        "Home" => Key::Home,
+        "End" => Key::End,
+        "PageUp" => Key::PageUp,
+        "PageDown" => Key::PageDown,
+        "Space" => Key::Char(' '),
+        name => match (name.chars().next(), input.key) {
+            (Some(name), Key::Char(typed)) if ctrl => {
+                return input.ctrl && !input.alt && typed.eq_ignore_ascii_case(&name);
+            }
+            (Some(name), _) => Key::Char(name),
+            (None, _) => return false,
+        },
+    };
+    let shift = key == Key::Tab && input.shift;
+    input.key == key && input.ctrl == ctrl && !input.alt && !shift
+}
+
+/// The bindings of the help line, the most important first.
+pub fn line() -> impl Iterator<Item = &'static Binding> {
+    KEYMAP.iter().filter(|binding| binding.is_in_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn key(key: Key) -> Input {
+        Input {
+            key,
+            ..Input::default()
+        }
+    }
+
+    #[test]
+    fn no_key_does_two_things() {
+        let mut seen = HashSet::new();
+        for binding in KEYMAP {
+            for key in binding.keys.split(' ') {
+                assert!(seen.insert(key), "{key} stands twice");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_told_apart() {
+        let check = |input: Input, expected| assert_eq!(action(&input), expected, "{input:?}");
+        check(key(Key::Char('s')), Some(Action::Send));
+        check(key(Key::Char('r')), Some(Action::Reset));
+        check(
+            Input {
+                ctrl: true,
+                ..key(Key::Char('r'))
+            },
+            Some(Action::Redo),
+        );
+        check(
+            Input {
+                alt: true,
+                ..key(Key::Char('s'))
+            },
+            None,
+        );
+        check(key(Key::Tab), Some(Action::NextTab));
+        check(
+            Input {
+                shift: true,
+                ..key(Key::Tab)
+            },
+            Some(Action::PreviousTab),
+        );
+        check(key(Key::Char('G')), Some(Action::Last));
+        check(key(Key::End), Some(Action::Last));
+        check(key(Key::Char('z')), None);
+        check(
+            Input {
+                ctrl: true,
+                ..key(Key::Char('s'))
+            },
+            None,
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! The inspector on a real terminal: the alternate screen, keys and mouse, and giving all of it back.
+//!
+//! The terminal is restored when [`Screen`] is dropped, also by a panic.
+
+use std::io::{self, Stdout};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
+use ratatui::layout::Position;
+use ratatui_textarea::{Input, Key};
+
+use super::state::{Effect, Event, Inspector};
+use super::view;
+use crate::editor::EditorError;
+use crate::request::paused::{Draft, Paused};
+use crate::ui::{Ui, alternate, stop, terminal};
+
+/// How the inspector was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// The request is to be sent.
+    Send,
+    /// It is cancelled.
+    Cancel,
+    /// Neither: it stays paused.
+    Closed,
+}
+
+/// Has a value edited in the user's editor; the new text, or why there is none. The terminal is in its usual mode
+/// meanwhile.
+pub type EditText<'a> = &'a dyn Fn(&Draft) -> Result<String, EditorError>;
+
+/// Shows the inspector until it is left. Blocks; has the keyboard alone.
+///
+/// Keystrokes typed before the first frame are discarded: they were meant for something else.
+///
+/// # Errors
+/// The terminal cannot be used. The request is as it was.
+pub fn run(
+    ui: &Ui,
+    inspector: &mut Inspector,
+    paused: &mut Paused,
+    edit: EditText<'_>,
+) -> io::Result<Closed> {
+    ui.lend(|| {
+        let mut screen = Screen::enter()?;
+        terminal::take_typed();
+        loop {
+            screen.draw(inspector, paused)?;
+            let Some(event) = screen.next(inspector)? else {
+                continue;
+            };
+            match inspector.handle(event, paused) {
+                Effect::None => {}
+                Effect::Send => return Ok(Closed::Send),
+                Effect::Cancel => return Ok(Closed::Cancel),
+                Effect::Close => return Ok(Closed::Closed),
+                Effect::Copy(text, what) => {
+                    inspector.say(&match ui.copy(&text) {
+                        true => format!("On the clipboard: {what}."),
+                        false => "This terminal does not accept clipboard data.".to_owned(),
+                    });
+                }
+                Effect::EditOutside(target, draft) => {
+                    let edited = screen.outside(|| edit(&draft))?;
+                    match edited {
+                        Ok(text) if text == draft.text => inspector.say("Nothing is changed."),
+                        Ok(text) => inspector.set(&target, &text, paused),
+                        Err(error) => inspector.say(&error.to_string()),
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// The alternate screen. Dropping it gives the terminal back.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    fn enter() -> io::Result<Screen> {
+        alternate::enter()?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+        let terminal = terminal.inspect_err(|_| alternate::leave())?;
+        Ok(Screen { terminal })
+    }
+
+    fn draw(&mut self, inspector: &mut Inspector, paused: &Paused) -> io::Result<()> {
+        let drawn = self
+            .terminal
+            .draw(|frame| view::draw(frame, inspector, paused));
+        drawn.map(drop)
+    }
+
+    /// Waits for something that the user does. `None`: draw again.
+    fn next(&mut self, inspector: &mut Inspector) -> io::Result<Option<Event>> {
+        let event = event::read()?;
+        Ok(match event {
+            event::Event::Key(key) if key.kind == KeyEventKind::Release => None,
+            event::Event::Key(key) => {
+                let input = Input::from(key);
+                if is_suspend(&input) {
+                    self.outside(stop::stop_and_wait)?.unwrap_or_else(|error| {
+                        inspector.say(&format!("Dunlin cannot be suspended: {error}"));
+                    });
+                    return Ok(None);
+                }
+                Some(Event::Key(input))
+            }
+            event::Event::Paste(text) => Some(Event::Paste(text)),
+            event::Event::Mouse(mouse) => {
+                let at = Position {
+                    x: mouse.column,
+                    y: mouse.row,
+                };
+                match mouse.kind {
+                    MouseEventKind::Down(MouseButton::Left) => Some(Event::Press(at)),
+                    MouseEventKind::Drag(MouseButton::Left) => Some(Event::Drag(at)),
+                    MouseEventKind::ScrollDown => Some(Event::Wheel { at, down: true }),
+                    MouseEventKind::ScrollUp => Some(Event::Wheel { at, down: false }),
+                    _ => None,
+                }
+            }
+            event::Event::Resize(..) | event::Event::FocusGained | event::Event::FocusLost => None,
+        })
+    }
+
+    /// Gives the terminal to something else, and takes it again.
+    fn outside<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        alternate::leave();
+        let done = work();
+        alternate::enter()?;
+        self.terminal.clear()?;
+        Ok(done)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        alternate::leave();
+    }
+}
+
+fn is_suspend(input: &Input) -> bool {
+    input.key == Key::Char('z') && input.ctrl && !input.alt
+}

@@ -1,0 +1,831 @@
+//! The inspector without a terminal: what is selected and shown, and what an event does to it and to the request.
+
+use std::collections::HashSet;
+
+use dunlin_chat::request::editor::{EditableRequest, Row, RowValue, SectionStep, Target};
+use dunlin_host::display::{escape, one_line};
+use ratatui::layout::{Position, Rect};
+use ratatui_textarea::Input;
+
+use super::entry::{Entry, Purpose, Typing};
+use super::keymap::{self, Action};
+use super::list::Sections;
+use super::tabs::{self, Tab};
+use super::tree::{self, Line, Look};
+use crate::approval::text::wrap;
+use crate::request::paused::{Draft, Paused};
+use crate::ui::style::Styles;
+
+/// Rows that one notch of the wheel moves.
+const WHEEL_ROWS: usize = 3;
+
+/// What the inspector is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// A request waits to be sent.
+    Paused,
+    /// Nothing can be edited or sent; the sentence says why.
+    ReadOnly(String),
+}
+
+/// What is shown beside the request.
+pub struct Sides {
+    /// Names and values for the metadata tab.
+    pub metadata: Box<dyn Fn(&Paused) -> Vec<(String, String)> + Send>,
+    /// The requests that the session has sent, newest first, as rows for people. Called when the tab is shown.
+    pub log: Box<dyn Fn() -> Vec<String> + Send>,
+    /// The mode of pausing, the agent and the conversation's title, for the status line.
+    pub conversation: String,
+}
+
+/// Where the keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    /// The list of sections.
+    Sections,
+    /// The selected section, or the tab that is shown instead.
+    Detail,
+}
+
+/// Something that the user did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A key.
+    Key(Input),
+    /// A text was pasted.
+    Paste(String),
+    /// A mouse button was pressed.
+    Press(Position),
+    /// The mouse was moved with the button pressed.
+    Drag(Position),
+    /// The button was released.
+    Release,
+    /// The wheel was turned.
+    Wheel {
+        /// Where.
+        at: Position,
+        /// Towards the user.
+        down: bool,
+    },
+}
+
+/// What has to be done outside.
+#[derive(Debug)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// The request is sent.
+    Send,
+    /// It is cancelled.
+    Cancel,
+    /// The inspector is closed.
+    Close,
+    /// A text goes to the clipboard; the name says what it is.
+    Copy(String, &'static str),
+    /// A value is edited in the user's editor.
+    EditOutside(Target, Draft),
+}
+
+/// Where things were drawn last.
+#[derive(Debug, Clone, Default)]
+pub struct Areas {
+    /// The rows of the list.
+    pub list: Rect,
+    /// The rows of the right pane.
+    pub detail: Rect,
+    /// The titles of the tabs.
+    pub tabs: Vec<(Rect, Tab)>,
+}
+
+/// A row that is selected, and the first one that is visible.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cursor {
+    /// The selected row.
+    pub at: usize,
+    /// The first visible row.
+    pub top: usize,
+}
+
+impl Cursor {
+    /// Moves by so many rows within `count`.
+    fn step(&mut self, rows: isize, count: usize) {
+        let last = count.saturating_sub(1);
+        self.at = self.at.saturating_add_signed(rows).min(last);
+    }
+
+    /// Scrolls so that the selected row is visible in `height` rows of `count`.
+    pub fn scroll(&mut self, height: usize, count: usize) {
+        self.at = self.at.min(count.saturating_sub(1));
+        self.top = self.top.min(self.at);
+        if height > 0 && self.at >= self.top + height {
+            self.top = self.at + 1 - height;
+        }
+        self.top = self.top.min(count.saturating_sub(height.max(1)));
+    }
+}
+
+/// What the rows of the right pane were made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Made {
+    tab: Tab,
+    number: usize,
+    revision: u64,
+    columns: usize,
+    markdown: bool,
+    folds: usize,
+}
+
+/// The view of one request.
+pub struct Inspector {
+    mode: Mode,
+    sides: Sides,
+    styles: Styles,
+    pub(super) sections: Sections,
+    pub(super) list: Cursor,
+    pub(super) detail: Cursor,
+    pub(super) pane: Pane,
+    pub(super) tab: Tab,
+    pub(super) entry: Option<Entry>,
+    pub(super) note: Option<String>,
+    pub(super) shows_help: bool,
+    pub(super) needle: String,
+    pub(super) areas: Areas,
+    markdown: bool,
+    folded: HashSet<Target>,
+    /// Counts the changes of `folded`.
+    folds: usize,
+    values: Vec<Row>,
+    lines: Vec<Line>,
+    made: Option<Made>,
+    /// The section that was selected last; the list may be filtered.
+    number: usize,
+    /// The value to select as soon as its rows are laid out.
+    wanted: Option<usize>,
+}
+
+impl Inspector {
+    /// Begins at the last message: that is what the request is about.
+    pub fn new(mode: Mode, sides: Sides, styles: Styles, paused: &Paused) -> Inspector {
+        let mut sections = Sections::default();
+        sections.refresh(paused);
+        let request = paused.request();
+        let messages = request.sections().iter().enumerate();
+        let last = messages
+            .filter(|(_, section)| section.kind.is_message())
+            .map(|(index, _)| index)
+            .next_back();
+        let mut inspector = Inspector {
+            mode,
+            sides,
+            styles,
+            sections,
+            list: Cursor::default(),
+            detail: Cursor::default(),
+            pane: Pane::Sections,
+            tab: Tab::default(),
+            entry: None,
+            note: None,
+            shows_help: false,
+            needle: String::new(),
+            areas: Areas::default(),
+            markdown: false,
+            folded: HashSet::new(),
+            folds: 0,
+            values: Vec::new(),
+            lines: Vec::new(),
+            made: None,
+            number: 1,
+            wanted: None,
+        };
+        inspector.select(last.unwrap_or_default() + 1);
+        inspector
+    }
+
+    /// What it is for.
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// What is shown beside the request.
+    pub fn sides(&self) -> &Sides {
+        &self.sides
+    }
+
+    /// How it is coloured.
+    pub fn styles(&self) -> Styles {
+        self.styles
+    }
+
+    /// The number of the selected section.
+    pub fn selected(&self) -> usize {
+        self.number
+    }
+
+    /// The rows of the right pane.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Says something in the line above the keys. The text is escaped here.
+    pub fn say(&mut self, text: &str) {
+        self.note = Some(one_line(text));
+    }
+
+    /// The value that is selected in the tree.
+    pub fn value(&self) -> Option<&Row> {
+        if self.tab != Tab::Request || self.markdown {
+            return None;
+        }
+        let line = self.lines.get(self.detail.at)?;
+        self.values.get(line.value?)
+    }
+
+    /// Brings everything that is shown up to date. `columns`: those of the right pane.
+    pub fn refresh(&mut self, paused: &Paused, columns: usize) {
+        let request = paused.request();
+        self.sections.refresh(paused);
+        if let Some(at) = self.sections.position(self.number) {
+            self.list.at = at;
+        }
+        let made = Made {
+            tab: self.tab,
+            number: match self.tab {
+                Tab::Request => self.number,
+                _ => 0,
+            },
+            revision: request.revision(),
+            columns,
+            markdown: self.markdown,
+            folds: self.folds,
+        };
+        if self.made.as_ref() == Some(&made) {
+            self.go_to_wanted();
+            return;
+        }
+        self.lines = match self.tab {
+            Tab::Request if self.markdown => self.rendered(request, columns),
+            Tab::Request => {
+                self.values = request.rows(self.number);
+                tree::lines(&self.values, &self.folded, columns)
+            }
+            Tab::Payload => tabs::payload(request, columns),
+            Tab::Diff => tabs::differences(request, columns),
+            Tab::Metadata => tabs::pairs(&(self.sides.metadata)(paused), columns),
+            Tab::Log => {
+                let log = (self.sides.log)().into_iter();
+                log.flat_map(|row| wrap(&escape(&row), columns))
+                    .map(|row| Line::new(Look::Plain, row))
+                    .collect()
+            }
+        };
+        if self.tab == Tab::Request && self.lines.is_empty() {
+            // A body that is not JSON.
+            let text = request.text(self.number).unwrap_or_default();
+            let text = dunlin_host::display::escape_multiline(text);
+            let rows = text.split('\n').flat_map(|line| wrap(line, columns));
+            self.lines = rows.map(|row| Line::new(Look::Plain, row)).collect();
+        }
+        self.made = Some(made);
+        self.go_to_wanted();
+        self.detail.at = self.detail.at.min(self.lines.len().saturating_sub(1));
+    }
+
+    /// Selects the row of the wanted value that has the text that was searched, or its first one.
+    fn go_to_wanted(&mut self) {
+        let Some(index) = self.wanted.take() else {
+            return;
+        };
+        let lines = self.lines.iter().enumerate();
+        let mut of_value = lines.filter(|(_, line)| line.value == Some(index));
+        let first = of_value.clone().next();
+        let found = of_value.find(|(_, line)| {
+            !self.needle.is_empty() && line.text().to_lowercase().contains(&self.needle)
+        });
+        if let Some((at, _)) = found.or(first) {
+            self.detail.at = at;
+        }
+    }
+
+    /// The text of the selected section as the chat would show it.
+    fn rendered(&self, request: &EditableRequest, columns: usize) -> Vec<Line> {
+        let target = request.only_text(self.number);
+        let leaf = target.and_then(|target| request.leaf(&target));
+        let text = match leaf {
+            Ok(Some(leaf)) => leaf.text(),
+            Ok(None) => String::new(),
+            Err(error) => return vec![Line::new(Look::Plain, one_line(&error.to_string()))],
+        };
+        super::view::markdown(&text, columns, self.styles)
+    }
+
+    /// Does what an event means. Events come one by one; a frame is drawn after each.
+    pub fn handle(&mut self, event: Event, paused: &mut Paused) -> Effect {
+        if let Some(entry) = self.entry.take() {
+            return self.type_on(entry, event, paused);
+        }
+        match event {
+            Event::Key(input) => {
+                if std::mem::take(&mut self.shows_help) {
+                    return Effect::None;
+                }
+                self.note = None;
+                match keymap::action(&input) {
+                    Some(action) => self.act(action, paused),
+                    None => {
+                        self.say("This key has no meaning here; ? lists the keys.");
+                        Effect::None
+                    }
+                }
+            }
+            // A paste is no sequence of keys.
+            Event::Paste(_) => {
+                self.say("Text can be pasted while a value is edited (e).");
+                Effect::None
+            }
+            Event::Press(at) => {
+                self.shows_help = false;
+                self.press(at);
+                Effect::None
+            }
+            Event::Drag(at) => {
+                self.drag(at, paused);
+                Effect::None
+            }
+            Event::Release => Effect::None,
+            Event::Wheel { at, down } => {
+                let rows = match down {
+                    true => WHEEL_ROWS.cast_signed(),
+                    false => -WHEEL_ROWS.cast_signed(),
+                };
+                match self.areas.list.contains(at) {
+                    true => self.step_list(rows),
+                    false => self.detail.step(rows, self.lines.len()),
+                }
+                Effect::None
+            }
+        }
+    }
+
+    fn type_on(&mut self, mut entry: Entry, event: Event, paused: &mut Paused) -> Effect {
+        let typing = match event {
+            Event::Key(input) => entry.input(input),
+            Event::Paste(text) => {
+                entry.paste(&text);
+                Typing::More(entry)
+            }
+            _ => Typing::More(entry),
+        };
+        match typing {
+            Typing::More(entry) => self.entry = Some(entry),
+            Typing::Left => self.say("Nothing is changed."),
+            Typing::Done(Purpose::Value(_, old), text) if old == text => {
+                self.say("Nothing is changed.");
+            }
+            Typing::Done(Purpose::Value(target, _), text) => self.set(&target, &text, paused),
+            Typing::Done(Purpose::Find, text) => {
+                self.needle = text.to_lowercase();
+                self.find(true, paused.request());
+            }
+            Typing::Done(Purpose::Filter, text) => {
+                self.sections.set_filter(&text, paused);
+                match self.sections.shown().first() {
+                    Some(first) if self.sections.position(self.number).is_none() => {
+                        self.select(*first);
+                    }
+                    Some(_) => {}
+                    None => self.say("No section contains that; & and Enter list all."),
+                }
+            }
+        }
+        Effect::None
+    }
+
+    /// Takes over what a value was edited to.
+    pub fn set(&mut self, target: &Target, text: &str, paused: &mut Paused) {
+        let said = paused.step(|request| request.set_target(target, text));
+        self.say_step("", said);
+    }
+
+    fn say_step(
+        &mut self,
+        how: &str,
+        done: Result<String, dunlin_chat::request::editor::EditError>,
+    ) {
+        match done {
+            Ok(done) => self.say(&format!("{how}{done}")),
+            Err(error) => self.say(&error.to_string()),
+        }
+    }
+
+    fn act(&mut self, action: Action, paused: &mut Paused) -> Effect {
+        if let Mode::ReadOnly(why) = &self.mode
+            && changes(action)
+        {
+            if action == Action::Cancel {
+                return Effect::Close;
+            }
+            let why = why.clone();
+            self.say(&why);
+            return Effect::None;
+        }
+        match action {
+            Action::Send => match paused.problem() {
+                None => return Effect::Send,
+                Some(problem) => {
+                    self.select(problem.number);
+                    self.say(&format!("Not sent: {problem}"));
+                }
+            },
+            Action::Cancel => return Effect::Cancel,
+            Action::Close => return self.close(paused),
+            Action::Help => self.shows_help = true,
+            Action::Edit => return self.edit(false, paused),
+            Action::EditOutside => return self.edit(true, paused),
+            Action::DeleteOrRestore => self.delete_or_restore(paused),
+            Action::Undo => {
+                let done = paused.step(EditableRequest::undo);
+                self.say_step("undone: ", done);
+            }
+            Action::Redo => {
+                let done = paused.step(EditableRequest::redo);
+                self.say_step("done again: ", done);
+            }
+            Action::Reset => {
+                let done = paused.step(EditableRequest::reset);
+                self.say_step("", done);
+            }
+            Action::Pin => {
+                let state = match paused.pin(self.number, true) {
+                    true => "pinned at the top; what is sent keeps its order",
+                    false => {
+                        paused.pin(self.number, false);
+                        "unpinned"
+                    }
+                };
+                self.say(&format!("section {} {state}", self.number));
+            }
+            Action::PinUp | Action::PinDown => {
+                let down = action == Action::PinDown;
+                if !paused.shift_pin(self.number, down) {
+                    self.say("Only a pin can be moved, and only among the pins.");
+                }
+            }
+            Action::Find => {
+                let title = "find in all sections".to_owned();
+                self.entry = Some(Entry::new(Purpose::Find, title, &self.needle));
+            }
+            Action::FindNext => self.find(true, paused.request()),
+            Action::FindPrevious => self.find(false, paused.request()),
+            Action::Filter => {
+                let title = "list only the sections that contain".to_owned();
+                let filter = self.sections.filter();
+                self.entry = Some(Entry::new(Purpose::Filter, title, filter));
+            }
+            Action::NextEdit => self.next_edit(true, paused.request()),
+            Action::PreviousEdit => self.next_edit(false, paused.request()),
+            Action::NextTab => self.show(self.tab.after(1)),
+            Action::PreviousTab => self.show(self.tab.after(Tab::ALL.len() - 1)),
+            Action::Markdown => {
+                self.show(Tab::Request);
+                self.markdown = !self.markdown;
+                self.detail = Cursor::default();
+            }
+            Action::CopyValue | Action::CopySection | Action::CopyRequest => {
+                return self.copy(action, paused.request());
+            }
+            Action::Open => match (self.pane, self.tab) {
+                (Pane::Sections, _) => self.pane = Pane::Detail,
+                (Pane::Detail, Tab::Request) => drop(self.toggle_fold(None)),
+                (Pane::Detail, _) => {}
+            },
+            Action::Left => match (self.pane, self.toggle_fold(Some(true))) {
+                (Pane::Detail, false) => self.pane = Pane::Sections,
+                _ => {}
+            },
+            Action::Right => match self.pane {
+                Pane::Sections => self.pane = Pane::Detail,
+                Pane::Detail => drop(self.toggle_fold(Some(false))),
+            },
+            Action::Down => self.step(1),
+            Action::Up => self.step(-1),
+            Action::PageDown => self.step(self.page()),
+            Action::PageUp => self.step(-self.page()),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+        }
+        Effect::None
+    }
+
+    fn close(&mut self, paused: &Paused) -> Effect {
+        if !self.sections.filter().is_empty() {
+            self.sections.set_filter("", paused);
+            self.say("All sections are listed again.");
+            return Effect::None;
+        }
+        Effect::Close
+    }
+
+    fn show(&mut self, tab: Tab) {
+        if self.tab != tab {
+            self.tab = tab;
+            self.detail = Cursor::default();
+        }
+    }
+
+    /// Selects a section.
+    pub fn select(&mut self, number: usize) {
+        if self.number != number {
+            self.detail = Cursor::default();
+        }
+        self.number = number;
+        if let Some(at) = self.sections.position(number) {
+            self.list.at = at;
+        }
+    }
+
+    fn step(&mut self, rows: isize) {
+        match self.pane {
+            Pane::Sections => self.step_list(rows),
+            Pane::Detail => self.detail.step(rows, self.lines.len()),
+        }
+    }
+
+    fn step_list(&mut self, rows: isize) {
+        self.list.step(rows, self.sections.shown().len());
+        if let Some(number) = self.sections.shown().get(self.list.at) {
+            self.select(*number);
+        }
+    }
+
+    fn page(&self) -> isize {
+        let rows = match self.pane {
+            Pane::Sections => self.areas.list.height,
+            Pane::Detail => self.areas.detail.height,
+        };
+        isize::from(i16::try_from(rows.saturating_sub(1)).unwrap_or(1).max(1))
+    }
+
+    /// Folds or unfolds the selected value, or whichever it is not. Whether anything changed.
+    fn toggle_fold(&mut self, fold: Option<bool>) -> bool {
+        let Some(row) = self.value() else {
+            return false;
+        };
+        let can_fold = match &row.value {
+            RowValue::Object(count) | RowValue::Array(count) => *count > 0,
+            RowValue::Leaf(leaf) => leaf.holds_json || self.is_long(),
+        };
+        let target = row.target.clone();
+        let is_folded = self.folded.contains(&target);
+        let fold = fold.unwrap_or(!is_folded);
+        if self.pane != Pane::Detail || !can_fold || fold == is_folded {
+            return false;
+        }
+        match fold {
+            true => drop(self.folded.insert(target.clone())),
+            false => drop(self.folded.remove(&target)),
+        }
+        self.folds += 1;
+        // The rows of the value go or come: stay at its first one.
+        let value = self.lines.get(self.detail.at).and_then(|line| line.value);
+        let first = self.lines.iter().position(|line| line.value == value);
+        self.detail.at = first.unwrap_or_default();
+        true
+    }
+
+    /// Whether the selected value takes several rows, or would if it were not folded.
+    fn is_long(&self) -> bool {
+        let Some(line) = self.lines.get(self.detail.at) else {
+            return false;
+        };
+        let of_value = self.lines.iter().filter(|other| other.value == line.value);
+        let folded = self
+            .value()
+            .is_some_and(|row| self.folded.contains(&row.target));
+        folded || of_value.count() > 1
+    }
+
+    /// The value to edit or copy: the selected one, or the only text of the selected section.
+    fn target(&self, request: &EditableRequest) -> Result<Target, String> {
+        let row = match self.pane {
+            Pane::Detail => self.value(),
+            Pane::Sections => None,
+        };
+        match row {
+            Some(row) => Ok(row.target.clone()),
+            None => {
+                let target = request.only_text(self.number);
+                target.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
+        let target = match self.target(paused.request()) {
+            Ok(target) => target,
+            Err(problem) => {
+                self.say(&problem);
+                return Effect::None;
+            }
+        };
+        let draft = match paused.draft(&target) {
+            Ok(draft) => draft,
+            Err(error) => {
+                self.say(&error.to_string());
+                return Effect::None;
+            }
+        };
+        if outside {
+            return Effect::EditOutside(target, draft);
+        }
+        if draft.has_hidden_characters() {
+            self.say("The text has characters that cannot be shown here: o edits it in $EDITOR.");
+            return Effect::None;
+        }
+        let purpose = Purpose::Value(target, draft.text.clone());
+        self.entry = Some(Entry::new(purpose, draft.path, &draft.text));
+        Effect::None
+    }
+
+    fn delete_or_restore(&mut self, paused: &mut Paused) {
+        let number = self.number;
+        let step = match paused.request().is_deleted(number) {
+            true => SectionStep::Restore,
+            false => SectionStep::Delete,
+        };
+        let done = paused.step(|request| request.step(step, number));
+        self.say_step("", done);
+    }
+
+    fn copy(&mut self, action: Action, request: &EditableRequest) -> Effect {
+        match action {
+            Action::CopyRequest => {
+                let bytes = String::from_utf8_lossy(request.bytes()).into_owned();
+                Effect::Copy(bytes, "the request")
+            }
+            Action::CopySection => match request.text(self.number) {
+                Some(text) => Effect::Copy(text.to_owned(), "the section"),
+                None => {
+                    self.say("A deleted section cannot be copied; d restores it.");
+                    Effect::None
+                }
+            },
+            _ => {
+                let target = self.target(request);
+                let leaf = target.and_then(|target| {
+                    let leaf = request.leaf(&target);
+                    leaf.map_err(|error| error.to_string())
+                });
+                match leaf {
+                    Ok(leaf) => {
+                        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
+                        Effect::Copy(text, "the value")
+                    }
+                    Err(problem) => {
+                        self.say(&problem);
+                        Effect::None
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes to the next place of the text that was searched, from the selected row on.
+    fn find(&mut self, forward: bool, request: &EditableRequest) {
+        let needle = self.needle.clone();
+        if needle.is_empty() {
+            self.say("Nothing was searched yet; / finds a text.");
+            return;
+        }
+        let has = |row: &Row| match &row.value {
+            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(&needle),
+            RowValue::Object(_) | RowValue::Array(_) => false,
+        };
+        let here = match (self.pane, self.tab) {
+            (Pane::Detail, Tab::Request) => {
+                self.lines.get(self.detail.at).and_then(|line| line.value)
+            }
+            _ => None,
+        };
+        let count = request.sections().len();
+        for distance in 0..=count {
+            let number = match forward {
+                true => (self.number - 1 + distance) % count + 1,
+                false => (self.number - 1 + count - distance % count) % count + 1,
+            };
+            let rows = request.rows(number);
+            let is_after = |index: usize| match (distance, here) {
+                // The selected section, before and after the selected row.
+                (0, Some(here)) => match forward {
+                    true => index > here,
+                    false => index < here,
+                },
+                _ => true,
+            };
+            let mut found = rows
+                .iter()
+                .enumerate()
+                .filter(|(index, row)| is_after(*index) && has(row));
+            let found = match forward {
+                true => found.next(),
+                false => found.next_back(),
+            };
+            if let Some((index, row)) = found {
+                let row = row.clone();
+                self.reveal(number, index, &row);
+                return;
+            }
+        }
+        self.say("Not found.");
+    }
+
+    /// Selects a value: its section, with nothing around it folded.
+    fn reveal(&mut self, number: usize, index: usize, row: &Row) {
+        self.show(Tab::Request);
+        self.markdown = false;
+        self.pane = Pane::Detail;
+        self.select(number);
+        let steps = row.target.path.steps();
+        let before = self.folded.len();
+        self.folded.retain(|folded| {
+            folded.section != row.target.section || !steps.starts_with(folded.path.steps())
+        });
+        self.folds += usize::from(before != self.folded.len());
+        self.wanted = Some(index);
+    }
+
+    /// Goes to the next section that is edited or deleted.
+    fn next_edit(&mut self, forward: bool, request: &EditableRequest) {
+        let count = request.sections().len();
+        let mut numbers = (1..=count).map(|distance| match forward {
+            true => (self.number - 1 + distance) % count + 1,
+            false => (self.number - 1 + count - distance) % count + 1,
+        });
+        let changed =
+            numbers.find(|number| request.is_deleted(*number) || request.is_edited(*number));
+        match changed {
+            Some(number) => {
+                self.show(Tab::Request);
+                self.select(number);
+                let rows = request.rows(number);
+                let is_edited =
+                    |row: &Row| matches!(&row.value, RowValue::Leaf(leaf) if leaf.is_edited);
+                if let Some(index) = rows.iter().position(is_edited)
+                    && let Some(row) = rows.get(index)
+                {
+                    self.reveal(number, index, row);
+                }
+            }
+            None => self.say("Nothing is edited."),
+        }
+    }
+
+    fn press(&mut self, at: Position) {
+        if let Some((_, tab)) = self.areas.tabs.iter().find(|(area, _)| area.contains(at)) {
+            let tab = *tab;
+            self.show(tab);
+        } else if self.areas.list.contains(at) {
+            self.pane = Pane::Sections;
+            let row = self.list.top + usize::from(at.y - self.areas.list.y);
+            if let Some(number) = self.sections.shown().get(row).copied() {
+                self.select(number);
+            }
+        } else if self.areas.detail.contains(at) {
+            let row = self.detail.top + usize::from(at.y - self.areas.detail.y);
+            let again = self.pane == Pane::Detail && self.detail.at == row;
+            self.pane = Pane::Detail;
+            self.detail.at = row.min(self.lines.len().saturating_sub(1));
+            if again {
+                self.toggle_fold(None);
+            }
+        }
+    }
+
+    /// Moves the selected pin to where the mouse is.
+    fn drag(&mut self, at: Position, paused: &mut Paused) {
+        if !self.areas.list.contains(at) {
+            return;
+        }
+        let row = self.list.top + usize::from(at.y - self.areas.list.y);
+        while let Some(position) = self.sections.position(self.number)
+            && position != row
+            && paused.shift_pin(self.number, position < row)
+        {
+            self.sections.refresh(paused);
+        }
+    }
+}
+
+/// Whether an action changes the request or ends the pause.
+pub fn changes(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Send
+            | Action::Cancel
+            | Action::Edit
+            | Action::EditOutside
+            | Action::DeleteOrRestore
+            | Action::Undo
+            | Action::Redo
+            | Action::Reset
+    )
+}

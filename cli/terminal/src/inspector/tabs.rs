@@ -1,0 +1,189 @@
+//! What the tabs beside the tree show.
+
+use dunlin_chat::request::editor::{Difference, EditableRequest};
+use dunlin_host::display::{escape, one_line};
+use dunlin_host::edit::diff::Change;
+use dunlin_host::json;
+
+use super::tree::{Line, Look};
+use crate::approval::text::wrap;
+use crate::request::difference;
+use crate::ui::style::Label;
+
+/// What the right pane shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// The selected section.
+    #[default]
+    Request,
+    /// The JSON that would be sent.
+    Payload,
+    /// What was edited.
+    Diff,
+    /// What is known of the request beside its text.
+    Metadata,
+    /// The requests that the session has sent.
+    Log,
+}
+
+impl Tab {
+    /// All tabs in their order.
+    pub const ALL: [Tab; 5] = [
+        Tab::Request,
+        Tab::Payload,
+        Tab::Diff,
+        Tab::Metadata,
+        Tab::Log,
+    ];
+
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Tab::Request => "request",
+            Tab::Payload => "payload",
+            Tab::Diff => "diff",
+            Tab::Metadata => "metadata",
+            Tab::Log => "log",
+        }
+    }
+
+    /// The tab so many places further, round and round.
+    pub fn after(self, steps: usize) -> Tab {
+        let at = Tab::ALL
+            .iter()
+            .position(|tab| *tab == self)
+            .unwrap_or_default();
+        Tab::ALL[(at + steps) % Tab::ALL.len()]
+    }
+}
+
+/// The JSON that would be sent, indented.
+pub fn payload(request: &EditableRequest, columns: usize) -> Vec<Line> {
+    let text = String::from_utf8_lossy(request.bytes());
+    let indented = serde_json::from_str::<serde_json::Value>(&text)
+        .ok()
+        .and_then(|value| serde_json::to_string_pretty(&value).ok());
+    let note = match indented {
+        Some(_) => "indented here; P copies the exact bytes",
+        None => "not JSON",
+    };
+    let shown = indented.unwrap_or_else(|| text.into_owned());
+    let shown = json::harmless(&shown);
+    let mut lines = vec![Line::new(Look::Label(Label::Quiet), note)];
+    let pieces = shown
+        .split('\n')
+        .flat_map(|line| wrap(&escape(line), columns));
+    lines.extend(pieces.map(|piece| Line::new(Look::Plain, piece)));
+    lines
+}
+
+/// What was edited, word by word.
+pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for difference in request.differences() {
+        let number = match &difference {
+            Difference::Deleted { number } | Difference::Set { number, .. } => *number,
+        };
+        let label = request
+            .section(number)
+            .map_or_else(String::new, |section| one_line(&section.label));
+        match difference {
+            Difference::Deleted { .. } => {
+                let heading = format!("- {number} {label}  deleted");
+                lines.push(Line::new(Look::Label(Label::Removed), heading));
+            }
+            Difference::Set {
+                target, old, new, ..
+            } => {
+                let path = one_line(&target.path.to_string());
+                let heading = format!("* {number} {label}  {path}");
+                lines.push(Line::new(Look::Label(Label::Name), heading));
+                let old = old.map_or_else(String::new, |old| decoded(&old));
+                lines.extend(words(&old, &decoded(&new), columns));
+            }
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::new(Look::Label(Label::Quiet), "Nothing is edited."));
+    }
+    lines
+}
+
+/// The text of a JSON string; of other values the JSON.
+fn decoded(json: &str) -> String {
+    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
+}
+
+fn words(old: &str, new: &str, columns: usize) -> Vec<Line> {
+    const BAR: &str = "  │ ";
+    let mut lines = Vec::new();
+    for line in difference::of_texts(old, new).lines() {
+        let mut rows = vec![Vec::new()];
+        let mut used = 0;
+        for (change, text) in line {
+            let (look, shown) = match change {
+                Change::Kept => (Look::Plain, escape(text).into_owned()),
+                Change::Removed => (Look::Label(Label::Removed), format!("[-{}-]", escape(text))),
+                Change::Added => (Look::Label(Label::Added), format!("{{+{}+}}", escape(text))),
+            };
+            let room = columns.saturating_sub(BAR.len() + 1).max(1);
+            let first = room.saturating_sub(used % room);
+            let (head, rest) = split(&shown, first);
+            if let Some(row) = rows.last_mut() {
+                row.push((look, head.to_owned()));
+            }
+            used += dunlin_host::display::width(head);
+            if !rest.is_empty() {
+                for piece in wrap(rest, room) {
+                    used = dunlin_host::display::width(&piece);
+                    rows.push(vec![(look, piece)]);
+                }
+            }
+        }
+        lines.extend(rows.into_iter().map(|pieces| {
+            Line {
+                value: None,
+                pieces: std::iter::once((Look::Label(Label::Quiet), BAR.to_owned()))
+                    .chain(pieces)
+                    .collect(),
+            }
+        }));
+    }
+    lines
+}
+
+/// A text up to so many columns, and the rest.
+fn split(text: &str, columns: usize) -> (&str, &str) {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += dunlin_host::display::width_of_char(c);
+        if used > columns {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
+}
+
+/// Names and values below each other.
+pub fn pairs(pairs: &[(String, String)], columns: usize) -> Vec<Line> {
+    let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for (name, value) in pairs {
+        let value = one_line(value);
+        let room = columns.saturating_sub(widest + 2);
+        for (index, piece) in wrap(&value, room).into_iter().enumerate() {
+            let name = match index {
+                0 => name.as_str(),
+                _ => "",
+            };
+            lines.push(Line {
+                value: None,
+                pieces: vec![
+                    (Look::Label(Label::Quiet), format!("{name:widest$}  ")),
+                    (Look::Plain, piece),
+                ],
+            });
+        }
+    }
+    lines
+}

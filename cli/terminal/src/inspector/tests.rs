@@ -1,0 +1,594 @@
+//! Drives the inspector without a terminal, and draws it on a test screen.
+
+use bytes::Bytes;
+use dunlin_chat::request::editor::{
+    EditableRequest, KnownOption, OptionKind, Origin, Outline, SectionId,
+};
+use dunlin_chat::request::measure::Measure;
+use dunlin_chat::turn::PausedRequest;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Position;
+use ratatui::style::Color;
+use ratatui_textarea::{Input, Key};
+use serde_json::{Value, json};
+
+use super::state::{Effect, Event, Inspector, Mode, Sides};
+use super::view;
+use crate::request::paused::Paused;
+use crate::ui::style::Styles;
+
+/// A conversation with a call, its result, options, and texts that are hard to show.
+fn body() -> Value {
+    json!({
+        "model": "small",
+        "messages": [
+            {"role": "system", "content": "You are a careful assistant.\nAnswer briefly."},
+            {"role": "user", "content": "Read notes.txt and summarise it. 予定はありますか？ שלום"},
+            {"role": "assistant", "content": "I will look.", "tool_calls": [
+                {"id": "c1", "type": "function", "function":
+                    {"name": "read_file", "arguments": "{\"file_path\":\"notes.txt\",\"limit\":20}"}}
+            ]},
+            {"role": "tool", "tool_call_id": "c1", "name": "read_file",
+                "content": "tide 09:12\r\nescape \u{1b}[2J and \u{202e}turned\nthe third line"},
+            {"role": "user", "content": "And the tide? 🌊"}
+        ],
+        "tools": [{"type": "function", "function": {"name": "read_file",
+            "description": "Reads a text file.", "parameters": {"type": "object", "properties": {}}}}],
+        "stream": true,
+        "temperature": 0.2
+    })
+}
+
+fn paused(body: &Value) -> Paused {
+    let messages = body["messages"].as_array().map_or(0, Vec::len);
+    let origins: Vec<Origin> = (0..messages - 1)
+        .map(|index| Origin::from(SectionId::Message(index)))
+        .collect();
+    let options = vec![
+        KnownOption::new(&["temperature"], OptionKind::Number),
+        KnownOption::new(&["top_p"], OptionKind::Number),
+    ];
+    let outline = Outline::of_chat(body, &origins, options);
+    Paused::new(PausedRequest {
+        request: EditableRequest::new(Bytes::from(body.to_string()), outline),
+        round: 1,
+        number: Some(3),
+        model: "small",
+        messages: &[],
+        measure: Measure::default(),
+        room: 30_000,
+        window: Some(32_768),
+        must_pause: true,
+        last_sent: None,
+        notice: None,
+    })
+}
+
+struct Fixture {
+    inspector: Inspector,
+    paused: Paused,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Fixture {
+    fn new(body: &Value, size: (u16, u16), styles: Styles) -> Fixture {
+        let paused = paused(body);
+        let sides = Sides {
+            metadata: Box::new(|paused| {
+                vec![
+                    ("session".to_owned(), "k7mq2x9d".to_owned()),
+                    ("edited".to_owned(), paused.edits().to_string()),
+                ]
+            }),
+            log: Box::new(|| ["1,204 tokens", "1,310 tokens"].map(str::to_owned).to_vec()),
+            conversation: "every · assistant · Tides".to_owned(),
+        };
+        let inspector = Inspector::new(Mode::Paused, sides, styles, &paused);
+        let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
+        let mut fixture = Fixture {
+            inspector,
+            paused,
+            terminal,
+        };
+        fixture.draw();
+        fixture
+    }
+
+    fn draw(&mut self) {
+        let (inspector, paused) = (&mut self.inspector, &self.paused);
+        let Ok(_) = self
+            .terminal
+            .draw(|frame| view::draw(frame, inspector, paused));
+    }
+
+    fn screen(&self) -> String {
+        self.terminal.backend().to_string()
+    }
+
+    /// The same after everything was drawn anew: unlike a terminal, the test screen keeps what a wide character hides.
+    fn redrawn(&mut self) -> String {
+        let Ok(()) = self.terminal.clear();
+        self.draw();
+        self.screen()
+    }
+
+    fn event(&mut self, event: Event) -> Effect {
+        let effect = self.inspector.handle(event, &mut self.paused);
+        self.draw();
+        effect
+    }
+
+    fn key(&mut self, key: Key) -> Effect {
+        self.event(Event::Key(Input {
+            key,
+            ..Input::default()
+        }))
+    }
+
+    fn ctrl(&mut self, letter: char) -> Effect {
+        self.event(Event::Key(Input {
+            key: Key::Char(letter),
+            ctrl: true,
+            ..Input::default()
+        }))
+    }
+
+    /// Keys that are letters; the effect of the last one.
+    fn keys(&mut self, keys: &str) -> Effect {
+        let mut effect = Effect::None;
+        for key in keys.chars() {
+            effect = self.key(Key::Char(key));
+        }
+        effect
+    }
+
+    fn body(&self) -> Value {
+        serde_json::from_slice(self.paused.request().bytes()).unwrap_or_default()
+    }
+}
+
+fn fixture() -> Fixture {
+    Fixture::new(&body(), (120, 40), Styles::plain())
+}
+
+#[test]
+fn every_size_shows_what_matters() {
+    for (columns, rows) in [(40, 20), (80, 24), (120, 40), (200, 60)] {
+        let mut fixture = Fixture::new(&body(), (columns, rows), Styles::plain());
+        fixture.keys("gd");
+        fixture.keys("jjl");
+        insta::assert_snapshot!(format!("{columns}x{rows}"), fixture.redrawn());
+    }
+}
+
+#[test]
+fn colour_carries_nothing_alone() {
+    for size in [(40, 20), (80, 24), (120, 40)] {
+        let mut plain = Fixture::new(&body(), size, Styles::plain());
+        let mut coloured = Fixture::new(&body(), size, Styles::coloured());
+        for fixture in [&mut plain, &mut coloured] {
+            fixture.keys("gdjjlee");
+            fixture.key(Key::Enter);
+        }
+        assert_eq!(plain.screen(), coloured.screen());
+        let has_colour = |fixture: &Fixture| {
+            let cells = fixture.terminal.backend().buffer().content.iter();
+            cells
+                .clone()
+                .any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+        };
+        assert!(!has_colour(&plain));
+        assert!(has_colour(&coloured));
+    }
+}
+
+#[test]
+fn nothing_untrusted_reaches_the_screen_unescaped() {
+    let mut hostile = body();
+    hostile["messages"][3]["name"] = json!("a\u{1b}]0;x\u{7}\u{9b}2J");
+    hostile["messages"][1]["content"] = json!("\u{1b}[2J\u{200b}\u{202e}\r\t\0");
+    let mut fixture = Fixture::new(&hostile, (120, 40), Styles::coloured());
+    let keys = [
+        "g", "j", "l", "h", "jjl", "\t", "\t", "\t", "\t", "\tm", "m", "?",
+    ];
+    for keys in keys {
+        for key in keys.chars() {
+            match key {
+                '\t' => fixture.key(Key::Tab),
+                key => fixture.key(Key::Char(key)),
+            };
+            let cells = fixture.terminal.backend().buffer().content.iter();
+            for cell in cells {
+                let is_safe = |c: char| !dunlin_host::display::needs_escape(c);
+                assert!(cell.symbol().chars().all(is_safe), "{:?}", cell.symbol());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_is_edited_in_place() {
+    let mut fixture = fixture();
+    fixture.keys("e");
+    fixture.ctrl('e');
+    fixture.keys(" Now.");
+    assert!(matches!(fixture.key(Key::Enter), Effect::None));
+    assert_eq!(
+        fixture.body()["messages"][4]["content"],
+        "And the tide? 🌊 Now."
+    );
+    assert!(fixture.screen().contains("edited"), "{}", fixture.screen());
+    fixture.keys("u");
+    assert_eq!(fixture.body(), body());
+    fixture.ctrl('r');
+    assert_eq!(
+        fixture.body()["messages"][4]["content"],
+        "And the tide? 🌊 Now."
+    );
+    fixture.keys("r");
+    assert_eq!(fixture.body(), body());
+}
+
+#[test]
+fn several_lines_are_saved_with_ctrl_s() {
+    let mut fixture = fixture();
+    fixture.keys("ge");
+    fixture.keys("A ");
+    fixture.key(Key::Enter);
+    let text = &body()["messages"][0]["content"];
+    assert_eq!(&fixture.body()["messages"][0]["content"], text);
+    fixture.ctrl('s');
+    assert_eq!(
+        fixture.body()["messages"][0]["content"],
+        "A \nYou are a careful assistant.\nAnswer briefly."
+    );
+}
+
+#[test]
+fn escape_discards_what_was_typed() {
+    let mut fixture = fixture();
+    fixture.keys("e");
+    fixture.keys("scq");
+    fixture.key(Key::Esc);
+    assert_eq!(fixture.body(), body());
+}
+
+#[test]
+fn a_value_of_another_type_is_refused() {
+    let mut fixture = fixture();
+    fixture.keys("/");
+    fixture.keys("0.2");
+    fixture.key(Key::Enter);
+    fixture.keys("e");
+    fixture.ctrl('e');
+    fixture.keys("x");
+    fixture.key(Key::Enter);
+    assert_eq!(fixture.body(), body());
+    assert!(
+        fixture.screen().contains("temperature"),
+        "{}",
+        fixture.screen()
+    );
+}
+
+#[test]
+fn a_value_in_a_string_of_json_is_edited() {
+    let mut fixture = fixture();
+    fixture.keys("/");
+    fixture.keys("notes.txt");
+    fixture.key(Key::Enter);
+    // The message of the user, then the path of the call.
+    fixture.keys("n");
+    while !fixture.screen().contains("arguments.file_path") {
+        assert!(!fixture.screen().contains("Not found"));
+        fixture.keys("n");
+    }
+    fixture.keys("e");
+    fixture.ctrl('e');
+    fixture.keys(".old");
+    fixture.key(Key::Enter);
+    let arguments = &fixture.body()["messages"][2]["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(arguments, "{\"file_path\":\"notes.txt.old\",\"limit\":20}");
+}
+
+#[test]
+fn a_call_and_its_result_go_together() {
+    let mut fixture = fixture();
+    fixture.keys("gjjd");
+    let messages = fixture.body()["messages"].as_array().map(Vec::len);
+    assert_eq!(messages, Some(3));
+    assert!(fixture.screen().contains("go together"));
+    fixture.keys("d");
+    assert_eq!(fixture.body(), body());
+}
+
+#[test]
+fn a_request_that_cannot_be_sent_stays() {
+    let mut fixture = fixture();
+    fixture.keys("gjdjjjd");
+    assert!(matches!(fixture.keys("s"), Effect::None));
+    assert!(
+        fixture.screen().contains("Not sent"),
+        "{}",
+        fixture.screen()
+    );
+    fixture.keys("r");
+    assert!(matches!(fixture.keys("s"), Effect::Send));
+}
+
+#[test]
+fn send_cancel_and_close_ask_nothing() {
+    let mut fixture = fixture();
+    assert!(matches!(fixture.keys("s"), Effect::Send));
+    assert!(matches!(fixture.keys("c"), Effect::Cancel));
+    assert!(matches!(fixture.ctrl('c'), Effect::Cancel));
+    assert!(matches!(fixture.keys("q"), Effect::Close));
+    assert!(matches!(fixture.key(Key::Esc), Effect::Close));
+}
+
+#[test]
+fn a_paste_is_no_sequence_of_keys() {
+    let mut fixture = fixture();
+    let effect = fixture.event(Event::Paste("s\rc\rq".to_owned()));
+    assert!(matches!(effect, Effect::None));
+    fixture.keys("ge");
+    fixture.event(Event::Paste("one\rtwo ".to_owned()));
+    fixture.ctrl('s');
+    assert_eq!(
+        fixture.body()["messages"][0]["content"],
+        "one\ntwo You are a careful assistant.\nAnswer briefly."
+    );
+}
+
+#[test]
+fn what_cannot_be_shown_is_edited_outside() {
+    let mut fixture = fixture();
+    fixture.keys("gjjj");
+    fixture.keys("e");
+    assert!(fixture.screen().contains("$EDITOR"), "{}", fixture.screen());
+    assert!(matches!(fixture.keys("o"), Effect::EditOutside(..)));
+}
+
+#[test]
+fn pins_have_an_order_of_their_own_and_change_nothing() {
+    let mut fixture = fixture();
+    fixture.keys("p");
+    fixture.keys("gj");
+    assert_eq!(fixture.inspector.selected(), 1);
+    fixture.keys("p");
+    assert_eq!(
+        fixture.inspector.sections.shown().get(..3),
+        Some([5, 1, 2].as_slice())
+    );
+    fixture.keys("K");
+    assert_eq!(
+        fixture.inspector.sections.shown().get(..3),
+        Some([1, 5, 2].as_slice())
+    );
+    fixture.keys("K");
+    assert!(fixture.screen().contains("among the pins"));
+    fixture.keys("Jp");
+    assert_eq!(
+        fixture.inspector.sections.shown().get(..3),
+        Some([5, 1, 2].as_slice())
+    );
+    assert_eq!(fixture.body(), body());
+}
+
+#[test]
+fn a_pin_is_dragged() {
+    let mut fixture = fixture();
+    fixture.keys("gpjpjp");
+    assert_eq!(
+        fixture.inspector.sections.shown().get(..3),
+        Some([1, 2, 3].as_slice())
+    );
+    let list = fixture.inspector.areas.list;
+    let row = |row| Position {
+        x: list.x,
+        y: list.y + row,
+    };
+    fixture.event(Event::Press(row(0)));
+    fixture.event(Event::Drag(row(2)));
+    fixture.event(Event::Release);
+    assert_eq!(
+        fixture.inspector.sections.shown().get(..4),
+        Some([2, 3, 1, 4].as_slice())
+    );
+}
+
+#[test]
+fn the_mouse_selects_folds_and_scrolls() {
+    let mut fixture = fixture();
+    let list = fixture.inspector.areas.list;
+    fixture.event(Event::Press(Position {
+        x: list.x,
+        y: list.y + 2,
+    }));
+    assert_eq!(fixture.inspector.selected(), 3);
+    let detail = fixture.inspector.areas.detail;
+    let calls = fixture
+        .inspector
+        .lines()
+        .iter()
+        .position(|line| line.text().contains("tool_calls"));
+    let calls = u16::try_from(calls.unwrap_or_default()).unwrap_or_default();
+    let before = fixture.inspector.lines().len();
+    let at = Position {
+        x: detail.x + 4,
+        y: detail.y + calls,
+    };
+    fixture.event(Event::Press(at));
+    fixture.event(Event::Press(at));
+    assert!(fixture.inspector.lines().len() < before);
+    fixture.event(Event::Press(at));
+    assert_eq!(fixture.inspector.lines().len(), before);
+    fixture.event(Event::Wheel {
+        at: Position {
+            x: list.x,
+            y: list.y,
+        },
+        down: true,
+    });
+    assert_eq!(fixture.inspector.selected(), 6);
+    let (_, tab) = fixture
+        .inspector
+        .areas
+        .tabs
+        .iter()
+        .map(|(area, tab)| (*area, *tab))
+        .nth(2)
+        .unwrap_or_default();
+    let (area, _) = fixture.inspector.areas.tabs[2];
+    fixture.event(Event::Press(Position {
+        x: area.x,
+        y: area.y,
+    }));
+    assert_eq!(fixture.inspector.tab, tab);
+}
+
+#[test]
+fn a_filter_lists_what_contains_it() {
+    let mut fixture = fixture();
+    fixture.keys("&");
+    fixture.keys("TIDE");
+    fixture.key(Key::Enter);
+    assert_eq!(fixture.inspector.sections.shown(), [4, 5]);
+    // Leaving lists all again, first.
+    assert!(matches!(fixture.keys("q"), Effect::None));
+    assert_eq!(fixture.inspector.sections.shown().len(), 7);
+    assert!(matches!(fixture.keys("q"), Effect::Close));
+}
+
+#[test]
+fn the_next_edit_is_found() {
+    let mut fixture = fixture();
+    fixture.keys("]");
+    assert!(fixture.screen().contains("Nothing is edited"));
+    fixture.keys("gd");
+    fixture.keys("G[");
+    assert_eq!(fixture.inspector.selected(), 1);
+}
+
+#[test]
+fn tabs_show_payload_differences_metadata_and_log() {
+    let mut fixture = fixture();
+    fixture.keys("gd");
+    for text in [
+        "\"role\": \"user\"",
+        "1 system prompt  deleted",
+        "k7mq2x9d",
+        "1,310 tokens",
+    ] {
+        fixture.key(Key::Tab);
+        assert!(
+            fixture.screen().contains(text),
+            "{text}: {}",
+            fixture.screen()
+        );
+    }
+    fixture.key(Key::Tab);
+    assert!(fixture.screen().contains("careful"));
+}
+
+#[test]
+fn nothing_can_be_changed_where_nothing_is_paused() {
+    let mut fixture = fixture();
+    let sides = Sides {
+        metadata: Box::new(|_| Vec::new()),
+        log: Box::new(Vec::new),
+        conversation: String::new(),
+    };
+    let mode = Mode::ReadOnly("No request is paused.".to_owned());
+    fixture.inspector = Inspector::new(mode, sides, Styles::plain(), &fixture.paused);
+    fixture.draw();
+    assert!(matches!(fixture.keys("c"), Effect::Close));
+    for key in ["s", "e", "o", "d", "u", "r"] {
+        assert!(matches!(fixture.keys(key), Effect::None), "{key}");
+        assert!(fixture.inspector.entry.is_none());
+    }
+    assert_eq!(fixture.body(), body());
+    assert!(matches!(fixture.keys("y"), Effect::Copy(text, _) if text.contains("tide")));
+    assert!(matches!(fixture.keys("q"), Effect::Close));
+}
+
+#[test]
+fn a_body_of_unknown_shape_is_shown() {
+    for text in ["not json", "[1, 2]", "{}", "\"\"", ""] {
+        let request = EditableRequest::new(Bytes::from(text.to_owned()), Outline::raw());
+        let paused = Paused::new(PausedRequest {
+            request,
+            round: 2,
+            number: None,
+            model: "",
+            messages: &[],
+            measure: Measure::default(),
+            room: 10,
+            window: None,
+            must_pause: true,
+            last_sent: None,
+            notice: None,
+        });
+        let mut fixture = fixture();
+        let sides = Sides {
+            metadata: Box::new(|_| Vec::new()),
+            log: Box::new(Vec::new),
+            conversation: String::new(),
+        };
+        fixture.inspector = Inspector::new(Mode::Paused, sides, Styles::plain(), &paused);
+        fixture.paused = paused;
+        fixture.draw();
+        for key in "ledpmgGjk/nN&yYP?".chars() {
+            fixture.key(Key::Char(key));
+            fixture.key(Key::Esc);
+        }
+        fixture.key(Key::Tab);
+    }
+}
+
+/// Whatever is typed, nothing fails, and what would be sent is JSON.
+#[test]
+fn no_sequence_of_keys_breaks_anything() {
+    use proptest::prelude::*;
+    let key = prop_oneof![
+        any::<char>().prop_map(Key::Char),
+        proptest::sample::select(
+            "segGdurpjkhl/nN&][mKJyYPo?q \n"
+                .chars()
+                .collect::<Vec<char>>()
+        )
+        .prop_map(Key::Char),
+        proptest::sample::select(vec![
+            Key::Enter,
+            Key::Esc,
+            Key::Tab,
+            Key::Up,
+            Key::Down,
+            Key::Left,
+            Key::Right
+        ]),
+    ];
+    let keys = proptest::collection::vec((key, any::<bool>()), 1..60);
+    let sizes = (1u16..100, 1u16..40);
+    let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
+        cases: 300,
+        failure_persistence: None,
+        ..Default::default()
+    });
+    let result = runner.run(&(keys, sizes), |(keys, size)| {
+        let mut fixture = Fixture::new(&body(), size, Styles::coloured());
+        for (key, ctrl) in keys {
+            fixture.event(Event::Key(Input {
+                key,
+                ctrl: ctrl && matches!(key, Key::Char(_)),
+                ..Input::default()
+            }));
+        }
+        prop_assert!(serde_json::from_slice::<Value>(fixture.paused.request().bytes()).is_ok());
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}

@@ -1,0 +1,233 @@
+//! The selected section as rows of a tree.
+
+use std::collections::HashSet;
+
+use dunlin_chat::request::editor::{LeafKind, Row, RowValue, Step, Target};
+use dunlin_chat::tokens::counted;
+use dunlin_host::display::{escape, escape_multiline, one_line, width};
+use ratatui::style::Style;
+
+use crate::ui::style::Label;
+use crate::ui::wrap;
+
+/// How far each level stands in, in columns.
+const INDENT: usize = 2;
+
+/// The deepest level that stands in further than the one above it: the text would have no room.
+const MAX_INDENTED_DEPTH: usize = 10;
+
+/// How much of a folded text is shown, in characters.
+const PREVIEW_CHARS: usize = 60;
+
+/// A row of the right pane. Its text is escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The value that the row belongs to, by its index; `None`: no value.
+    pub value: Option<usize>,
+    /// Pieces of text and their looks.
+    pub pieces: Vec<(Look, String)>,
+}
+
+/// How a piece of text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Like any text.
+    Plain,
+    /// Like everything with this label.
+    Label(Label),
+    /// As Markdown says.
+    Markdown(Style),
+}
+
+impl Line {
+    /// A row that belongs to no value.
+    pub fn new(look: Look, text: impl Into<String>) -> Line {
+        Line {
+            value: None,
+            pieces: vec![(look, text.into())],
+        }
+    }
+
+    /// All of its text.
+    pub fn text(&self) -> String {
+        let texts = self.pieces.iter().map(|(_, text)| text.as_str());
+        texts.collect()
+    }
+}
+
+/// The rows of a section. Values in `folded` hide what they contain.
+pub fn lines(rows: &[Row], folded: &HashSet<Target>, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    // Values deeper than this are hidden.
+    let mut hidden_below: Option<usize> = None;
+    for (index, row) in rows.iter().enumerate() {
+        if hidden_below.is_some_and(|depth| row.depth > depth) {
+            continue;
+        }
+        let is_folded = folded.contains(&row.target);
+        hidden_below = is_folded.then_some(row.depth);
+        // The section itself: the pane's title names it.
+        if row.depth == 0 && !matches!(row.value, RowValue::Leaf(_)) {
+            hidden_below = None;
+            continue;
+        }
+        let follows = rows
+            .get(index + 1)
+            .is_some_and(|next| next.depth > row.depth);
+        value(row, index, is_folded, follows, columns, &mut lines);
+    }
+    lines
+}
+
+fn value(
+    row: &Row,
+    index: usize,
+    is_folded: bool,
+    holds_rows: bool,
+    columns: usize,
+    lines: &mut Vec<Line>,
+) {
+    let depth = row.depth.saturating_sub(1).min(MAX_INDENTED_DEPTH);
+    let indent = " ".repeat(depth * INDENT);
+    let key = key(row);
+    let fold = match is_folded {
+        true => "▸ ",
+        false => "▾ ",
+    };
+    let mut push = |pieces| {
+        lines.push(Line {
+            value: Some(index),
+            pieces,
+        });
+    };
+    match &row.value {
+        RowValue::Object(0) => push(head(&indent, "  ", &key, false, Some((Label::Quiet, "{}")))),
+        RowValue::Array(0) => push(head(&indent, "  ", &key, false, Some((Label::Quiet, "[]")))),
+        RowValue::Object(count) => {
+            let about = match is_folded {
+                true => format!("{{{}}}", counted(*count, "value", "values")),
+                false => String::new(),
+            };
+            push(head(
+                &indent,
+                fold,
+                &key,
+                false,
+                Some((Label::Quiet, &about)),
+            ));
+        }
+        RowValue::Array(count) => {
+            let about = format!("[{count}]");
+            push(head(
+                &indent,
+                fold,
+                &key,
+                false,
+                Some((Label::Quiet, &about)),
+            ));
+        }
+        RowValue::Leaf(leaf) if leaf.holds_json && holds_rows => {
+            let about = match is_folded {
+                true => one_line(&beginning(&leaf.text())),
+                false => "JSON in a string".to_owned(),
+            };
+            push(head(
+                &indent,
+                fold,
+                &key,
+                leaf.is_edited,
+                Some((Label::Quiet, &about)),
+            ));
+        }
+        RowValue::Leaf(leaf) => {
+            let text = leaf.text();
+            let room = columns.saturating_sub(indent.len() + INDENT + width(&key) + 4);
+            let is_string = leaf.kind == LeafKind::String;
+            if !text.contains('\n') && width(&escape(&text)) <= room {
+                let text = escape(&text);
+                let shown = match is_string {
+                    true => format!("\"{text}\""),
+                    false => text.into_owned(),
+                };
+                push(
+                    head(&indent, "  ", &key, leaf.is_edited, None)
+                        .into_iter()
+                        .chain([(Look::Plain, shown)])
+                        .collect(),
+                );
+                return;
+            }
+            let about = match is_folded {
+                true => {
+                    let characters = counted(text.chars().count(), "character", "characters");
+                    format!("{} ({characters})", one_line(&beginning(&text)))
+                }
+                false => String::new(),
+            };
+            push(head(
+                &indent,
+                fold,
+                &key,
+                leaf.is_edited,
+                Some((Label::Quiet, &about)),
+            ));
+            if is_folded {
+                return;
+            }
+            let margin = format!("{indent}  ");
+            let room = columns.saturating_sub(margin.len() + 2);
+            let shown = escape_multiline(&text).replace('\t', "    ");
+            for piece in shown.split('\n').flat_map(|line| wrap::rows(line, room)) {
+                push(vec![
+                    (Look::Label(Label::Quiet), format!("{margin}│ ")),
+                    (Look::Plain, piece),
+                ]);
+            }
+        }
+    }
+}
+
+/// The row with a value's name.
+fn head(
+    indent: &str,
+    fold: &str,
+    key: &str,
+    is_edited: bool,
+    about: Option<(Label, &str)>,
+) -> Vec<(Look, String)> {
+    let look = match is_edited {
+        true => Label::Warning,
+        false => Label::Target,
+    };
+    let mark = match is_edited {
+        true => "* ",
+        false => "",
+    };
+    let mut pieces = vec![
+        (Look::Label(Label::Quiet), format!("{indent}{fold}")),
+        (Look::Label(look), format!("{mark}{key}")),
+    ];
+    if !key.is_empty() {
+        pieces.push((Look::Label(Label::Quiet), ": ".to_owned()));
+    }
+    if let Some((label, about)) = about.filter(|(_, about)| !about.is_empty()) {
+        pieces.push((Look::Label(label), about.to_owned()));
+    }
+    pieces
+}
+
+fn key(row: &Row) -> String {
+    match row.target.path.steps().last() {
+        Some(Step::Key(key)) => one_line(key),
+        Some(Step::Index(index)) => index.to_string(),
+        None => String::new(),
+    }
+}
+
+fn beginning(text: &str) -> String {
+    let mut shown: String = text.chars().take(PREVIEW_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

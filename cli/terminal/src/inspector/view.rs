@@ -1,0 +1,588 @@
+//! Draws the inspector into a frame.
+
+use ansi_to_tui::IntoText;
+use dunlin_chat::request::editor::{EditableRequest, LeafKind, RowValue, SectionKind};
+use dunlin_chat::tokens::counted;
+use dunlin_host::display::{grouped, one_line, usual_width};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+use super::keymap;
+use super::state::{Inspector, Mode, Pane};
+use super::tabs::Tab;
+use super::tree::{self, Look};
+use crate::request::list::beginning;
+use crate::request::paused::Paused;
+use crate::ui::calls::fit;
+use crate::ui::markdown::Markdown;
+use crate::ui::style::{Label, Styles};
+use crate::ui::wrap;
+
+/// From this width on both panes are side by side.
+const MIN_COLUMNS_FOR_PANES: u16 = 72;
+
+/// The smallest window that has room for anything.
+const MIN_COLUMNS: u16 = 20;
+const MIN_ROWS: u16 = 8;
+
+/// The widest list of sections.
+const MAX_LIST_COLUMNS: u16 = 64;
+
+/// Columns of the longest bar, and of the one of the context window.
+const BAR_COLUMNS: usize = 6;
+const WINDOW_BAR_COLUMNS: usize = 10;
+
+/// Lists that are narrower show no bars.
+const MIN_COLUMNS_FOR_BARS: usize = 44;
+
+/// Columns of a number of tokens.
+const TOKEN_COLUMNS: usize = 7;
+
+/// Columns of a section's kind.
+const KIND_COLUMNS: usize = 9;
+
+/// Rows of the longest note: a reason why a request cannot be sent, in a narrow window.
+const MAX_NOTE_ROWS: usize = 4;
+
+/// How much of a text is looked at for a preview, in characters.
+const PREVIEW_CHARS: usize = 120;
+
+/// Draws everything, and notes where it is.
+pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
+    let area = frame.area();
+    if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
+        let text = Paragraph::new("This window is too small: q closes the inspector.");
+        frame.render_widget(text.wrap(ratatui::widgets::Wrap { trim: true }), area);
+        return;
+    }
+    let notes = notes(inspector, usize::from(area.width));
+    let [title, status, tabs, body, note, keys] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(u16::try_from(notes.len()).unwrap_or(1).max(1)),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    let palette = Palette(inspector.styles());
+    frame.render_widget(title_line(inspector, paused, palette, title.width), title);
+    frame.render_widget(status_line(paused, palette, status.width), status);
+    draw_tabs(frame, inspector, palette, tabs);
+    let (list, detail) = panes(inspector, body);
+    inspector.refresh(paused, usize::from(detail.width.saturating_sub(1)).max(1));
+    inspector.areas.list = list;
+    inspector.areas.detail = detail;
+    draw_list(frame, inspector, paused, palette, list);
+    draw_detail(frame, inspector, palette, detail);
+    frame.render_widget(
+        Paragraph::new(note_lines(&notes, inspector, palette, note)),
+        note,
+    );
+    frame.render_widget(key_line(inspector, palette, keys.width), keys);
+    if inspector.entry.is_some() {
+        draw_entry(frame, inspector, palette, body);
+    }
+    if inspector.shows_help {
+        draw_help(frame, palette, area);
+    }
+}
+
+/// Where the panes are. In a narrow window only the one that has the keys has room.
+fn panes(inspector: &Inspector, body: Rect) -> (Rect, Rect) {
+    let wants_all = inspector.tab != Tab::Request;
+    if body.width < MIN_COLUMNS_FOR_PANES {
+        return match inspector.pane {
+            Pane::Sections if !wants_all => (body, Rect { width: 0, ..body }),
+            _ => (Rect { width: 0, ..body }, body),
+        };
+    }
+    let list = (body.width * 2 / 5).min(MAX_LIST_COLUMNS);
+    let [list, _, detail] = Layout::horizontal([
+        Constraint::Length(list),
+        Constraint::Length(1),
+        Constraint::Min(1),
+    ])
+    .areas(body);
+    (list, detail)
+}
+
+/// Labels as styles of the screen.
+#[derive(Clone, Copy)]
+struct Palette(Styles);
+
+impl Palette {
+    fn style(self, label: Label) -> Style {
+        let plain = Style::default();
+        let bold = plain.add_modifier(Modifier::BOLD);
+        let coloured = |color| match self.0.is_coloured() {
+            true => plain.fg(color),
+            false => plain,
+        };
+        match label {
+            Label::Name | Label::Key | Label::Prompt => bold,
+            Label::Quiet => match self.0.is_coloured() {
+                true => plain.add_modifier(Modifier::DIM),
+                false => plain,
+            },
+            Label::Target | Label::Hint | Label::Place => coloured(Color::Cyan),
+            Label::Good | Label::Added => coloured(Color::Green),
+            Label::Bad | Label::Removed => coloured(Color::Red),
+            Label::Error => coloured(Color::Red).add_modifier(Modifier::BOLD),
+            Label::Warning => coloured(Color::Yellow),
+        }
+    }
+
+    fn look(self, look: Look) -> Style {
+        match look {
+            Look::Plain => Style::default(),
+            Look::Label(label) => self.style(label),
+            Look::Markdown(style) if self.0.is_coloured() => style,
+            Look::Markdown(_) => Style::default(),
+        }
+    }
+
+    fn span(self, label: Label, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.style(label))
+    }
+}
+
+fn title_line(
+    inspector: &Inspector,
+    paused: &Paused,
+    palette: Palette,
+    columns: u16,
+) -> Line<'static> {
+    let what = match inspector.mode() {
+        Mode::Paused => format!("⏸ PAUSED  {}", paused.title()),
+        Mode::ReadOnly(why) => format!("READ ONLY  {}", one_line(why)),
+    };
+    let conversation = one_line(&inspector.sides().conversation);
+    let text = match conversation.is_empty() {
+        true => format!(" {what} "),
+        false => format!(" {what} · {conversation} "),
+    };
+    let text = fit(&text, usize::from(columns));
+    let padding = usize::from(columns).saturating_sub(usual_width(&text));
+    let style = palette
+        .style(Label::Warning)
+        .add_modifier(Modifier::REVERSED | Modifier::BOLD);
+    Line::styled(format!("{text}{}", " ".repeat(padding)), style)
+}
+
+fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static> {
+    let request = paused.request();
+    let mut parts = vec![paused.total()];
+    if let Some(window) = paused.window_tokens().filter(|window| *window > 0) {
+        let used = paused.tokens();
+        let percent = used.saturating_mul(100) / window;
+        parts.push(format!(
+            "{} {percent} %",
+            bar(used, window, WINDOW_BAR_COLUMNS)
+        ));
+    }
+    parts.push(counted(request.sections().len(), "section", "sections"));
+    if let Some(pinned) = paused.pinned_tokens() {
+        parts.push(format!("{} pinned", grouped(pinned)));
+    }
+    if paused.edits() > 0 {
+        parts.push(counted(paused.edits(), "edit", "edits"));
+    }
+    parts.extend(paused.kept());
+    let text = fit(&format!(" {}", parts.join(" · ")), usize::from(columns));
+    Line::from(palette.span(Label::Name, text))
+}
+
+fn draw_tabs(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palette, area: Rect) {
+    inspector.areas.tabs.clear();
+    let mut spans = vec![Span::raw(" ")];
+    let mut x = area.x + 1;
+    for tab in Tab::ALL {
+        let is_shown = tab == inspector.tab;
+        let text = match is_shown {
+            true => format!("[{}]", tab.title()),
+            false => format!(" {} ", tab.title()),
+        };
+        let width = u16::try_from(text.len()).unwrap_or(u16::MAX);
+        let place = Rect { x, width, ..area };
+        inspector.areas.tabs.push((place.intersection(area), tab));
+        x = x.saturating_add(width);
+        spans.push(match is_shown {
+            true => palette.span(Label::Key, text),
+            false => palette.span(Label::Quiet, text),
+        });
+    }
+    frame.render_widget(Line::from(spans), area);
+}
+
+fn draw_list(
+    frame: &mut Frame<'_>,
+    inspector: &mut Inspector,
+    paused: &Paused,
+    palette: Palette,
+    area: Rect,
+) {
+    if area.is_empty() {
+        return;
+    }
+    let count = inspector.sections.shown().len();
+    inspector.list.scroll(usize::from(area.height), count);
+    let cursor = inspector.list;
+    let numbers = inspector.sections.shown();
+    let numbers = numbers
+        .iter()
+        .skip(cursor.top)
+        .take(usize::from(area.height));
+    let mut rows = Vec::new();
+    for (offset, number) in numbers.enumerate() {
+        let is_selected = cursor.top + offset == cursor.at && inspector.selected() == *number;
+        let row = section_row(paused, *number, palette, usize::from(area.width));
+        rows.push(match is_selected {
+            true => selected(row, inspector.pane == Pane::Sections, area.width),
+            false => row,
+        });
+    }
+    if rows.is_empty() {
+        rows.push(Line::from(
+            palette.span(Label::Quiet, "  no section contains the filter"),
+        ));
+    }
+    frame.render_widget(Paragraph::new(rows), area);
+}
+
+/// The selected row: reversed where the keys go, otherwise marked only.
+fn selected(row: Line<'static>, has_keys: bool, columns: u16) -> Line<'static> {
+    let style = match has_keys {
+        true => Modifier::REVERSED,
+        false => Modifier::UNDERLINED,
+    };
+    let padding = usize::from(columns).saturating_sub(row.width());
+    let mut row = row;
+    row.push_span(Span::raw(" ".repeat(padding)));
+    row.patch_style(Style::default().add_modifier(style))
+}
+
+fn section_row(paused: &Paused, number: usize, palette: Palette, columns: usize) -> Line<'static> {
+    let request = paused.request();
+    let Some(section) = request.section(number) else {
+        return Line::default();
+    };
+    let (mark, look) = match (request.is_deleted(number), request.is_edited(number)) {
+        (true, _) => ("-", Label::Removed),
+        (false, true) => ("*", Label::Warning),
+        (false, false) => (" ", Label::Name),
+    };
+    let pin = match paused.pins().has(&section.id) {
+        true => "^",
+        false => " ",
+    };
+    let digits = request.sections().len().to_string().len();
+    let tokens = paused.section_tokens(number);
+    let share = match request.is_deleted(number) {
+        true => 0,
+        false => tokens,
+    };
+    let head = format!("{mark}{pin}{number:>digits$} ");
+    let kind = format!("{:KIND_COLUMNS$} ", kind(section.kind));
+    let count = format!("{:>TOKEN_COLUMNS$} ", grouped(tokens));
+    let bar = match columns >= MIN_COLUMNS_FOR_BARS {
+        true => format!("{:BAR_COLUMNS$} ", bar(share, paused.tokens(), BAR_COLUMNS)),
+        false => String::new(),
+    };
+    let state = match (request.is_deleted(number), request.is_edited(number)) {
+        (true, _) => "deleted ",
+        (false, true) => "edited ",
+        (false, false) => "",
+    };
+    let fixed: usize = [&head, &kind, &count, &bar]
+        .map(|text| usual_width(text))
+        .iter()
+        .sum();
+    let label = match section.kind {
+        SectionKind::User | SectionKind::System | SectionKind::Assistant => {
+            preview(request, number)
+        }
+        _ => String::new(),
+    };
+    let label = match label.is_empty() {
+        true => one_line(&section.label),
+        false => label,
+    };
+    let label = beginning(&label, columns.saturating_sub(fixed + state.len()));
+    Line::from(vec![
+        Span::styled(head, palette.style(look)),
+        palette.span(Label::Quiet, kind),
+        Span::raw(count),
+        palette.span(Label::Quiet, bar),
+        Span::styled(state, palette.style(look)),
+        Span::raw(label),
+    ])
+}
+
+fn kind(kind: SectionKind) -> &'static str {
+    match kind {
+        SectionKind::ToolResult => "result",
+        SectionKind::ToolDefinition => "tool",
+        kind => kind.name(),
+    }
+}
+
+/// The beginning of a section's text.
+fn preview(request: &EditableRequest, number: usize) -> String {
+    let Ok(target) = request.only_text(number) else {
+        return String::new();
+    };
+    let rows = request.rows(number);
+    let text = rows.iter().find(|row| row.target == target);
+    let text = text.and_then(|row| match &row.value {
+        RowValue::Leaf(leaf) if leaf.kind == LeafKind::String => Some(leaf.text()),
+        _ => None,
+    });
+    let text = text.unwrap_or_default();
+    let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
+    one_line(&beginning.replace(['\n', '\t'], " "))
+}
+
+/// A bar of a share; a little one where there is anything.
+fn bar(share: u64, total: u64, columns: usize) -> String {
+    let filled = u128::from(share) * columns as u128 / u128::from(total.max(1));
+    let filled = usize::try_from(filled).unwrap_or(columns).min(columns);
+    match (filled, share) {
+        (0, 0) => String::new(),
+        (0, _) => "▏".to_owned(),
+        _ => "▇".repeat(filled),
+    }
+}
+
+fn draw_detail(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palette, area: Rect) {
+    if area.is_empty() {
+        return;
+    }
+    let count = inspector.lines().len();
+    inspector.detail.scroll(usize::from(area.height), count);
+    let cursor = inspector.detail;
+    let has_keys = inspector.pane == Pane::Detail;
+    let lines = inspector.lines().iter().enumerate();
+    let lines = lines.skip(cursor.top).take(usize::from(area.height));
+    let rows = lines.map(|(index, line)| {
+        let row = row(line, &inspector.needle, palette);
+        match has_keys && index == cursor.at {
+            true => selected(row, true, area.width),
+            false => row,
+        }
+    });
+    let rows: Vec<Line<'_>> = rows.collect();
+    frame.render_widget(Paragraph::new(rows), area);
+}
+
+/// A row of the right pane, with the text that was searched marked.
+fn row(line: &tree::Line, needle: &str, palette: Palette) -> Line<'static> {
+    let mut spans = Vec::new();
+    for (look, text) in &line.pieces {
+        let style = palette.look(*look);
+        let lower = text.to_lowercase();
+        // Where lower case has another length, its places are not those of the text.
+        let can_mark = !needle.is_empty() && lower.len() == text.len();
+        let mut rest = text.as_str();
+        let mut at = 0;
+        while can_mark
+            && let Some(found) = lower.get(at..).and_then(|lower| lower.find(needle))
+            && let Some((before, found)) = rest.split_at_checked(found)
+            && let Some((found, after)) = found.split_at_checked(needle.len())
+        {
+            at += before.len() + found.len();
+            spans.push(Span::styled(before.to_owned(), style));
+            spans.push(Span::styled(
+                found.to_owned(),
+                style.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+            ));
+            rest = after;
+        }
+        spans.push(Span::styled(rest.to_owned(), style));
+    }
+    Line::from(spans)
+}
+
+/// What was said last, in at most [`MAX_NOTE_ROWS`] rows.
+fn notes(inspector: &Inspector, columns: usize) -> Vec<String> {
+    let Some(note) = &inspector.note else {
+        return Vec::new();
+    };
+    let mut rows = wrap::rows(note, columns.saturating_sub(2));
+    if rows.len() > MAX_NOTE_ROWS {
+        rows.truncate(MAX_NOTE_ROWS);
+        if let Some(last) = rows.last_mut() {
+            last.push('…');
+        }
+    }
+    rows
+}
+
+/// What was said last, or where the selected value is.
+fn note_lines(
+    notes: &[String],
+    inspector: &Inspector,
+    palette: Palette,
+    area: Rect,
+) -> Vec<Line<'static>> {
+    let line = |label, text: &str| Line::from(palette.span(label, format!(" {text}")));
+    match (notes, inspector.value()) {
+        ([], Some(row)) if inspector.pane == Pane::Detail => {
+            let path = match &row.path {
+                Some(path) => path.to_string(),
+                None => format!("{} (deleted)", row.target.path),
+            };
+            let columns = usize::from(area.width).saturating_sub(2);
+            vec![line(Label::Quiet, &fit(&one_line(&path), columns))]
+        }
+        (notes, _) => notes
+            .iter()
+            .map(|note| line(Label::Warning, note))
+            .collect(),
+    }
+}
+
+/// The most important keys, as many as fit; `?` is always there.
+fn key_line(inspector: &Inspector, palette: Palette, columns: u16) -> Line<'static> {
+    if let Some(entry) = &inspector.entry {
+        return Line::from(palette.span(Label::Key, format!(" {}", entry.keys())));
+    }
+    let is_paused = *inspector.mode() == Mode::Paused;
+    let bindings =
+        keymap::line().filter(|binding| is_paused || !super::state::changes(binding.action));
+    let mut bindings: Vec<_> = bindings
+        .map(|binding| {
+            let key = binding.keys.split(' ').next().unwrap_or_default();
+            (key, binding.about)
+        })
+        .collect();
+    let width = |bindings: &[(&str, &str)]| -> usize {
+        bindings
+            .iter()
+            .map(|(key, about)| key.len() + about.len() + 4)
+            .sum()
+    };
+    while width(&bindings) > usize::from(columns) && bindings.len() > 2 {
+        bindings.remove(bindings.len() - 3);
+    }
+    let mut spans = vec![Span::raw(" ")];
+    for (key, about) in bindings {
+        spans.push(palette.span(Label::Key, key));
+        spans.push(Span::raw(format!(" {about}   ")));
+    }
+    Line::from(spans)
+}
+
+fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, body: Rect) {
+    let Some(entry) = &inspector.entry else {
+        return;
+    };
+    let wanted = match entry.lines() {
+        1 => 3,
+        lines => u16::try_from(lines)
+            .unwrap_or(u16::MAX)
+            .saturating_add(2)
+            .max(8),
+    };
+    let long = entry
+        .area()
+        .lines()
+        .iter()
+        .map(String::len)
+        .max()
+        .unwrap_or(0);
+    let wanted = match entry.lines() == 1 && long > usize::from(body.width) {
+        true => u16::try_from(long / usize::from(body.width.max(1)) + 4).unwrap_or(u16::MAX),
+        false => wanted,
+    };
+    let height = wanted.min(body.height);
+    let area = Rect {
+        y: body.y + body.height - height,
+        height,
+        ..body
+    };
+    let title = fit(entry.title(), usize::from(area.width.saturating_sub(4)));
+    let block = Block::bordered()
+        .title(format!(" {title} "))
+        .border_style(palette.style(Label::Key));
+    frame.render_widget(Clear, area);
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    frame.render_widget(entry.area(), inside);
+}
+
+fn draw_help(frame: &mut Frame<'_>, palette: Palette, area: Rect) {
+    let widest =
+        |texts: &mut dyn Iterator<Item = &'static str>| texts.map(str::len).max().unwrap_or(0);
+    let keys = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.keys));
+    let about = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.about));
+    let rows = keymap::KEYMAP.iter().map(|binding| {
+        let word = match binding.word {
+            "" => String::new(),
+            word => format!("  {word}"),
+        };
+        Line::from(vec![
+            palette.span(Label::Key, format!(" {:keys$}  ", binding.keys)),
+            Span::raw(format!("{:about$}", binding.about)),
+            palette.span(Label::Quiet, word),
+        ])
+    });
+    let rows: Vec<Line<'_>> = rows.collect();
+    // In a low window the keys stand in two columns.
+    let room = usize::from(area.height.saturating_sub(2)).max(1);
+    let columns = rows.len().div_ceil(room).max(1);
+    let column_width = u16::try_from(keys + about + 14).unwrap_or(u16::MAX);
+    let width = column_width
+        .saturating_mul(u16::try_from(columns).unwrap_or(1))
+        .saturating_add(2)
+        .min(area.width);
+    let height = u16::try_from(rows.len().min(room) + 2)
+        .unwrap_or(u16::MAX)
+        .min(area.height);
+    let place = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    frame.render_widget(Clear, place);
+    let block = Block::bordered()
+        .title(" keys, and the words that do the same at the prompt · any key closes ")
+        .border_style(palette.style(Label::Key));
+    let inside = block.inner(place);
+    frame.render_widget(block, place);
+    for (column, rows) in rows.chunks(room).enumerate() {
+        let x = column_width.saturating_mul(u16::try_from(column).unwrap_or(u16::MAX));
+        let part = Rect {
+            x: inside.x.saturating_add(x),
+            width: column_width,
+            ..inside
+        };
+        frame.render_widget(Paragraph::new(rows.to_vec()), part.intersection(inside));
+    }
+}
+
+/// A text as the chat renders Markdown.
+pub fn markdown(text: &str, columns: usize, styles: Styles) -> Vec<tree::Line> {
+    let mut markdown = Markdown::new(styles.without_links());
+    let mut filter = crate::ui::stream::Filter::default();
+    let text = filter.piece(text);
+    let mut shown = markdown.piece(&text, columns);
+    shown.push_str(&markdown.end(columns));
+    let rendered = shown.into_text().unwrap_or_default();
+    let lines = rendered.lines.into_iter().map(|line| tree::Line {
+        value: None,
+        pieces: line
+            .spans
+            .into_iter()
+            .map(|span| {
+                let text = dunlin_host::display::escape(&span.content).into_owned();
+                (Look::Markdown(span.style), text)
+            })
+            .collect(),
+    });
+    lines.collect()
+}
