@@ -16,6 +16,7 @@ mod escapes;
 mod failures;
 mod first_run;
 mod hardship;
+mod inspecting;
 mod interruption;
 mod keys;
 mod limits;

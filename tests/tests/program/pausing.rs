@@ -26,7 +26,7 @@ impl Pausing {
     }
 
     /// Waits for the next line of a paused request; the text on the screen.
-    fn request(&mut self) -> String {
+    pub fn request(&mut self) -> String {
         let before = self.lines;
         let count = |text: &str| {
             text.lines()

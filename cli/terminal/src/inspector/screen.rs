@@ -3,6 +3,7 @@
 //! The terminal is restored when [`Screen`] is dropped, also by a panic.
 
 use std::io::{self, Stdout};
+use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -14,7 +15,7 @@ use super::state::{Effect, Event, Inspector};
 use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
-use crate::ui::{Ui, alternate, stop, terminal};
+use crate::ui::{Ui, alternate, stop};
 
 /// How the inspector was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn run(
 ) -> io::Result<Closed> {
     ui.lend(|| {
         let mut screen = Screen::enter()?;
-        terminal::take_typed();
+        drop_typed()?;
         loop {
             screen.draw(inspector, paused)?;
             let Some(event) = screen.next(inspector)? else {
@@ -142,6 +143,14 @@ impl Drop for Screen {
     fn drop(&mut self) {
         alternate::leave();
     }
+}
+
+/// Reads away what was typed until now. From then on changes of the window's size are noticed, too.
+fn drop_typed() -> io::Result<()> {
+    while event::poll(Duration::ZERO)? {
+        event::read()?;
+    }
+    Ok(())
 }
 
 fn is_suspend(input: &Input) -> bool {

@@ -13,6 +13,7 @@ use ratatui::style::Color;
 use ratatui_textarea::{Input, Key};
 use serde_json::{Value, json};
 
+use super::keymap::KEYMAP;
 use super::state::{Effect, Event, Inspector, Mode, Sides};
 use super::view;
 use crate::request::paused::Paused;
@@ -544,6 +545,29 @@ fn a_body_of_unknown_shape_is_shown() {
             fixture.key(Key::Esc);
         }
         fixture.key(Key::Tab);
+    }
+}
+
+#[test]
+fn every_key_is_documented_with_the_word_that_does_the_same() {
+    const PAGE: &str = include_str!("../../../../docs/request-editor.md");
+    let code = |text: &str, separator| {
+        let names = text.split(separator).filter(|name: &&str| !name.is_empty());
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    for binding in KEYMAP {
+        let keys = code(binding.keys, " ");
+        let words = code(binding.word, ", ");
+        let row = format!("| {keys} | {} | {words} |", binding.about);
+        assert!(
+            PAGE.contains(&row),
+            "docs/request-editor.md has no row {row}"
+        );
+        for word in binding.word.split(", ").filter(|word| !word.is_empty()) {
+            let mut words = crate::request::words::WORDS.iter();
+            assert!(words.any(|(known, ..)| *known == word), "{word}");
+        }
     }
 }
 

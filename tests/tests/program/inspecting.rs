@@ -1,0 +1,164 @@
+//! The request inspector in a real terminal: keys act on the request, and the terminal comes back as it was.
+
+use std::num::NonZeroU16;
+
+use dunlin_tests::{Key, Provider, Response, Screen};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+
+use crate::pausing::Pausing;
+use crate::stage::{Chat, environment};
+
+/// What the first row of the inspector begins with while a request is paused.
+const PAUSED: &str = " ⏸ PAUSED  request ";
+
+/// The sequences that show the alternate screen and the usual one.
+const ALTERNATE: &str = "\u{1b}[?1049h";
+const USUAL: &str = "\u{1b}[?1049l";
+
+/// Waits until the inspector has been drawn and shows a text.
+fn shows(chat: &Chat, text: &str) -> Screen {
+    chat.terminal.wait_until(text, |screen| {
+        screen.text.starts_with(PAUSED) && screen.contains(text)
+    })
+}
+
+fn written(chat: &Chat, sequence: &str) -> usize {
+    let bytes = chat.terminal.bytes();
+    String::from_utf8_lossy(&bytes).matches(sequence).count()
+}
+
+#[test]
+fn what_is_edited_on_the_whole_screen_is_sent() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    paused.say("count the birds");
+    let chat = &mut paused.chat;
+    chat.say("open");
+    shows(chat, "content: \"count the birds\"");
+    chat.terminal.type_text("e");
+    shows(chat, "Enter saves");
+    chat.terminal.type_text("quickly ");
+    shows(chat, "quickly count");
+    chat.terminal.press(Key::Enter);
+    shows(chat, "content set");
+    chat.terminal.type_text("gjd");
+    shows(chat, "deleted");
+    assert!(
+        provider.requests().is_empty(),
+        "nothing is sent before it is"
+    );
+    // The edits are those of the prompt, and closing sends nothing.
+    chat.terminal.type_text("q");
+    paused.request();
+    let screen = paused.does("diff");
+    assert!(screen.contains("{+quickly +}"), "{screen}");
+    assert!(
+        provider.requests().is_empty(),
+        "nothing is sent before it is"
+    );
+    let chat = &mut paused.chat;
+    assert_eq!(written(chat, ALTERNATE), written(chat, USUAL));
+    chat.say("open");
+    shows(chat, "2 edits");
+    chat.terminal.type_text("s");
+    paused.prompt("› (pause: turn) Type a message, @ to attach a file");
+    let sent = provider.requests().pop().expect("a request");
+    let messages: Vec<&Value> = sent.messages().iter().map(|it| &it["content"]).collect();
+    assert_eq!(messages, ["quickly count the birds"]);
+    let screen = paused.chat.terminal.screen();
+    assert!(screen.contains("Terns."), "{screen:?}");
+    assert!(
+        screen.contains("› (pause: turn) count the birds"),
+        "{screen:?}"
+    );
+}
+
+#[test]
+fn keys_that_were_typed_before_it_was_there_do_nothing() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    paused.say("count the birds");
+    let chat = &mut paused.chat;
+    chat.terminal.type_text("open\rss");
+    shows(chat, "count the birds");
+    chat.terminal.paste("s\rc\r");
+    shows(chat, "Text can be pasted while a value is edited");
+    chat.terminal.press(Key::CtrlC);
+    paused.prompt("› (pause: turn) count the birds  (put back: Enter sends it)");
+    assert!(provider.requests().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    paused.say("count the birds");
+    let chat = &mut paused.chat;
+    chat.say("open");
+    shows(chat, "count the birds");
+    assert_eq!(written(chat, USUAL), 0);
+    kill_process(chat.terminal.id(), Signal::TERM).expect("a process to end");
+    assert_eq!(chat.terminal.wait_end(), None);
+    assert_eq!(written(chat, USUAL), 1);
+    assert!(written(chat, "\u{1b}[?25h") > 0, "the cursor is shown");
+    drop(paused);
+    let mut chat = Chat::waiting(environment.terminal(["--resume"]));
+    chat.prompt_with("count the birds");
+}
+
+#[test]
+fn the_window_may_change_its_size() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    paused.say("count the birds");
+    let chat = &mut paused.chat;
+    chat.say("open");
+    let size = |size| NonZeroU16::new(size).expect("a size");
+    // One pane, two panes, and too little room for any.
+    shows(chat, "role: \"user\"");
+    chat.terminal.resize(size(20), size(40));
+    let screen = shows(chat, "count the birds");
+    assert!(!screen.contains("role: \"user\""), "{screen:?}");
+    chat.terminal.resize(size(5), size(15));
+    chat.terminal.wait_for("too small");
+    chat.terminal.resize(size(40), size(120));
+    shows(chat, "role: \"user\"");
+    chat.terminal.type_text("c");
+    paused.prompt("› (pause: turn) count the birds  (put back: Enter sends it)");
+}
+
+#[test]
+fn the_next_request_can_be_looked_at() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("count the birds");
+    chat.say("/request");
+    chat.terminal.wait_until("the next request", |screen| {
+        screen.text.starts_with(" READ ONLY  no request is paused") && screen.contains("Terns.")
+    });
+    chat.terminal.type_text("d");
+    chat.terminal.wait_for("/pause next holds the next one");
+    chat.terminal.press(Key::Escape);
+    chat.prompt();
+    assert_eq!(provider.requests().len(), 1);
+}
+
+#[test]
+fn a_terminal_without_a_screen_has_the_words() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let command = environment.command(["--intercept", "turn"]);
+    let mut chat = Chat::waiting(command.variable("TERM", "dumb").terminal());
+    chat.terminal.wait_for("› ");
+    chat.say("count the birds");
+    chat.terminal.wait_for("request? ");
+    chat.say("open");
+    chat.terminal.wait_for("This terminal has no full screen");
+    assert_eq!(written(&chat, ALTERNATE), 0);
+}
