@@ -1,1 +1,59 @@
+//! A value of a request in the user's editor.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::app::App;
+use dunlin_terminal::editor;
+use dunlin_terminal::request::paused::{Draft, Edited};
+
+/// The file in which a value is edited.
+const VALUE: editor::Draft = editor::Draft {
+    prefix: "request-",
+    suffix: ".md",
+    what: "the value",
+};
+
+/// The file in which several values are edited.
+const TREE: editor::Draft = editor::Draft {
+    suffix: ".json",
+    what: "the values",
+    ..VALUE
+};
+
+/// What it takes to start the editor; it can go to another thread.
+#[derive(Debug, Clone)]
+pub struct EditValue {
+    program: OsString,
+    search_path: OsString,
+    folder: PathBuf,
+}
+
+impl EditValue {
+    /// The editor of the user.
+    pub fn of(app: &App) -> EditValue {
+        let settings = &app.settings;
+        EditValue {
+            program: editor::choose(&settings.environment),
+            search_path: settings.search_path(),
+            folder: settings.folders.data.clone(),
+        }
+    }
+
+    /// Has a value edited. Blocks until the editor has ended; the terminal must be the editor's until then.
+    ///
+    /// # Errors
+    /// The editor failed.
+    pub fn run(&self, draft: &Draft) -> Result<String, editor::EditorError> {
+        let file = match draft.edited {
+            Edited::Leaf(_) => VALUE,
+            Edited::Tree(_) => TREE,
+        };
+        let (path, folder) = (&self.search_path, &self.folder);
+        let edited = editor::edit(&self.program, path, folder, file, &draft.text)?.text;
+        // Editors end a file with a line end, which the value need not have.
+        let ends = draft.text.ends_with('\n');
+        let whole = edited.strip_suffix('\n').filter(|_| !ends);
+        Ok(whole.map_or_else(|| edited.clone(), str::to_owned))
+    }
+}

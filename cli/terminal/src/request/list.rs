@@ -404,7 +404,7 @@ mod tests {
             rows: 24,
             styles: Styles::plain(),
         };
-        let listed = rows(&request, &counts, |count| count, Some(16), window);
+        let listed = rows(&request, &counts, |count| count, (&[], Some(16)), window);
         assert_eq!(listed.len(), 16);
         let begin = |row: usize| listed[row].split_whitespace().take(3).collect::<Vec<_>>();
         assert_eq!(begin(0), ["1-100", "100", "messages"]);
@@ -415,7 +415,7 @@ mod tests {
         // Numbers and tokens stand below each other.
         let ends: Vec<Option<usize>> = listed.iter().map(|row| row.find("  ▏")).collect();
         assert_eq!(ends[1], ends[3]);
-        let unfolded = rows_of(&[101, 102], &request, &counts, |count| count, window);
+        let unfolded = rows_of(&[101, 102], &request, &counts, |count| count, (&[], window));
         assert_eq!(unfolded.len(), 2);
         assert!(unfolded[0].ends_with("other  edited"), "{}", unfolded[0]);
     }

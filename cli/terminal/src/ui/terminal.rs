@@ -151,12 +151,19 @@ impl Drop for TurnMode {
     }
 }
 
-/// Waits for a signal that ends the program, gives the terminal back as it is now, and lets the signal
-/// have its effect. To be begun outside of a turn; without it a shell would come back without echo.
-pub async fn give_back_when_ended() {
-    let Ok(before) = termios::tcgetattr(io::stdin()) else {
-        return;
-    };
+/// Waits for a signal that ends the program, gives the terminal back in the mode that it has at this call, and lets the
+/// signal have its effect. To be called outside of a turn; without it a shell would come back without echo.
+pub fn give_back_when_ended() -> impl Future<Output = ()> + Send {
+    // Not when the future is first polled: a turn may have begun by then.
+    let before = termios::tcgetattr(io::stdin());
+    async move {
+        if let Ok(before) = before {
+            give_back(before).await;
+        }
+    }
+}
+
+async fn give_back(before: Termios) {
     let (Ok(mut terminate), Ok(mut hang_up)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::hangup()),
