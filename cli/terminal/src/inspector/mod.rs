@@ -27,4 +27,5 @@ mod tests;
 
 pub use keymap::{Action, Binding, KEYMAP};
 pub use screen::{Closed, EditText, run};
-pub use state::{Inspector, Mode, Sides};
+pub use state::{Effect, Event, Inspector, Mode, Sides};
+pub use view::draw;
