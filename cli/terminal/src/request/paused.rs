@@ -663,14 +663,11 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A sentence with paths or labels in it. Where it takes several rows each stands behind a bar: a word at the beginning of
-/// one could look like a row of Dunlin's own.
+/// A sentence with paths or labels in it. Rows below the first stand behind a bar: a word at the beginning of one could
+/// look like a row of Dunlin's own.
 fn foreign(text: &str, window: Window) -> Vec<String> {
-    let text = one_line(text);
-    match say(&text, window) {
-        rows if rows.len() > 1 => show::text(&text, window),
-        rows => rows,
-    }
+    let columns = window.columns.saturating_sub(1);
+    wrap::barred(MARGIN, MARGIN.len(), &one_line(text), columns)
 }
 
 fn say(text: &str, window: Window) -> Vec<String> {
