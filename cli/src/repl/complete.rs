@@ -6,7 +6,7 @@ use dunlin_host::display::escape;
 
 use super::auto;
 use super::files::FileIndex;
-use super::metadata::SETS;
+use super::metadata::{COPY, SETS};
 use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
@@ -73,7 +73,8 @@ pub fn candidates(
     if let Some(typed) = before.strip_prefix("/metadata ") {
         let (given, word) = typed.rsplit_once(' ').unwrap_or(("", typed));
         let fields = MetadataField::ALL.iter().map(|field| field.as_str());
-        let sets = SETS.iter().copied().filter(|_| given.is_empty());
+        let sets = SETS.iter().copied().chain([COPY.trim_end()]);
+        let sets = sets.filter(|_| given.is_empty());
         let fitting = fields
             .filter(|name| !given.split(' ').any(|it| it == *name))
             .chain(sets)
@@ -302,6 +303,7 @@ mod tests {
         check("/auto remove 1", 13, &[]);
         check("/metadata mod", 10, &["model", "mode"]);
         check("/metadata n", 10, &["none"]);
+        check("/metadata co", 10, &["copy"]);
         check("/metadata model mod", 16, &["mode"]);
         check("/metadata model n", 16, &[]);
         check("/mcp dis", 5, &["disconnect ", "disable "]);

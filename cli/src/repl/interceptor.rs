@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
-use dunlin_host::display::{escape, one_line};
 
 use super::auto;
 use super::editing::EditValue;
@@ -85,7 +84,8 @@ impl<'a> TerminalInterceptor<'a> {
             Reply::Cancel => Follow::Break(Err(CancelReason::User)),
             Reply::Edit(draft) => Follow::Continue(self.edit(draft, paused).await),
             Reply::CopyField(name) => {
-                let said = self.copy_field(&name, paused);
+                let metadata = Metadata::of_paused(self.app, self.answering, paused);
+                let said = metadata::copy(self.app, &metadata, &name);
                 Follow::Continue(paused.say(&said, window))
             }
             Reply::Copy(text, what) => {
@@ -114,30 +114,16 @@ impl<'a> TerminalInterceptor<'a> {
         }
     }
 
-    /// Copies a field of `/metadata`; what to say.
-    fn copy_field(&self, name: &str, paused: &Paused) -> String {
-        let field = match MetadataField::named(name) {
-            Ok(field) => field,
-            Err(error) => {
-                let problem = error.to_string();
-                return format!("{}; copy alone copies the request", escape(&problem));
-            }
-        };
-        let metadata = Metadata::of_paused(self.app, self.answering, paused);
-        let value = metadata.get(field);
-        match self.app.ui.copy(value) {
-            true => format!("On the clipboard: {}", one_line(value)),
-            false => "This terminal does not accept clipboard data; /metadata shows the fields."
-                .to_owned(),
-        }
-    }
-
     /// `/metadata` of the paused request.
     fn metadata(&self, rest: &str, paused: &Paused) -> Vec<String> {
         let app = self.app;
+        let metadata = || Metadata::of_paused(app, self.answering, paused);
+        if let Some(name) = rest.strip_prefix(metadata::COPY) {
+            let said = metadata::copy(app, &metadata(), name);
+            return paused.say(&said, app.ui.window());
+        }
         if rest.is_empty() {
-            let metadata = Metadata::of_paused(app, self.answering, paused);
-            return metadata.rows(&app.metadata_fields());
+            return metadata().rows(&app.metadata_fields());
         }
         match metadata::choose(app, rest) {
             Ok(said) => paused.say(&said, app.ui.window()),

@@ -10,13 +10,14 @@ use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile, Side};
 
-/// `/metadata [FIELD ...]` at the prompt: the last request of a turn.
+/// `/metadata [FIELD ...|copy FIELD]` at the prompt: the last request of a turn.
 ///
 /// # Errors
 /// The log or the configuration cannot be read.
 pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
-    if !rest.is_empty() {
+    let copied = rest.strip_prefix(metadata::COPY);
+    if !rest.is_empty() && copied.is_none() {
         ui.status(&metadata::choose(app, rest)?);
         return Ok(());
     }
@@ -39,6 +40,10 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
             let window = dialogue.report(app).window.filter(|_| is_same);
             let window = window.map(|window| window.tokens);
             let shown = of_logged(app, &log.entry.id, &log.file, request, window);
+            if let Some(name) = copied {
+                ui.status(&metadata::copy(app, &shown, name));
+                return Ok(());
+            }
             let rows = shown.rows(&app.metadata_fields());
             rows.iter()
                 .for_each(|row| ui.data_rows(row, metadata::INDENT));

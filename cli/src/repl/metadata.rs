@@ -124,6 +124,24 @@ pub(super) fn edited(is_edited: bool, edits: usize) -> String {
     }
 }
 
+/// What stands before the field that is to be copied.
+pub const COPY: &str = "copy ";
+
+/// Copies a field to the clipboard; what to say.
+pub fn copy(app: &App, metadata: &Metadata, name: &str) -> String {
+    let field = match MetadataField::named(name.trim()) {
+        Ok(field) => field,
+        Err(problem) => return escape(&problem).into_owned(),
+    };
+    let value = metadata.get(field);
+    match app.ui.copy(value) {
+        true => format!("On the clipboard: {}", one_line(value)),
+        false => {
+            "This terminal does not accept clipboard data; /metadata shows the fields.".to_owned()
+        }
+    }
+}
+
 /// How far in the further rows of a long value stand.
 pub(super) const INDENT: usize = MARGIN + NAME_COLUMNS + 2;
 

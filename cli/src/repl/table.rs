@@ -292,7 +292,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/metadata",
                 "[FIELD ...]",
-                "show session, id, agent, model, endpoint and budget of the paused or the last request, or choose the fields",
+                "show session, id, agent, model, endpoint and budget of the paused or the last request; choose the fields, or copy FIELD",
                 Slash::Metadata,
             )
             .waits(TURN),

@@ -593,6 +593,9 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     let rows = rows_of(&screen.text);
     assert_eq!(value(rows[4], "edited"), "yes, 2 edits");
     assert_eq!(value(rows[3], "model"), "other");
+    chat.chat.say("/metadata copy model");
+    chat.chat.terminal.wait_for("On the clipboard: other");
+    chat.prompt(prompt);
     let written = std::fs::read_to_string(environment.config_file()).expect("the configuration");
     let expected =
         "# the order\nmetadata = [\"request\", \"edited\", \"model\", \"session\"] # few\n";
