@@ -131,7 +131,7 @@ pub const COPY: &str = "copy ";
 pub fn copy(app: &App, metadata: &Metadata, name: &str) -> String {
     let field = match MetadataField::named(name.trim()) {
         Ok(field) => field,
-        Err(problem) => return escape(&problem).into_owned(),
+        Err(error) => return escape(&error.to_string()).into_owned(),
     };
     let value = metadata.get(field);
     match app.ui.copy(value) {
