@@ -167,6 +167,8 @@ pub fn encode(
         let start = bytes.len() - suffix;
         let suffix = copy(body, source, start, body.len() - suffix..body.len());
         middle = prefix.target.end..suffix.target.start;
+        // A body that is not text may begin within a character.
+        pieces.push(Piece::literal(0..prefix.target.start));
         pieces.push(prefix);
         end = Some(suffix);
     }

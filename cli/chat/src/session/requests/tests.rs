@@ -425,6 +425,14 @@ fn play(steps: Vec<Step>) -> Growing {
     session
 }
 
+#[test]
+fn a_body_may_begin_within_a_character() {
+    let body = b"\xb8\xb8 and text";
+    let parts = encode(body, Some((Source::Base, body)), &[], &[]);
+    let known = [(Source::Base, body.as_slice())].into_iter().collect();
+    assert!(super::log::is_same(body, &parts, &known), "{parts:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
