@@ -31,7 +31,7 @@ mod server;
 mod tests;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use self::known::Known;
@@ -96,6 +96,19 @@ impl Names for Permissions {
         let path = target.path()?;
         let is_meant = path.is_file() && self.is_writable_for_commands(path);
         is_meant.then(|| path.to_owned())
+    }
+
+    fn is_inside(&self, written: &str) -> bool {
+        let is_relative = Path::new(written)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        self.is_project()
+            && is_relative
+            && !written.starts_with('~')
+            && self.resolve_path(written).is_ok_and(|target| {
+                let mut path = target.path().into_iter();
+                path.any(|path| path.starts_with(self.project()) && path.exists())
+            })
     }
 
     fn repository_elsewhere(&self) -> Option<PathBuf> {
@@ -298,11 +311,11 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     let subject: Vec<String> = std::iter::once(program.called.to_string_lossy().into_owned())
         .chain(arguments.iter().cloned())
         .collect();
-    let name = program.called.file_name().unwrap_or_default();
+    let name = known::name_of(program);
     let known = match names.is_writable(program) {
         // Anything may lie there under any name.
         true => Known::Nothing,
-        false => known::known(&name.to_string_lossy(), arguments),
+        false => known::known(&name, arguments, names),
     };
     let key = match known {
         Known::Inert => CommandKey::Program(program.called.clone()),
@@ -311,8 +324,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     };
     let covers = match key {
         CommandKey::Line(_)
-            if !names.is_writable(program)
-                && known::takes_data(&name.to_string_lossy(), arguments) =>
+            if !names.is_writable(program) && known::takes_data(&name, arguments) =>
         {
             Some(Vec::new())
         }

@@ -54,6 +54,9 @@ pub(crate) trait Names {
     /// The real path of a file that exists and that commands can change.
     fn writable_file(&self, written: &str) -> Option<PathBuf>;
 
+    /// Whether a relative path leads to a file or folder that exists in the project.
+    fn is_inside(&self, written: &str) -> bool;
+
     /// The repository that the project is a worktree of, if that lies elsewhere.
     fn repository_elsewhere(&self) -> Option<PathBuf> {
         None

@@ -39,10 +39,9 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
     let mut start = 0;
     loop {
         let program = names.program(&words[start])?;
-        let name = program.called.file_name().unwrap_or_default();
         let behind = match names.is_writable(&program) {
             true => None,
-            false => known::behind_wrapper(&name.to_string_lossy(), &words[start + 1..]),
+            false => known::behind_wrapper(&known::name_of(&program), &words[start + 1..]),
         };
         programs.push(program);
         match behind {
@@ -107,7 +106,7 @@ impl<'a> Programs<'a> {
     pub(super) fn arguments_of(&mut self, program: &ProgramFile, arguments: &[String]) {
         let name = program.called.file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        if known::known(&name, arguments) == Known::Nothing {
+        if known::known(&known::name_of(program), arguments, self.names) == Known::Nothing {
             let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
             let subcommand = known::subcommand(&name, &words);
             if subcommand.at > 0 || subcommand.is_unread {
@@ -128,12 +127,14 @@ impl<'a> Programs<'a> {
             self.hides_program |= is_shell;
             return;
         };
+        let short = name.rsplit('/').next().unwrap_or(name);
+        let mut known_as = short.to_owned();
         if let Some(program) = self.look_up(name) {
+            known_as = known::name_of(&program).into_owned();
             self.add_command(&program, arguments);
             self.is_incomplete |= !add(&mut self.run, program);
         }
-        let short = name.rsplit('/').next().unwrap_or(name);
-        if is_nothing_known(short, arguments) {
+        if self.is_nothing_known(&known_as, arguments) {
             let runs_its_words = short == "eval" || known::is_wrapper(short);
             self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
             self.arguments(short, arguments, depth);
@@ -176,7 +177,8 @@ impl<'a> Programs<'a> {
         let subcommand = known::subcommand(&name, arguments);
         // No promise is made of a command of so many words.
         let is_unread = subcommand.is_unread
-            && (arguments.len() > MAX_WORDS || is_nothing_known(&name, arguments));
+            && (arguments.len() > MAX_WORDS
+                || self.is_nothing_known(&known::name_of(program), arguments));
         let mut starts = vec![0];
         if subcommand.at > 0 {
             starts.push(subcommand.at);
@@ -193,6 +195,12 @@ impl<'a> Programs<'a> {
                 self.is_incomplete |= !add(&mut self.commands, command);
             }
         }
+    }
+
+    /// Whether no promise is known about a program with these arguments.
+    fn is_nothing_known(&self, name: &str, arguments: &[Word]) -> bool {
+        let words: Option<Vec<String>> = arguments.iter().cloned().collect();
+        words.is_none_or(|words| known::known(name, &words, self.names) == Known::Nothing)
     }
 
     fn is_shell(&self, name: &str) -> bool {
@@ -223,12 +231,6 @@ fn value_of_option(word: &str) -> Option<&str> {
         Some(long) => long.split_once('=').map(|(_, value)| value),
         None => rest.get(rest.chars().next()?.len_utf8()..),
     }
-}
-
-/// Whether no promise is known about a program with these arguments.
-fn is_nothing_known(name: &str, arguments: &[Word]) -> bool {
-    let words: Option<Vec<String>> = arguments.iter().cloned().collect();
-    words.is_none_or(|words| known::known(name, &words) == Known::Nothing)
 }
 
 /// Adds what is not there yet; `false`: there is no room.

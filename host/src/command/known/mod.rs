@@ -4,12 +4,20 @@
 //! else and writes nothing ([`INERT`]), or that the leading words run no more than the project's own code
 //! ([`SUBCOMMANDS`]). Both are allow-lists. What is missing costs a question: then the exact line is remembered.
 //!
-//! An option counts as harmless only if it is listed with its subcommand. So `cargo test --config …`, which names
-//! programs to run, is another line than `cargo test`, and so is whatever a later version of cargo invents.
+//! An option counts as harmless only if it is listed with its subcommand, and its value only if it is of the listed kind. So
+//! `cargo test --config …`, which names programs to run, is another line than `cargo test`, and so is whatever a later
+//! version of cargo invents. An operand counts as harmless only if its subcommand says so of every word, or if it names a
+//! file or folder in the project.
 
 mod table;
 
-use self::table::{GLOBAL_OPTIONS, INERT, Inert, SUBCOMMANDS, Subcommand, WRAPPERS, Wrapper};
+use std::borrow::Cow;
+
+use self::table::{
+    GLOBAL_OPTIONS, INERT, Inert, Operands, SUBCOMMANDS, Subcommand, Value, WRAPPERS, Wrapper,
+};
+use super::Names;
+use crate::target::ProgramFile;
 
 pub(super) use self::table::SHELLS;
 
@@ -24,8 +32,17 @@ pub(super) enum Known {
     Nothing,
 }
 
-/// Looks a program up by the name it is called by.
-pub(super) fn known(name: &str, arguments: &[String]) -> Known {
+/// The name under which something may be known of a program.
+pub(super) fn name_of(program: &ProgramFile) -> Cow<'_, str> {
+    program
+        .called
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+}
+
+/// Looks up what is known of a program under its [`name_of`].
+pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Known {
     if name == "find" && !arguments.iter().any(|word| acts_in_find(word))
         || name == "sed" && is_reading_sed(arguments)
     {
@@ -39,7 +56,7 @@ pub(super) fn known(name: &str, arguments: &[String]) -> Known {
     }
     let of_program = SUBCOMMANDS.iter().filter(|known| program_of(known) == name);
     let found = of_program
-        .filter_map(|known| leading(known, arguments))
+        .filter_map(|known| leading(known, arguments, names))
         .max();
     found.map_or(Known::Nothing, Known::Words)
 }
@@ -236,102 +253,191 @@ fn is_reading_sed(arguments: &[String]) -> bool {
 
 /// How many leading arguments belong to the key; `None`: the arguments are not those of this subcommand, or one of
 /// them is not known to be harmless.
-fn leading(known: &Subcommand, arguments: &[String]) -> Option<usize> {
+fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Option<usize> {
     let words = known.line.split(' ').skip(1);
     let mut length = words.clone().count();
     if arguments.len() < length || !arguments.iter().zip(words).all(|(a, b)| a == b) {
         return None;
     }
     if known.is_named {
-        let is_name = |word: &&String| !word.starts_with('-') && !word.contains('=');
-        arguments.get(length).filter(is_name)?;
+        arguments.get(length).filter(|word| is_name(word))?;
         length += 1;
     }
-    // Whether the word before may take the next one as its value.
-    let mut takes_value = false;
-    for word in &arguments[length..] {
+    let mut words = arguments[length..].iter().map(String::as_str).peekable();
+    while let Some(word) = words.next() {
         if word == "--" {
-            // As the value of an option it ends nothing, and what follows is read as options.
-            return (known.has_rest && !takes_value).then_some(length);
+            let is_harmless =
+                known.has_rest && words.all(|word| is_harmless_operand(known, word, names));
+            return is_harmless.then_some(length);
         }
-        let is_option = word.len() > 1 && word.starts_with('-');
-        let is_harmless = match is_option {
-            true => is_harmless_option(known, word),
-            false => is_harmless_operand(known, word),
-        };
-        if !is_harmless {
-            return None;
+        if word.len() < 2 || !word.starts_with('-') {
+            if !is_harmless_operand(known, word, names) {
+                return None;
+            }
+            continue;
         }
-        takes_value = is_option && !is_flag(known, word);
+        let next = words.peek().copied();
+        match (harmless_option(known, word)?, next) {
+            (None, _) => {}
+            // A program that can do without the number reads the next word as any other.
+            (Some(Value::Number), next) => {
+                words.next_if(|_| next.is_some_and(|next| is_value(Value::Number, next)));
+            }
+            // Whether a word with a dash is the value or an option is for the program to say.
+            (Some(value), Some(next)) if !next.starts_with('-') && is_value(value, next) => {
+                words.next();
+            }
+            (Some(_), _) => return None,
+        }
     }
     Some(length)
 }
 
-/// The names of long options, and whether they take a value.
-fn long_options(known: &Subcommand) -> impl Iterator<Item = (&str, bool)> {
-    let options = known.long.split(' ');
-    options.map(|option| match option.strip_suffix('=') {
-        Some(name) => (name, true),
-        None => (option, false),
-    })
+/// Whether a word can be the name of a script or a target, and neither sets a variable nor leads to another folder.
+fn is_name(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with('-')
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-.:".contains(c))
 }
 
-/// Whether a harmless option cannot take the next word as its value.
-fn is_flag(known: &Subcommand, word: &str) -> bool {
-    if let Some(name) = word.strip_prefix("--") {
-        return name.contains('=')
-            || long_options(known).any(|(long, has_value)| long == name && !has_value);
-    }
-    let is_flag = |c: char| known.flags.contains(c) && !known.valued.contains(c);
-    word[1..].chars().all(|c| is_flag(c) || c.is_ascii_digit())
-}
-
-fn is_harmless_operand(known: &Subcommand, word: &str) -> bool {
-    if known.is_named {
-        // Other targets and scripts than the one that was named, and variables: `make test deploy CC=evil`.
-        return known.line.starts_with("npm");
-    }
+fn is_harmless_operand(known: &Subcommand, word: &str, names: &dyn Names) -> bool {
     // Many programs read more options from a file that is named like this.
     let is_response_file = word.starts_with('@') && program_of(known) != "git";
-    // A path that leads out of the project would run code that is not the project's own.
-    !(is_response_file || known.is_inside && leads_out(word))
+    let path = match known.operands {
+        Operands::None => return false,
+        Operands::Any => return !is_response_file,
+        Operands::Inside => word,
+        Operands::GoPackages => word.strip_suffix("/...").unwrap_or(word),
+        Operands::PytestTests => word.split("::").next().unwrap_or(word),
+        Operands::PythonFiles if word.ends_with(".py") => word,
+        Operands::PythonFiles => return false,
+    };
+    // What looks like code or like an option is none of the names that files usually have.
+    let is_usual = |c: char| c.is_alphanumeric() || "_-.+/".contains(c);
+    !path.starts_with('-') && path.chars().all(is_usual) && names.is_inside(path)
 }
 
-fn leads_out(word: &str) -> bool {
-    word.starts_with('/') || word.split('/').any(|part| part == "..")
-}
-
-fn is_harmless_option(known: &Subcommand, word: &str) -> bool {
+/// The value that a harmless option takes as the next word: `Some(None)` for nothing, `None` if the option is not known to
+/// be harmless.
+fn harmless_option(known: &Subcommand, word: &str) -> Option<Option<Value>> {
     let long = word
         .strip_prefix("--")
         .or_else(|| word.strip_prefix('-').filter(|_| known.is_single_dash));
     if let Some(long) = long {
-        let name = long.split('=').next().unwrap_or(long);
-        return !name.is_empty() && long_options(known).any(|(long, _)| long == name);
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        let mut kinds = long_options(known).filter(|(long, _)| *long == name);
+        return kinds.find_map(|(_, kind)| match (kind, value) {
+            (Value::None | Value::Optional, None) => Some(None),
+            (kind, None) => Some(Some(kind)),
+            (kind, Some(value)) => is_value(kind, value).then_some(None),
+        });
     }
     let letters = &word[1..];
-    if letters.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_value(Value::Number, letters) {
         // `git log -5`; a number is nothing else anywhere.
-        return true;
+        return Some(None);
     }
-    for c in letters.chars() {
-        if known.valued.contains(c) {
-            return true;
+    for (at, c) in letters.char_indices() {
+        if let Some(kind) = short_value(known, c) {
+            let value = &letters[at + c.len_utf8()..];
+            return match value {
+                "" => Some(Some(kind)),
+                value => is_value(kind, value).then_some(None),
+            };
         }
         if !known.flags.contains(c) {
-            return false;
+            return None;
         }
     }
-    true
+    Some(None)
+}
+
+/// The names of long options, and what values they take.
+fn long_options(known: &Subcommand) -> impl Iterator<Item = (&str, Value)> {
+    known
+        .long
+        .split(' ')
+        .filter(|option| !option.is_empty())
+        .map(|option| {
+            let mark = option.chars().next_back().and_then(Value::of_mark);
+            mark.map_or((option, Value::None), |value| {
+                (&option[..option.len() - 1], value)
+            })
+        })
+}
+
+/// What value the option of this letter takes, if it takes one.
+fn short_value(known: &Subcommand, letter: char) -> Option<Value> {
+    let at = known.valued.find(letter)?;
+    let mark = known.valued[at..].chars().nth(1);
+    letter
+        .is_ascii_alphabetic()
+        .then(|| mark.and_then(Value::of_mark))
+        .flatten()
+}
+
+fn is_value(kind: Value, value: &str) -> bool {
+    let is_of = |is_usual: fn(char) -> bool| !value.is_empty() && value.chars().all(is_usual);
+    match kind {
+        Value::None => false,
+        Value::Text => true,
+        Value::Number => is_of(|c| c.is_ascii_digit()),
+        // Without dots, brackets and quotes nothing can be reached by evaluating it.
+        Value::Names => is_of(|c| c.is_alphanumeric() || "_ ".contains(c)),
+        Value::Optional => is_of(|c| c.is_ascii_alphanumeric() || "_-.,:".contains(c)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::command::CommandError;
+
+    /// A project with some files and folders.
+    struct Project;
+
+    impl Names for Project {
+        fn program(&self, _: &str) -> Result<ProgramFile, CommandError> {
+            Err(CommandError::Empty)
+        }
+
+        fn shell(&self) -> &Path {
+            Path::new("/bin/sh")
+        }
+
+        fn is_writable(&self, _: &ProgramFile) -> bool {
+            false
+        }
+
+        fn writable_file(&self, _: &str) -> Option<PathBuf> {
+            None
+        }
+
+        fn is_inside(&self, written: &str) -> bool {
+            [".", "src", "build", "tests", "tests/a.py", "a.py", "a.b"].contains(&written)
+        }
+
+        fn guarded(&self, _: &str) -> Option<PathBuf> {
+            None
+        }
+    }
 
     fn of(line: &str) -> Known {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        known(&words[0], &words[1..])
+        of_words(&words)
+    }
+
+    fn of_words(words: &[String]) -> Known {
+        known(&words[0], &words[1..], &Project)
     }
 
     #[test]
@@ -394,7 +500,7 @@ mod tests {
             ("git diff HEAD~1 -- a b", 1),
             ("npm test", 1),
             ("npm run lint", 2),
-            ("npm run lint -- --fix", 2),
+            ("npm run lint -- src", 2),
             ("make test", 1),
             ("make test -j4", 1),
             ("git diff -s -- f", 1),
@@ -403,7 +509,26 @@ mod tests {
             ("go test -run=Name -v ./...", 1),
             ("go test --count=1 ./...", 1),
             ("pytest -q -k name tests", 0),
+            ("pytest -k name -m slow tests/a.py::Name::test[a.b(c)]", 0),
+            ("pytest --maxfail=2 --tb short -x tests/a.py", 0),
             ("python3 -m pytest -x", 2),
+            ("python3 -m unittest -v -k any.text", 2),
+            ("python3 -m unittest tests/a.py a.py", 2),
+            ("go test -run Name -count 1 ./... src/...", 1),
+            ("go vet .", 1),
+            ("go doc fmt.Println", 1),
+            ("cmake --build build -j", 1),
+            ("cmake --build build -j 4 -v", 1),
+            ("make test -j --keep-going", 1),
+            (
+                "git log --stat=80,40 --decorate=short --color --word-diff=color",
+                1,
+            ),
+            ("git log --pretty=format:%h --abbrev=8 --abbrev", 1),
+            ("git status --porcelain=v2 --untracked-files=no", 1),
+            ("git diff -U --stat", 1),
+            ("ruff check src a.py", 1),
+            ("mypy --strict src", 0),
         ] {
             assert_eq!(of(line), Known::Words(words), "{line}");
         }
@@ -493,6 +618,52 @@ mod tests {
             "xargs ls",
             "evil",
             "git cat-file --=x",
+            // A flag with a value is another option.
+            "npm run lint --silent=--script-shell=./evil",
+            "npm run lint --if-present=--prefix=/elsewhere",
+            "npm test --silent=--node-options=--import=data:x",
+            "make test --silent=x",
+            "cargo test --release=x",
+            "git log --oneline=x",
+            "git log --stat=--output=x",
+            "git log --color=--output=x",
+            "git status --porcelain=",
+            "git diff -Ux",
+            "make test -jx",
+            // Words that are no files of the project.
+            "python3 -m unittest timeit.main",
+            "python3 -m unittest a.TestCase",
+            "python3 -m unittest a.b",
+            "python3 -m unittest tests",
+            "python3 -m unittest missing.py",
+            "python3 -m unittest discover",
+            "pytest missing",
+            "pytest -k a.b",
+            "pytest -k (a)",
+            "pytest -ka[0]",
+            "pytest -m __import__('os')",
+            "pytest -k -- tests",
+            "go test net/http",
+            "go test ...",
+            "go test @x",
+            "go build example.com/x/...",
+            "tsc missing.ts",
+            "cmake --build build --target SHELL=./evil",
+            "cmake --build build -t SHELL=./evil",
+            "cmake --build build -j ./evil",
+            "ctest -j ./evil",
+            "ruff check /elsewhere",
+            "mypy ../elsewhere",
+            "ninja deploy",
+            "cargo build x",
+            "npm run lint -- --fix",
+            "npm test -- --import=data:x",
+            "npm test /elsewhere",
+            "npm run lint missing",
+            "just ../elsewhere/build",
+            "just sub/build",
+            "make a=b",
+            "make test x:=y",
         ] {
             assert_eq!(of(line), Known::Nothing, "{line}");
         }
@@ -551,6 +722,89 @@ mod tests {
             ("xargs ls", None),
         ] {
             assert_eq!(at(line), command, "{line}");
+        }
+    }
+
+    /// Every word of the tables has to be read as it is meant.
+    #[test]
+    fn the_tables_are_well_formed() {
+        for known in SUBCOMMANDS {
+            let mut valued = known.valued.chars();
+            while let Some(letter) = valued.next() {
+                let value = valued.next().and_then(Value::of_mark);
+                assert!(letter.is_ascii_alphabetic(), "{}: {letter}", known.line);
+                assert_eq!(short_value(known, letter), value, "{}", known.line);
+                assert!(
+                    value.is_some_and(|it| it != Value::Optional),
+                    "{}",
+                    known.line
+                );
+                assert!(!known.flags.contains(letter), "{}: {letter}", known.line);
+            }
+            for (name, _) in long_options(known) {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+                assert!(name.chars().all(is_name), "{}: {name}", known.line);
+            }
+        }
+    }
+
+    /// What a word may be that makes another program, other code or another file of a known line.
+    const TRICKS: &[&str] = &[
+        "import os; os.system('id')",
+        "timeit.main",
+        "./evil",
+        "../evil",
+        "/evil",
+        "~/evil",
+        "@evil",
+        "CC=./evil",
+        "SHELL:=./evil",
+        "-Z",
+        "-o./evil",
+        "--evil",
+        "--evil=./evil",
+        "=./evil",
+        "data:text/javascript,evil",
+        "x@latest",
+        "evil.py",
+        "::evil",
+        "/...",
+        "",
+    ];
+
+    proptest! {
+        /// A subcommand that is not open to any word takes neither a trick as a word nor as the value of a flag.
+        #[test]
+        fn no_trick_is_harmless(
+            known in any::<prop::sample::Index>(),
+            trick in prop::sample::select(TRICKS),
+            option in any::<prop::sample::Index>(),
+            is_behind in any::<bool>(),
+        ) {
+            let known = &SUBCOMMANDS[known.index(SUBCOMMANDS.len())];
+            let mut words: Vec<String> = known.line.split(' ').map(str::to_owned).collect();
+            if known.is_named {
+                words.push("name".to_owned());
+            }
+            let with = |more: &[String]| {
+                let words: Vec<String> = words.iter().chain(more).cloned().collect();
+                of_words(&words)
+            };
+            prop_assert_ne!(with(&[]), Known::Nothing);
+            let flags: Vec<(&str, Value)> = long_options(known).collect();
+            if !flags.is_empty() {
+                let (name, value) = flags[option.index(flags.len())];
+                let with_value = with(&[format!("--{name}={trick}")]);
+                let mut same = flags.iter().filter(|(other, _)| *other == name);
+                let is_open = same.any(|(_, value)| *value == Value::Text)
+                    || value == Value::Optional && !trick.contains(['/', '=', ';', '@', '~']);
+                prop_assert!(is_open || with_value == Known::Nothing, "{name}={trick}");
+            }
+            if known.operands != Operands::Any {
+                let behind = is_behind.then(|| "--".to_owned());
+                let more: Vec<String> = behind.into_iter().chain([(*trick).to_owned()]).collect();
+                prop_assert_eq!(with(&more), Known::Nothing, "{} {:?}", known.line, more);
+            }
         }
     }
 }

@@ -93,18 +93,62 @@ pub(super) struct Subcommand {
     pub(super) line: &'static str,
     /// Letters of harmless options that stand alone.
     pub(super) flags: &'static str,
-    /// Letters of harmless options that take a value, in the same word or in the next one.
+    /// Letters of harmless options that take a value, in the same word or in the next one, each with its [`Value`].
     pub(super) valued: &'static str,
-    /// Long harmless options; those that end with `=` take a value, behind `=` or as the next word.
+    /// Long harmless options, those that take a value with its [`Value`].
     pub(super) long: &'static str,
     /// Whether the next word belongs to the line: the name of a script or a target of the project.
     pub(super) is_named: bool,
-    /// Whether any words may stand behind `--`: they go to the project's own code, or name files.
+    /// What its words without a dash may be.
+    pub(super) operands: Operands,
+    /// Whether words may stand behind `--`. All of them are operands.
     pub(super) has_rest: bool,
     /// Whether long options are written with one dash, too: `-run=Name`.
     pub(super) is_single_dash: bool,
-    /// Whether its operands name code to run, so that they must not lead out of the project.
-    pub(super) is_inside: bool,
+}
+
+/// What the value of an option may be. The mark stands behind the option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value {
+    /// No mark: it has none. With one behind `=` it is not the option that is known.
+    None,
+    /// `=`: any text, since the program only compares or prints it. Behind `=` or as the next word.
+    Text,
+    /// `#`: a number. Behind `=` or as the next word; many programs do without it.
+    Number,
+    /// `~`: names and words between them, for a program that has taken it for an expression to evaluate.
+    Names,
+    /// `?`: one plain word behind `=`, or nothing.
+    Optional,
+}
+
+impl Value {
+    pub(super) fn of_mark(mark: char) -> Option<Value> {
+        match mark {
+            '=' => Some(Value::Text),
+            '#' => Some(Value::Number),
+            '~' => Some(Value::Names),
+            '?' => Some(Value::Optional),
+            _ => None,
+        }
+    }
+}
+
+/// What the words of a subcommand may be that are not options. Whatever else they are makes it the exact line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// None.
+    None,
+    /// Any: an entry says why no word runs anything but the project's own code.
+    Any,
+    /// Files and folders that exist in the project.
+    Inside,
+    /// The same, and `./...` for all packages in a folder.
+    GoPackages,
+    /// The same, and behind `::` the names of tests in a file.
+    PytestTests,
+    /// Files in the project that end with `.py`. unittest takes any other word for a name, imports it and calls it.
+    PythonFiles,
 }
 
 const fn known(
@@ -119,9 +163,9 @@ const fn known(
         valued,
         long,
         is_named: false,
+        operands: Operands::None,
         has_rest: false,
         is_single_dash: false,
-        is_inside: false,
     }
 }
 
@@ -136,8 +180,8 @@ impl Subcommand {
         self
     }
 
-    const fn inside(mut self) -> Subcommand {
-        self.is_inside = true;
+    const fn operands(mut self, operands: Operands) -> Subcommand {
+        self.operands = operands;
         self
     }
 
@@ -149,119 +193,133 @@ impl Subcommand {
 
 const CARGO: &str = "\
     all all-features all-targets bench= benches bin= bins color= doc example= examples exclude= features= \
-    frozen jobs= keep-going lib locked message-format= no-default-features no-deps no-fail-fast no-run \
+    frozen jobs# keep-going lib locked message-format= no-default-features no-deps no-fail-fast no-run \
     offline package= profile= quiet release test= tests verbose workspace";
 
 const GIT_LOG: &str = "\
-    abbrev-commit all author= cached date= decorate diff-filter= first-parent follow format= graph grep= \
-    max-count= merges name-only name-status no-color no-ext-diff no-merges no-patch numstat oneline patch \
-    pretty reverse shortstat since= staged stat summary unified= until= word-diff";
+    abbrev? abbrev-commit all author= cached color? date= decorate? diff-filter= first-parent follow format= graph \
+    grep= max-count# merges name-only name-status no-color no-ext-diff no-merges no-patch numstat oneline patch \
+    pretty pretty= reverse shortstat since= staged stat? summary unified# until= word-diff?";
 
 const GO: &str = "\
-    bench= benchmem benchtime= count= cover failfast json list= p= race run= short skip= tags= timeout= v";
+    bench= benchmem benchtime= count# cover failfast json list= p# race run= short skip= tags= timeout= v";
 
 const PYTEST: &str = "\
-    collect-only durations= exitfirst failed-first ff last-failed lf maxfail= no-header quiet showlocals \
+    collect-only durations# exitfirst failed-first ff last-failed lf maxfail# no-header quiet showlocals \
     stepwise tb= verbose";
 
 pub(super) const SUBCOMMANDS: &[Subcommand] = &[
-    known("cargo bench", "qrv", "Fjp", CARGO).rest(),
-    known("cargo build", "qrv", "Fjp", CARGO),
-    known("cargo b", "qrv", "Fjp", CARGO),
-    known("cargo check", "qrv", "Fjp", CARGO),
-    known("cargo c", "qrv", "Fjp", CARGO),
+    // Operands of `bench`, `run` and `test` go to the benchmarks, the program and the tests of the project. The other
+    // subcommands have none.
+    known("cargo bench", "qrv", "F=j#p=", CARGO)
+        .operands(Operands::Any)
+        .rest(),
+    known("cargo build", "qrv", "F=j#p=", CARGO),
+    known("cargo b", "qrv", "F=j#p=", CARGO),
+    known("cargo check", "qrv", "F=j#p=", CARGO),
+    known("cargo c", "qrv", "F=j#p=", CARGO),
     // What stands behind `--` goes to the compiler, which takes the names of linkers.
-    known("cargo clippy", "qrv", "Fjp", CARGO),
-    known("cargo doc", "qrv", "Fjp", CARGO),
-    known("cargo fmt", "qv", "p", "all check package= quiet verbose"),
-    known("cargo metadata", "qrv", "Fjp", CARGO),
-    known("cargo run", "qrv", "Fjp", CARGO).rest(),
-    known("cargo r", "qrv", "Fjp", CARGO).rest(),
-    known("cargo test", "qrv", "Fjp", CARGO).rest(),
-    known("cargo t", "qrv", "Fjp", CARGO).rest(),
-    known("cargo tree", "qrv", "Fjp", CARGO),
-    known("cmake --build", "v", "jt", "parallel= target= verbose").inside(),
-    known("ctest", "VQ", "Rj", "output-on-failure parallel= verbose"),
-    known(
+    known("cargo clippy", "qrv", "F=j#p=", CARGO),
+    known("cargo doc", "qrv", "F=j#p=", CARGO),
+    known("cargo fmt", "qv", "p=", "all check package= quiet verbose"),
+    known("cargo metadata", "qrv", "F=j#p=", CARGO),
+    known("cargo run", "qrv", "F=j#p=", CARGO)
+        .operands(Operands::Any)
+        .rest(),
+    known("cargo r", "qrv", "F=j#p=", CARGO)
+        .operands(Operands::Any)
+        .rest(),
+    known("cargo test", "qrv", "F=j#p=", CARGO)
+        .operands(Operands::Any)
+        .rest(),
+    known("cargo t", "qrv", "F=j#p=", CARGO)
+        .operands(Operands::Any)
+        .rest(),
+    known("cargo tree", "qrv", "F=j#p=", CARGO),
+    // Not `--target`: its value goes to make as a word, where `SHELL=./x` sets a variable.
+    known("cmake --build", "v", "j#", "parallel# verbose").operands(Operands::Inside),
+    known("ctest", "VQ", "R=j#", "output-on-failure parallel# verbose"),
+    // Operands of git are revisions, paths and patterns. It runs only what its settings name, which commands cannot change.
+    git(
         "git add",
         "AnNuv",
         "",
         "all dry-run intent-to-add update verbose",
-    )
-    .rest(),
-    known("git blame", "ceflswC", "L", "date= no-progress").rest(),
-    known("git cat-file", "epst", "", "").rest(),
-    known(
+    ),
+    git("git blame", "ceflswC", "L=", "date= no-progress"),
+    git("git cat-file", "epst", "", ""),
+    git(
         "git commit",
         "aqv",
-        "m",
+        "m=",
         "all allow-empty amend message= no-edit quiet verbose",
-    )
-    .rest(),
-    known(
+    ),
+    git(
         "git describe",
         "",
         "",
-        "abbrev always dirty long match= tags",
-    )
-    .rest(),
-    known("git diff", "bpqsuwz", "GSU", GIT_LOG).rest(),
-    known("git diff-tree", "prstz", "", GIT_LOG).rest(),
-    known("git for-each-ref", "", "", "count= format= sort=").rest(),
+        "abbrev? always dirty? long match= tags",
+    ),
+    git("git diff", "bpqsuwz", "G=S=U#", GIT_LOG),
+    git("git diff-tree", "prstz", "", GIT_LOG),
+    git("git for-each-ref", "", "", "count# format= sort="),
     // Not `-O`, which opens what it found in a program.
-    known(
+    git(
         "git grep",
         "EFPchiIlnqvwW",
-        "ABCef",
-        "cached count heading ignore-case line-number name-only untracked",
-    )
-    .rest(),
-    known("git log", "bpsuwz", "GLSUn", GIT_LOG).rest(),
-    known(
+        "A#B#C#e=f=",
+        "cached color? count heading ignore-case line-number name-only untracked",
+    ),
+    git("git log", "bpsuwz", "G=L=S=U#n#", GIT_LOG),
+    git(
         "git ls-files",
         "cdikmorstuvz",
-        "x",
+        "x=",
         "cached deleted exclude-standard modified others stage",
-    )
-    .rest(),
-    known("git ls-tree", "dlrtz", "", "full-tree long name-only").rest(),
-    known("git merge-base", "a", "", "all is-ancestor").rest(),
-    known(
+    ),
+    git(
+        "git ls-tree",
+        "dlrtz",
+        "",
+        "abbrev? full-tree long name-only",
+    ),
+    git("git merge-base", "a", "", "all is-ancestor"),
+    git(
         "git rev-list",
         "",
-        "n",
-        "all count first-parent max-count= merges no-merges since= until=",
-    )
-    .rest(),
-    known(
+        "n#",
+        "all count first-parent max-count# merges no-merges since= until=",
+    ),
+    git(
         "git rev-parse",
         "",
         "",
-        "abbrev-ref git-dir is-inside-work-tree short show-prefix show-toplevel verify",
-    )
-    .rest(),
-    known("git shortlog", "ens", "", "all no-merges since= until=").rest(),
-    known("git show", "pqsuwz", "U", GIT_LOG).rest(),
-    known("git show-ref", "", "", "heads tags verify").rest(),
-    known(
+        "abbrev-ref? git-dir is-inside-work-tree short? show-prefix show-toplevel verify",
+    ),
+    git("git shortlog", "ens", "", "all no-merges since= until="),
+    git("git show", "pqsuwz", "U#", GIT_LOG),
+    git("git show-ref", "", "", "heads tags verify"),
+    git(
         "git status",
         "bsuvz",
         "",
-        "branch ignored long porcelain short untracked-files",
-    )
-    .rest(),
-    known("go build", "", "", GO).single_dash().inside(),
-    known("go doc", "", "", GO).single_dash().inside(),
-    known("go list", "", "", GO).single_dash().inside(),
-    known("go test", "", "", GO).single_dash().inside(),
-    known("go version", "", "", GO).single_dash().inside(),
-    known("go vet", "", "", GO).single_dash().inside(),
+        "branch ignored? long porcelain? short untracked-files?",
+    ),
+    go("go build").operands(Operands::GoPackages),
+    // It prints what it finds about any name, and builds nothing.
+    go("go doc").operands(Operands::Any),
+    go("go list").operands(Operands::GoPackages),
+    go("go test").operands(Operands::GoPackages),
+    // It reads the version in any file, and runs none.
+    go("go version").operands(Operands::Any),
+    go("go vet").operands(Operands::GoPackages),
+    // Another word is another recipe, or the value of a variable.
     known("just", "nqv", "", "dry-run quiet verbose").named(),
     known(
         "make",
         "Bknqsw",
-        "j",
-        "always-make dry-run jobs= keep-going quiet silent",
+        "j#",
+        "always-make dry-run jobs# keep-going quiet silent",
     )
     .named(),
     known(
@@ -269,42 +327,63 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "v",
         "",
         "no-color-output pretty show-error-codes strict verbose",
-    ),
-    known("ninja", "nv", "jk", "quiet verbose"),
-    known("npm test", "s", "", "silent"),
-    known("npm t", "s", "", "silent"),
-    known("npm run", "s", "", "if-present silent")
-        .named()
-        .rest(),
-    known("npm run-script", "s", "", "if-present silent")
-        .named()
-        .rest(),
-    known("pytest", "lqsvx", "km", PYTEST).inside(),
-    known("python -m pytest", "lqsvx", "km", PYTEST).inside(),
-    known("python3 -m pytest", "lqsvx", "km", PYTEST).inside(),
+    )
+    .operands(Operands::Inside),
+    // Another word is another target.
+    known("ninja", "nv", "j#k#", "quiet verbose"),
+    npm("npm test", "silent"),
+    npm("npm t", "silent"),
+    npm("npm run", "if-present silent").named(),
+    npm("npm run-script", "if-present silent").named(),
+    // Before its version 5.4, pytest evaluated the values of `-k` and `-m` as Python.
+    known("pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
+    known("python -m pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
+    known("python3 -m pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
     known(
         "python -m unittest",
         "bcfqv",
-        "k",
+        "k=",
         "buffer failfast quiet verbose",
     )
-    .inside(),
+    .operands(Operands::PythonFiles),
     known(
         "python3 -m unittest",
         "bcfqv",
-        "k",
+        "k=",
         "buffer failfast quiet verbose",
     )
-    .inside(),
+    .operands(Operands::PythonFiles),
     known(
         "ruff check",
         "qv",
         "",
         "diff no-cache output-format= quiet statistics verbose",
-    ),
-    known("ruff format", "qv", "", "check diff quiet verbose"),
-    known("tsc", "", "", "noEmit pretty strict").inside(),
+    )
+    .operands(Operands::Inside),
+    known("ruff format", "qv", "", "check diff quiet verbose").operands(Operands::Inside),
+    known("tsc", "", "", "noEmit pretty strict").operands(Operands::Inside),
 ];
+
+const fn git(
+    line: &'static str,
+    flags: &'static str,
+    valued: &'static str,
+    long: &'static str,
+) -> Subcommand {
+    known(line, flags, valued, long)
+        .operands(Operands::Any)
+        .rest()
+}
+
+const fn go(line: &'static str) -> Subcommand {
+    known(line, "", "", GO).single_dash()
+}
+
+/// The words behind `--` go to whatever program the script runs last, which may take options that name code
+/// (`node --import=data:…`), so files of the project are the only ones that are known to be harmless.
+const fn npm(line: &'static str, long: &'static str) -> Subcommand {
+    known(line, "s", "", long).operands(Operands::Inside).rest()
+}
 
 /// A program that starts the one behind its own options and does nothing else with it.
 pub(super) struct Wrapper {

@@ -99,9 +99,12 @@ fn a_yes_covers_what_was_shown_and_nothing_else() {
             ),
             (
                 "npm run lint",
-                &["npm run lint -- --fix"],
+                &["npm run lint -- gen.py", "npm run lint sub -s"],
                 &[
                     "npm run build",
+                    "npm run lint -- --fix",
+                    "npm run lint --silent=--script-shell=./tool.sh",
+                    "npm run lint --if-present=--prefix=/elsewhere",
                     "npm --silent exec x",
                     "npm exec x",
                     "npm run lint --script-shell=x",

@@ -83,6 +83,7 @@ impl Machine {
         program(&root.join("project/ls"));
         program(&root.join("project/ld-linux-x86-64.so.2"));
         fs::write(root.join("project/gen.py"), "").unwrap();
+        symlink("../bin", root.join("project/out")).unwrap();
         fs::write(root.join("project/.env"), "").unwrap();
         let permissions = Permissions::open(&HostOptions {
             project: root.join("project"),
