@@ -14,7 +14,8 @@ mod table;
 use std::borrow::Cow;
 
 use self::table::{
-    GLOBAL_OPTIONS, INERT, Inert, Operands, SUBCOMMANDS, Subcommand, Value, WRAPPERS, Wrapper,
+    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, Operands, SUBCOMMANDS, Subcommand, Value,
+    WRAPPERS, Wrapper,
 };
 use super::Names;
 use crate::target::ProgramFile;
@@ -32,13 +33,29 @@ pub(super) enum Known {
     Nothing,
 }
 
-/// The name under which something may be known of a program.
+/// The name under which something may be known of a program; empty: nothing is.
+///
+/// A name promises nothing where it leads to another program, as `ls` to `env`.
 pub(super) fn name_of(program: &ProgramFile) -> Cow<'_, str> {
-    program
-        .called
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
+    let name = program.called.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let file = program.real.file_name().unwrap_or_default();
+    match is_file_of(&name, &file.to_string_lossy()) {
+        true => name,
+        false => Cow::Borrowed(""),
+    }
+}
+
+/// Whether a program of this name may be a link to a file of that name: to its own, to one of its versions
+/// (`python3.11`), or to a program that is many.
+fn is_file_of(name: &str, file: &str) -> bool {
+    let version = file.strip_prefix(name);
+    let is_version = version.is_some_and(|version| {
+        version
+            .chars()
+            .all(|c| c.is_ascii_digit() || ".-".contains(c))
+    });
+    is_version || MULTI_CALL.contains(&file) || FILE_NAMES.contains(&(name, file))
 }
 
 /// Looks up what is known of a program under its [`name_of`].
@@ -745,6 +762,37 @@ mod tests {
                 let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
                 assert!(name.chars().all(is_name), "{}: {name}", known.line);
             }
+        }
+    }
+
+    #[test]
+    fn a_name_promises_nothing_where_it_leads_to_another_program() {
+        let of = |called: &str, real: &str| {
+            let program = ProgramFile {
+                called: PathBuf::from(called),
+                real: PathBuf::from(real),
+            };
+            name_of(&program).into_owned()
+        };
+        for (called, real) in [
+            ("/bin/ls", "/bin/ls"),
+            ("/bin/ls", "/nix/store/x/bin/coreutils"),
+            ("/bin/find", "/bin/busybox"),
+            ("/bin/python3", "/bin/python3.11"),
+            ("/bin/python", "/bin/python3.12"),
+            ("/bin/cargo", "/bin/rustup"),
+        ] {
+            let name = called.rsplit('/').next().unwrap();
+            assert_eq!(of(called, real), name, "{real}");
+        }
+        for (called, real) in [
+            ("/bin/grep", "/bin/ugrep"),
+            ("/bin/ls", "/bin/env"),
+            ("/bin/ls", "/bin/rustup"),
+            ("/bin/ls", "/bin/lsx"),
+            ("/bin/git", "/bin/git-shell"),
+        ] {
+            assert_eq!(of(called, real), "", "{called}");
         }
     }
 

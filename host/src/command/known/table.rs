@@ -466,6 +466,19 @@ pub(super) const GLOBAL_OPTIONS: &[GlobalOptions] = &[GlobalOptions {
     redefining: &["--config-env", "-c"],
 }];
 
+/// Programs that are many programs, each under the name by which it is called.
+pub(super) const MULTI_CALL: &[&str] = &["busybox", "coreutils", "toybox"];
+
+/// Names of files that programs are links to: the name that is called, and the name of the file.
+pub(super) const FILE_NAMES: &[(&str, &str)] = &[
+    ("cargo", "rustup"),
+    ("egrep", "grep"),
+    ("fdfind", "fd"),
+    ("fgrep", "grep"),
+    ("npm", "npm-cli.js"),
+    ("which", "which.debianutils"),
+];
+
 /// Programs that read one of their words as a command line.
 pub(in crate::command) const SHELLS: &[&str] = &[
     "ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "yash", "zsh",

@@ -53,6 +53,8 @@ const LINKS: &[(&str, &str)] = &[
     ("alternatives-awk", "mawk"),
     ("vim", "vim.basic"),
     ("cat", "busybox"),
+    // As where another program has taken the name.
+    ("grep", "env"),
     ("innocent", "xargs"),
     ("list", "ls"),
     ("rustc", "rustup"),

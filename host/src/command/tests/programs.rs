@@ -38,6 +38,7 @@ fn a_lasting_yes_covers_what_is_known_or_the_exact_line() {
         ),
         ("npm run lint -- --fix", "= BIN/npm run lint -- --fix"),
         ("npm run lint out", "= BIN/npm run lint out"),
+        ("grep x gen.py", "= BIN/grep x gen.py"),
         ("cargo --version", "= BIN/cargo --version"),
         ("cargo --config x test", "= BIN/cargo --config x test"),
         ("cargo test --config x", "= BIN/cargo test --config x"),
