@@ -42,6 +42,15 @@ impl Places {
         real_path(&self.absolute(written)?)
     }
 
+    /// The same; `on_part` gets each part that exists on the way, and whether it is a link.
+    pub(crate) fn walk(
+        &self,
+        written: &str,
+        on_part: impl FnMut(&Path, bool),
+    ) -> Result<PathBuf, ResolveError> {
+        walk(&self.absolute(written)?, on_part)
+    }
+
     /// The absolute path that is written, links and all.
     fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
         if written.is_empty() {
@@ -110,6 +119,18 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
 
 /// The same; `on_link` gets each link that is followed, which has no link above it.
 pub(crate) fn follow(path: &Path, mut on_link: impl FnMut(&Path)) -> Result<PathBuf, ResolveError> {
+    walk(path, |part, is_link| {
+        if is_link {
+            on_link(part);
+        }
+    })
+}
+
+/// The same; `on_part` gets each part that exists on the way, which has no link above it, and whether it is a link.
+pub(crate) fn walk(
+    path: &Path,
+    mut on_part: impl FnMut(&Path, bool),
+) -> Result<PathBuf, ResolveError> {
     let mut resolved = PathBuf::from("/");
     let mut todo: VecDeque<OsString> = parts(path);
     let mut links = 0;
@@ -144,6 +165,7 @@ pub(crate) fn follow(path: &Path, mut on_link: impl FnMut(&Path)) -> Result<Path
                 });
             }
         };
+        on_part(&resolved, meta.file_type().is_symlink());
         if meta.file_type().is_symlink() {
             links += 1;
             if links > MAX_LINKS {
@@ -151,7 +173,6 @@ pub(crate) fn follow(path: &Path, mut on_link: impl FnMut(&Path)) -> Result<Path
                     path: path.display().to_string(),
                 });
             }
-            on_link(&resolved);
             let to = std::fs::read_link(&resolved).map_err(|source| ResolveError::Io {
                 path: resolved.clone(),
                 source,

@@ -35,8 +35,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use self::known::Known;
+use self::named::Bound;
 pub use self::names::CommandError;
-pub(crate) use self::names::Names;
+pub(crate) use self::names::{Changeable, Names};
 use self::programs::Programs;
 pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
@@ -89,13 +90,12 @@ impl Names for Permissions {
             || self.is_writable_for_commands(&program.real)
     }
 
-    fn writable_file(&self, written: &str) -> Option<PathBuf> {
-        // A home is what the shell makes of `~`, and in a simple line it has made nothing of it.
-        let home = if written.starts_with('~') { "./" } else { "" };
-        let target = self.resolve_path(&format!("{home}{written}")).ok()?;
-        let path = target.path()?;
-        let is_meant = path.is_file() && self.is_writable_for_commands(path);
-        is_meant.then(|| path.to_owned())
+    fn project(&self) -> &Path {
+        Permissions::project(self)
+    }
+
+    fn changeable(&self, written: &str) -> Option<Changeable> {
+        Permissions::changeable(self, written)
     }
 
     fn is_inside(&self, written: &str) -> bool {
@@ -252,10 +252,18 @@ impl CommandLine {
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {
-            notices.push(
-                "This line is too long or too unusual to be stored: it can be allowed for this session, not permanently."
-                    .to_owned(),
-            );
+            let may_be_code = self
+                .target
+                .subject
+                .iter()
+                .skip(1)
+                .any(|it| named::may_be_code(it));
+            notices.push(match may_be_code {
+                true => "A word with spaces or special characters may be code, which Dunlin does not read: s allows \
+                         exactly this line until the session ends. It can't be allowed permanently.".to_owned(),
+                false => "This line is too long or too unusual to be stored: it can be allowed for this session, not \
+                          permanently.".to_owned(),
+            });
         }
         notices.extend(danger::dangers(&self.line));
         if self.network && !has_network {
@@ -322,17 +330,22 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         Known::Words(count) => CommandKey::Words(subject[..=count].to_vec()),
         Known::Nothing => CommandKey::Line(subject.clone()),
     };
-    let covers = match key {
+    let bound = match key {
         CommandKey::Line(_)
             if !names.is_writable(program) && known::takes_data(&name, arguments) =>
         {
-            Some(Vec::new())
+            Bound::nothing()
         }
-        CommandKey::Line(_) => named::writable(program, arguments, names),
-        _ => Some(Vec::new()),
+        CommandKey::Line(_) => {
+            let mut bound = named::bound(program, arguments, None, names);
+            bound.can_be_stored &= !arguments.iter().any(|word| named::may_be_code(word));
+            bound
+        }
+        _ => Bound::nothing(),
     };
     Ok(CommandTarget {
-        is_storable: program.called.to_str().is_some() && key.is_storable() && covers.is_some(),
+        folder: matches!(key, CommandKey::Line(_)).then(|| names.project().to_owned()),
+        is_storable: program.called.to_str().is_some() && key.is_storable() && bound.can_be_stored,
         key,
         subject,
         programs: simple.programs,
@@ -341,7 +354,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         hides_program: others.hides_program,
         unread: others.unread,
         commands: others.commands,
-        covers: covers.unwrap_or_default(),
+        covers: bound.files,
     })
 }
 
@@ -367,5 +380,6 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         unread: found.unread,
         commands: found.commands,
         covers: Vec::new(),
+        folder: None,
     }
 }

@@ -40,6 +40,22 @@ pub enum CommandError {
     Permission(#[from] PermissionError),
 }
 
+/// What a path leads to that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Changeable {
+    /// A file, resolved: a yes can be bound to its content.
+    File(PathBuf),
+    /// A folder in which commands can write.
+    Folder,
+    /// Something resolved whose content no yes can be bound to, perhaps a folder: commands can make the path lead elsewhere.
+    Other {
+        /// Where it is.
+        path: PathBuf,
+        /// Whether it is a folder.
+        is_folder: bool,
+    },
+}
+
 /// Looks up names: the machine, as far as a command line depends on it.
 pub(crate) trait Names {
     /// A program that exists and may be run.
@@ -51,8 +67,11 @@ pub(crate) trait Names {
     /// Whether commands could replace the program.
     fn is_writable(&self, program: &ProgramFile) -> bool;
 
-    /// The real path of a file that exists and that commands can change.
-    fn writable_file(&self, written: &str) -> Option<PathBuf>;
+    /// The folder in which commands run.
+    fn project(&self) -> &Path;
+
+    /// What a path leads to, if commands can change what is there or where it leads.
+    fn changeable(&self, written: &str) -> Option<Changeable>;
 
     /// Whether a relative path leads to a file or folder that exists in the project.
     fn is_inside(&self, written: &str) -> bool;

@@ -35,25 +35,21 @@ impl CommandTarget {
         let words: Vec<String> = with_variables(variables)
             .chain(subject.iter().cloned())
             .collect();
-        let (key, covers) = match is_sandboxed {
+        let (key, bound) = match is_sandboxed {
             true => {
                 // Relative names mean files of its folder, which need not be the project.
-                let in_folder = arguments
-                    .iter()
-                    .flat_map(|word| named::parts(word))
-                    .filter_map(|part| Some(folder.join(part).to_str()?.to_owned()));
-                let named: Vec<String> = arguments.iter().cloned().chain(in_folder).collect();
-                let covers = named::writable(&program, &named, names);
+                let bound = named::bound(&program, arguments, folder.to_str(), names);
                 let key = match variables {
                     [] => CommandKey::Line(words),
                     _ => CommandKey::SandboxedServer(words),
                 };
-                (key, covers)
+                (key, Some(bound))
             }
             false => (CommandKey::Server(words), None),
         };
+        let can_be_stored = bound.as_ref().is_some_and(|bound| bound.can_be_stored);
         Ok(CommandTarget {
-            is_storable: key.is_storable() && covers.is_some(),
+            is_storable: key.is_storable() && can_be_stored,
             is_incomplete: !is_sandboxed,
             hides_program: false,
             unread: Vec::new(),
@@ -62,7 +58,8 @@ impl CommandTarget {
             programs: vec![program],
             mentioned: Vec::new(),
             commands: Vec::new(),
-            covers: covers.unwrap_or_default(),
+            covers: bound.map(|bound| bound.files).unwrap_or_default(),
+            folder: is_sandboxed.then(|| folder.to_owned()),
         })
     }
 

@@ -18,7 +18,7 @@ use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
-use crate::command::is_executable;
+use crate::command::{Changeable, is_executable};
 use crate::resolve::ResolveError;
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
@@ -57,6 +57,30 @@ impl Permissions {
             let session = state.session.get(&(key.clone(), Operation::Write));
             stored.is_some_and(|entry| entry.bits.get(Operation::Write) == Decided::Allow)
                 || session.is_some_and(|answers| answers.iter().any(|answer| answer.allow))
+        })
+    }
+
+    /// What a path leads to, if commands can change what is there, or where the path leads: that is so if anything on the way
+    /// to it lies where they can write.
+    pub(crate) fn changeable(&self, written: &str) -> Option<Changeable> {
+        let mut passed = Vec::new();
+        let on_part = |part: &Path, is_link| passed.push((part.to_owned(), is_link));
+        let path = self.places.walk(written, on_part).ok()?;
+        let meta = std::fs::metadata(&path).ok()?;
+        // The project itself is mounted, and cannot be replaced.
+        let can_replace =
+            |part: &Path| part != self.places.project && self.is_writable_for_commands(part);
+        let is_inside = self.is_writable_for_commands(&path);
+        let mut links = passed.iter().filter(|(_, is_link)| *is_link);
+        let can_lead_elsewhere = links.any(|(link, _)| can_replace(link))
+            || !is_inside && passed.iter().any(|(part, _)| can_replace(part));
+        if !is_inside && !can_lead_elsewhere {
+            return None;
+        }
+        Some(match (meta.is_file(), meta.is_dir()) {
+            (true, _) => Changeable::File(path),
+            (false, true) if !can_lead_elsewhere => Changeable::Folder,
+            (false, is_folder) => Changeable::Other { path, is_folder },
         })
     }
 
@@ -185,6 +209,8 @@ pub(super) fn in_file(
             }
             match changed(grant.runs.as_ref(), now) {
                 None => return Some(Found::Allow(rule(vec![grant.plugin.clone()]))),
+                // A grant in another project says less than one that lapsed here.
+                Some(Change::Elsewhere) if stale.is_some() => {}
                 Some(change) => stale = Some(change),
             }
         }
@@ -412,23 +438,31 @@ impl Runs {
     pub(super) fn now(command: &CommandTarget) -> io::Result<Runs> {
         let mut files = BTreeMap::new();
         for path in &command.covers {
-            files.insert(path.clone(), sha256_of_file(path)?);
+            files.insert(path.clone(), state_of(path)?);
         }
         Ok(Runs {
             program: program_of(command),
             files,
+            folder: command.folder.clone(),
         })
     }
 }
 
 /// Why none of these grants of a command holds any more; `None`: one does, or nothing is known of what they run.
-pub(super) fn lapsed<'a>(grants: impl Iterator<Item = &'a Grantee>) -> Option<Change> {
+/// `is_line`: they are for exactly one line.
+pub(super) fn lapsed<'a>(
+    grants: impl Iterator<Item = &'a Grantee>,
+    is_line: bool,
+) -> Option<Change> {
     let mut change = None;
     for grant in grants {
         let runs = grant.runs.as_ref()?;
-        let is_different = |(path, before): &(&PathBuf, &String)| {
-            sha256_of_file(path).ok().as_ref() != Some(*before)
-        };
+        if is_line && runs.folder.is_none() {
+            change = Some(Change::Everywhere);
+            continue;
+        }
+        let is_different =
+            |(path, before): &(&PathBuf, &String)| state_of(path).ok().as_ref() != Some(*before);
         let (path, _) = runs.files.iter().find(is_different)?;
         change = Some(Change::Content(path.clone()));
     }
@@ -453,6 +487,13 @@ fn changed(granted: Option<&Runs>, now: Option<&Runs>) -> Option<Change> {
             Change::Wider
         });
     };
+    if granted.folder != now.folder {
+        let is_older = granted.folder.is_none();
+        return Some(match is_older {
+            true => Change::Everywhere,
+            false => Change::Elsewhere,
+        });
+    }
     if granted.program != now.program {
         return Some(Change::Program);
     }
@@ -462,6 +503,14 @@ fn changed(granted: Option<&Runs>, now: Option<&Runs>) -> Option<Change> {
     let mut files = granted.files.iter().zip(&now.files);
     let different = files.find(|((_, before), (_, after))| before != after);
     different.map(|((path, _), _)| Change::Content(path.clone()))
+}
+
+/// What a yes is bound to at a path: the content of a file, and of a folder that it is there.
+fn state_of(path: &Path) -> io::Result<String> {
+    match path.is_dir() {
+        true => Ok("folder".to_owned()),
+        false => sha256_of_file(path),
+    }
 }
 
 fn sha256_of_file(path: &Path) -> io::Result<String> {

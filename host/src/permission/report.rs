@@ -65,7 +65,14 @@ impl Permissions {
                 let mut names: Vec<String> = grants
                     .into_iter()
                     .flat_map(|g| g.values().flatten())
-                    .map(describe_grantee)
+                    .map(|grant| {
+                        let runs = grant.runs.as_ref();
+                        let plugin = describe_grantee(grant);
+                        match runs.and_then(|runs| runs.folder.as_ref()) {
+                            Some(folder) => format!("{plugin} in {}", folder.display()),
+                            None => plugin,
+                        }
+                    })
                     .collect();
                 names.sort();
                 names.dedup();
@@ -77,7 +84,11 @@ impl Permissions {
                     key: key.clone(),
                     bits: bits.to_string(),
                     bound_to,
-                    lapsed: lapsed(grants.into_iter().flat_map(|g| g.values().flatten())),
+                    lapsed: lapsed(
+                        grants.into_iter().flat_map(|g| g.values().flatten()),
+                        CommandKey::split(key)
+                            .is_some_and(|(prefix, _)| CommandKey::is_of_a_folder(prefix)),
+                    ),
                 }
             })
             .collect();
@@ -211,6 +222,7 @@ impl Permissions {
             hides_program: false,
             unread: Vec::new(),
             covers: Vec::new(),
+            folder: None,
         }))
     }
 

@@ -162,6 +162,10 @@ pub enum Change {
     Server,
     /// The path of the program leads to another file.
     Program,
+    /// It was given to this line in another project.
+    Elsewhere,
+    /// It was given to this line in all projects.
+    Everywhere,
     /// The line names other files.
     Files,
     /// This file has another content.
@@ -183,6 +187,10 @@ impl fmt::Display for Change {
             ),
             Change::Program => f.write_str(
                 "You allowed this before, but the program's path leads to another file now.",
+            ),
+            Change::Elsewhere => f.write_str("You allowed this before, in another project."),
+            Change::Everywhere => f.write_str(
+                "You allowed this line before. Dunlin now stores it for one project, so it asks once more.",
             ),
             Change::Files => f.write_str("You allowed this before, but it names other files now."),
             Change::Content(path) => write!(

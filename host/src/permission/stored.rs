@@ -160,10 +160,10 @@ pub(super) fn resolved_key(stored: &str) -> Key {
     }
 }
 
-/// The files that a grant is bound to.
-fn files_of(grantee: &Grantee) -> Vec<&PathBuf> {
-    let runs = grantee.runs.iter();
-    runs.flat_map(|runs| runs.files.keys()).collect()
+/// Where a grant holds, and the files that it is bound to.
+fn place_of(grantee: &Grantee) -> Option<(&Option<PathBuf>, Vec<&PathBuf>)> {
+    let runs = grantee.runs.as_ref()?;
+    Some((&runs.folder, runs.files.keys().collect()))
 }
 
 pub(super) fn store_answer(contents: &mut Contents, need: &Need, grantee: &Grantee, allow: bool) {
@@ -194,12 +194,12 @@ pub(super) fn store_answer(contents: &mut Contents, need: &Need, grantee: &Grant
             (Decided::Allow, false) => {}
             (Decided::Allow, true) => {
                 let grantees = grants.entry(operation).or_default();
-                // One command may be granted in several forms: with other files of the same names.
+                // One command may be granted in several forms: in other projects, with other files of the same names.
                 grantees.retain(|other| {
                     other.plugin != grantee.plugin
                         || (other.runs.is_some()
                             && other.digest == grantee.digest
-                            && files_of(other) != files_of(grantee))
+                            && place_of(other) != place_of(grantee))
                 });
                 grantees.push(grantee.clone());
             }

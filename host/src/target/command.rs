@@ -70,6 +70,11 @@ impl CommandKey {
             .find_map(|prefix| Some((prefix, text.strip_prefix(prefix)?)))
     }
 
+    /// Whether a yes under a key that begins like this holds in one folder alone, unless a person wrote it.
+    pub(crate) fn is_of_a_folder(prefix: &str) -> bool {
+        [LINE, SANDBOXED_SERVER].contains(&prefix)
+    }
+
     /// Makes a key of its first part and words that were read already.
     pub(crate) fn of_words(prefix: &str, words: Vec<String>) -> CommandKey {
         match prefix {
@@ -235,6 +240,9 @@ pub struct CommandTarget {
     /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
     /// their content.
     pub covers: Vec<PathBuf>,
+    /// The folder in which it runs, if a lasting yes is to exactly this line: what the line does depends on the folder, so
+    /// the yes holds there alone.
+    pub folder: Option<PathBuf>,
 }
 
 impl CommandTarget {

@@ -43,7 +43,11 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
                     None => format!("{} {}", need.operation.verb(), need.target.shown()),
                 };
                 let about = escape(&about);
-                let text = format!("{about}, in all projects\nundo: {}", undo(need));
+                let place = match folder(need).filter(|_| always) {
+                    Some(folder) => format!("always in {folder}, never in all projects"),
+                    None => "in all projects".to_owned(),
+                };
+                let text = format!("{about}, {place}\nundo: {}", undo(need));
                 (label(always), text)
             };
             let mut rows: Vec<_> = needs.iter().take(MAX_NAMED).map(row).collect();
@@ -69,7 +73,8 @@ fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'stat
     let mut rows = Vec::new();
     if always {
         let covers = escape(&command.describe()).into_owned();
-        rows.push(("always", format!("allows {covers}, in all projects")));
+        let place = folder(need).unwrap_or_else(|| "all projects".to_owned());
+        rows.push(("always", format!("allows {covers}, in {place}")));
     }
     rows.push(("never", format!("denies {denied}, in all projects")));
     rows.push(("undo", undo(need)));
@@ -80,12 +85,16 @@ fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'stat
 /// nothing.
 pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     let verb = if answer.allow { "allow" } else { "deny" };
-    let scope = match answer.scope {
-        Scope::Once => return Vec::new(),
-        Scope::Session => "Until the session ends",
-        Scope::Always => "Stored for all projects",
+    let scope = |place: Option<String>| match (answer.scope, place) {
+        (Scope::Once | Scope::Session, _) => "Until the session ends".to_owned(),
+        (Scope::Always, None) => "Stored for all projects".to_owned(),
+        (Scope::Always, Some(place)) => format!("Stored for {place}"),
     };
+    if answer.scope == Scope::Once {
+        return Vec::new();
+    }
     let row = |need: &Need| {
+        let scope = scope(folder(need).filter(|_| answer.allow));
         let about = match need.target.command() {
             Some(command) if answer.allow => command.describe(),
             Some(command) => command.key.describe(),
@@ -103,6 +112,7 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
     let mut rows: Vec<String> = needs.iter().take(MAX_NAMED).map(row).collect();
     if needs.len() > MAX_NAMED {
         let more = needs.len() - MAX_NAMED;
+        let scope = scope(None);
         rows.push(format!(
             "{scope}: {verb} {more} more. /permissions lists all."
         ));
@@ -121,6 +131,12 @@ pub fn after_call(tool: &str, answer: Answer) -> Option<String> {
             format!("Until the session ends: {tool} is set to never.\nUndo: /tools {tool} prompt")
         }
     })
+}
+
+/// The folder in which alone a permanent yes to a need holds, escaped.
+fn folder(need: &Need) -> Option<String> {
+    let folder = need.target.command()?.folder.as_ref()?;
+    Some(escape(&folder.to_string_lossy()).into_owned())
 }
 
 /// The command that takes back what is stored for a need, escaped.

@@ -50,6 +50,7 @@ pub(crate) mod tests {
                 hides_program: false,
                 unread: Vec::new(),
                 covers: Vec::new(),
+                folder: None,
             }),
             guarded: Vec::new(),
             is_overlong: false,

@@ -417,7 +417,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::command::CommandError;
+    use crate::command::{Changeable, CommandError};
 
     /// A project with some files and folders.
     struct Project;
@@ -435,7 +435,11 @@ mod tests {
             false
         }
 
-        fn writable_file(&self, _: &str) -> Option<PathBuf> {
+        fn project(&self) -> &Path {
+            Path::new("/project")
+        }
+
+        fn changeable(&self, _: &str) -> Option<Changeable> {
             None
         }
 
@@ -821,6 +825,8 @@ mod tests {
     ];
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         /// A subcommand that is not open to any word takes neither a trick as a word nor as the value of a flag.
         #[test]
         fn no_trick_is_harmless(

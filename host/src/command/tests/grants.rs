@@ -441,6 +441,76 @@ fn a_yes_ends_when_what_it_runs_changes() {
     }
 }
 
+/// What a line names by a link is bound to where the link leads.
+#[test]
+fn a_yes_ends_when_a_link_leads_elsewhere() {
+    for scope in [Scope::Session, Scope::Always] {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        let project = machine.root().join("project");
+        let lines = ["sh link.py", "sh out/perl", "sh missing.py", "python3 out"];
+        for line in lines {
+            plugin.answer(&machine, line, true, scope);
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+        }
+        let bin = machine.root().join("bin");
+        let elsewhere = machine.root().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("perl"), "").unwrap();
+        for (link, to) in [
+            ("link.py", bin.join("git")),
+            ("out", elsewhere),
+            ("missing.py", bin.join("git")),
+        ] {
+            let link = project.join(link);
+            let _ = fs::remove_file(&link);
+            symlink(to, &link).unwrap();
+        }
+        for line in lines {
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+        }
+    }
+}
+
+/// The same words mean another file in another project.
+#[test]
+fn a_yes_to_a_line_holds_in_its_project() {
+    let mut machine = Machine::new();
+    let plugin = Caller1::new("1");
+    let root = machine.root().to_owned();
+    fs::create_dir_all(root.join("other/sub")).unwrap();
+    let lines = ["python3 sub", "git push", "sh missing.sh"];
+    for line in lines.iter().chain(&["cargo test", "ls"]) {
+        plugin.answer(&machine, line, true, Scope::Always);
+    }
+    let key = machine.permissions.set("docker ps", "--x").unwrap();
+    assert!(key.starts_with("$ "), "{key}");
+    machine.permissions = Machine::permissions_in(&root, "other");
+    for line in lines {
+        let (verdict, rule) = plugin.decide(&machine, line);
+        assert_eq!(verdict, Verdict::Ask, "{line}");
+        assert!(rule.to_string().contains("in another project"), "{rule}");
+        plugin.answer(&machine, line, true, Scope::Always);
+    }
+    for line in ["cargo test", "ls", "docker ps"] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    let list = machine.permissions.list().unwrap();
+    let push = list.iter().find(|it| it.key.ends_with("git push")).unwrap();
+    let bound_to = push.bound_to.as_deref().unwrap();
+    assert_eq!(bound_to.matches(" in ").count(), 2, "{bound_to}");
+    // Each project has its own answer, and a no is for all.
+    for project in ["project", "other"] {
+        machine.permissions = Machine::permissions_in(&root, project);
+        for line in lines {
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+        }
+    }
+    plugin.answer(&machine, "git push", false, Scope::Always);
+    machine.permissions = Machine::permissions_in(&root, "project");
+    assert_eq!(plugin.verdict(&machine, "git push"), Verdict::Deny);
+}
+
 /// A file that a program takes as data, and changes itself, binds nothing: the yes would end with its first use.
 #[test]
 fn a_yes_does_not_end_when_data_changes() {
@@ -512,6 +582,88 @@ fn grants_of_earlier_builds_are_asked_about_once_more() {
         );
         plugin.answer(&machine, line, true, Scope::Always);
         assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+}
+
+/// Earlier builds stored a line for all projects.
+#[test]
+fn a_line_that_was_stored_for_all_projects_is_asked_about_once_more() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "git push", true, Scope::Always);
+    let path = machine.root().join("data/tool.digests.json");
+    let mut digests: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let grants = digests["grants"].as_object_mut().unwrap();
+    for grant in grants.values_mut() {
+        let runs = &mut grant["execute"][0]["runs"];
+        assert!(runs.as_object_mut().unwrap().remove("folder").is_some());
+    }
+    fs::write(&path, digests.to_string()).unwrap();
+    let (verdict, rule) = plugin.decide(&machine, "git push");
+    assert_eq!(verdict, Verdict::Ask);
+    assert!(
+        rule.to_string().contains("stores it for one project"),
+        "{rule}"
+    );
+    assert!(machine.permissions.list().unwrap()[0].lapsed.is_some());
+    plugin.answer(&machine, "git push", true, Scope::Always);
+    assert_eq!(plugin.verdict(&machine, "git push"), Verdict::Allow);
+    assert!(machine.permissions.list().unwrap()[0].lapsed.is_none());
+}
+
+/// Ways in which a line can name the file that stands for `{}`.
+const NAMINGS: &[&str] = &[
+    "{}",
+    "./{}",
+    "sub/../{}",
+    "--file={}",
+    "-f{}",
+    "x:{}",
+    "@{}",
+    "x,{}",
+    "{},x",
+    "{}:12",
+    "-C sub {}",
+    "-C sub ../{}",
+    "'sh {} --fast'",
+    "'exec(open(\"{}\").read())'",
+    "'x; . ./{}|y'",
+    "'$PWD/{}'",
+    "'sh -c \"sh {}\"'",
+    "'a b={} c'",
+    "'`{}`'",
+    "'[{}]'",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However a line names a file, a yes to it ends when that is another file, or has other content.
+    #[test]
+    fn a_yes_is_bound_to_what_is_named(
+        program in prop::sample::select(&["sh", "python3", "env", "make", "perl", "busybox", "./tool.sh"][..]),
+        naming in prop::sample::select(NAMINGS),
+        file in prop::sample::select(&["gen.py", "a,b.py", "link.py", "sub/in.py", "out/perl", "missing.py"][..]),
+        is_session in any::<bool>(),
+        is_replaced in any::<bool>(),
+    ) {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        let line = format!("{program} {}", naming.replace("{}", file));
+        let target = machine.read(&line).unwrap().target;
+        prop_assume!(matches!(target.key, crate::target::CommandKey::Line(_)));
+        let scope = if is_session { Scope::Session } else { Scope::Always };
+        plugin.answer(&machine, &line, true, scope);
+        prop_assert_eq!(plugin.verdict(&machine, &line), Verdict::Allow, "{}", line);
+        let path = machine.root().join("project").join(file);
+        if is_replaced {
+            let _ = fs::remove_file(&path);
+            symlink(machine.root().join("bin/ssh"), &path).unwrap();
+        } else {
+            fs::write(&path, "evil").unwrap();
+        }
+        prop_assert_eq!(plugin.verdict(&machine, &line), Verdict::Ask, "{}", line);
     }
 }
 

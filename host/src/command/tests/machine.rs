@@ -87,10 +87,25 @@ impl Machine {
         fs::write(root.join("project/gen.py"), "").unwrap();
         symlink("../bin", root.join("project/out")).unwrap();
         fs::write(root.join("project/.env"), "").unwrap();
-        let permissions = Permissions::open(&HostOptions {
-            project: root.join("project"),
+        // A file and a folder outside, by links that commands can make lead elsewhere.
+        symlink("../bin/perl", root.join("project/link.py")).unwrap();
+        fs::write(root.join("project/a,b.py"), "").unwrap();
+        fs::write(root.join("project/sub/in.py"), "").unwrap();
+        let permissions = Machine::permissions_in(&root, "project");
+        Machine {
+            _folder: folder,
+            root,
+            permissions,
+        }
+    }
+
+    /// The permissions of the same user in another project.
+    pub(super) fn permissions_in(root: &Path, project: &str) -> Permissions {
+        let bin = root.join("bin");
+        Permissions::open(&HostOptions {
+            project: root.join(project),
             is_project: true,
-            home: Some(root.clone()),
+            home: Some(root.to_owned()),
             search_path: vec![root.join("missing"), bin],
             permissions_file: root.join("data/tool.permissions.json"),
             audit_file: root.join("data/audit.jsonl"),
@@ -110,12 +125,7 @@ impl Machine {
             syntax: None,
             embedder: None,
         })
-        .unwrap();
-        Machine {
-            _folder: folder,
-            root,
-            permissions,
-        }
+        .unwrap()
     }
 
     /// Reads a line; `/bin-of-test` in it is the folder of the programs.

@@ -62,6 +62,27 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
             &["It names /sub/id_rsa, which usually holds secrets."],
         ),
         (
+            "python3 -c 'print(open(\".env\").read())'",
+            Scope::Once,
+            &["It names /.env, which usually holds secrets."],
+        ),
+        (
+            "ls 'a .env.' process.env d.key",
+            Scope::Once,
+            &[
+                "It names /process.env, which usually holds secrets.",
+                "It names /d.key, which usually holds secrets.",
+            ],
+        ),
+        (
+            "node -e 'console.log(process.env.x, d.key)'",
+            Scope::Session,
+            &[
+                "A word with spaces or special characters may be code, which Dunlin does not read: s allows exactly \
+               this line until the session ends. It can't be allowed permanently.",
+            ],
+        ),
+        (
             "ls .ssh",
             Scope::Once,
             &["It names /.ssh, which usually holds secrets."],
