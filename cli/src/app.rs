@@ -4,6 +4,7 @@
 //! engine come into being with the first turn or the first look at the tools.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -258,6 +259,18 @@ impl App {
             &self.settings,
             &self.session.borrow(),
         ))?)
+    }
+}
+
+impl App {
+    /// The `PATH` for programs that run with the user's rights: see [`Settings::search_path`]. Without the permission store
+    /// nothing is searched.
+    pub fn search_path(&self) -> OsString {
+        if let Some(host) = self.made_host() {
+            return self.settings.search_path(host.permissions());
+        }
+        let permissions = self.permissions();
+        permissions.map_or_else(|_| OsString::new(), |it| self.settings.search_path(&it))
     }
 }
 

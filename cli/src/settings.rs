@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dunlin_host::Permissions;
 use dunlin_host::egress::SiteHeaders;
 
 pub use self::error::SettingsError;
@@ -282,25 +283,11 @@ impl Settings {
         typed.map(|path| self.folders.resolve(path, &self.project))
     }
 
-    /// Whether a path lies in the project or in what the configuration lets commands write: as it is written, or where its
-    /// links lead. One that cannot be resolved counts as such: a command may make what a link leads to.
-    pub fn is_changeable(&self, path: &Path) -> bool {
-        let Ok(real) = path.canonicalize() else {
-            return true;
-        };
-        let project = self.is_project.then(|| self.project.clone());
-        let mut changeable = self.writable_for_commands().chain(project);
-        changeable.any(|folder| {
-            let is_below = |folder: &Path| path.starts_with(folder) || real.starts_with(folder);
-            is_below(&folder) || folder.canonicalize().is_ok_and(|folder| is_below(&folder))
-        })
-    }
-
-    /// The `PATH` for programs that run with the user's rights: a command, or the author of the project, could put one of
-    /// the same name into the folders that are left out.
-    pub fn search_path(&self) -> OsString {
+    /// The `PATH` for programs that run with the user's rights, without the folders in which commands could put a program of
+    /// the same name, as the permission store says at this moment.
+    pub fn search_path(&self, permissions: &Permissions) -> OsString {
         let folders = self.environment.search_path().into_iter();
-        let kept = folders.filter(|folder| !self.is_changeable(folder));
+        let kept = folders.filter(|folder| !permissions.can_commands_change(folder));
         // None holds a separator: they were separated.
         std::env::join_paths(kept).unwrap_or_default()
     }

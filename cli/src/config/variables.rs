@@ -323,20 +323,9 @@ pub fn filtered(environment: &Environment, named: &[&str], keys: &[&str]) -> Fil
     filtered
 }
 
-/// The same variables without the folders that a program must not look into, wherever a variable lists folders.
-pub fn without_folders(
-    variables: Vec<(OsString, OsString)>,
-    is_left_out: impl Fn(&Path) -> bool,
-) -> Vec<(OsString, OsString)> {
-    let keep = |(name, value): (OsString, OsString)| {
-        let is_list = kind_of(&name.to_string_lossy()) == Some(Kind::Paths);
-        let value = match is_list {
-            true => paths(&value, |path| !is_left_out(path))?,
-            false => value,
-        };
-        Some((name, value))
-    };
-    variables.into_iter().filter_map(keep).collect()
+/// Whether a variable that passes lists folders.
+pub fn lists_folders(name: &OsStr) -> bool {
+    kind_of(&name.to_string_lossy()) == Some(Kind::Paths)
 }
 
 /// What is wrong with a name in `[commands] environment`, which is its entry with this number, from 1.

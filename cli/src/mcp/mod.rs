@@ -17,7 +17,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
 use crate::config::mcp::ServerEntry;
-use crate::config::variables::without_folders;
+use crate::config::variables::lists_folders;
 use crate::host_options::commands;
 use crate::settings::Settings;
 use dunlin_provider::http::USER_AGENT;
@@ -210,11 +210,12 @@ fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) 
             None => command.to_owned(),
         },
         arguments: entry.args.clone(),
-        environment: match sandbox {
-            true => environment,
-            // An interpreter there may be one that a command has made.
-            false => without_folders(environment, |folder| settings.is_changeable(folder)),
-        },
+        folder_lists: environment
+            .iter()
+            .map(|(name, _)| name.clone())
+            .filter(|name| lists_folders(name))
+            .collect(),
+        environment,
         own_variables: own
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
@@ -225,10 +226,7 @@ fn program(settings: &Settings, name: &str, command: &str, entry: &ServerEntry) 
             None => folders.of_server(name),
         },
         makes_folder: entry.cwd.is_none() && !sandbox,
-        search_path: match sandbox {
-            true => settings.environment.search_path(),
-            false => std::env::split_paths(&settings.search_path()).collect(),
-        },
+        search_path: settings.environment.search_path(),
         sandbox,
     }
 }

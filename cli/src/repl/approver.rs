@@ -123,10 +123,7 @@ impl<'a> TerminalApprover<'a> {
     /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
         let ui = Arc::clone(&self.app.ui);
-        let pager = Pager::of(
-            &self.app.settings.environment,
-            self.app.settings.search_path(),
-        );
+        let pager = Pager::of(&self.app.settings.environment, self.app.search_path());
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
@@ -197,7 +194,7 @@ impl<'a> TerminalApprover<'a> {
         let settings = &self.app.settings;
         let program = editor::choose(&settings.environment);
         let folder = settings.folders.data.clone();
-        let path = settings.search_path();
+        let path = self.app.search_path();
         let work = move || ui.lend(|| editor::edit(&program, &path, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(edited)) => edited.text,

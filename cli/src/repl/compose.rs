@@ -30,7 +30,7 @@ pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
     let ui = Arc::clone(&app.ui);
     let settings = &app.settings;
     let program = editor::choose(&settings.environment);
-    let path = settings.search_path();
+    let path = app.search_path();
     match ui.lend(|| editor::edit(&program, &path, &settings.folders.data, MESSAGE, start)) {
         Ok(edited) if edited.is_saved => {
             let text = edited.text.trim();

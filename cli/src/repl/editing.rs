@@ -35,7 +35,7 @@ impl EditValue {
         let settings = &app.settings;
         EditValue {
             program: editor::choose(&settings.environment),
-            search_path: settings.search_path(),
+            search_path: app.search_path(),
             folder: settings.folders.data.clone(),
         }
     }

@@ -146,7 +146,7 @@ impl<'a> TerminalInterceptor<'a> {
             return rows;
         }
         let settings = &self.app.settings;
-        let pager = Pager::of(&settings.environment, settings.search_path());
+        let pager = Pager::of(&settings.environment, self.app.search_path());
         let (ui, shown) = (Arc::clone(&self.app.ui), rows.clone());
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {

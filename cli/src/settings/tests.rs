@@ -419,7 +419,13 @@ fn a_server_of_a_project_needs_trust() {
 fn changeable_folders_are_left_out_of_the_search_path() {
     let home = Home::new("[commands]\nwrite = [\"~/link\"]\n", "");
     let root = home.folder.path().canonicalize().unwrap();
-    for folder in ["big/bin", "own/bin", "repo/bin"] {
+    for folder in [
+        "big/bin",
+        "own/bin",
+        "repo/bin",
+        "granted/bin",
+        "single/bin",
+    ] {
         std::fs::create_dir_all(root.join(folder)).unwrap();
     }
     std::os::unix::fs::symlink(root.join("big"), root.join("link")).unwrap();
@@ -432,13 +438,29 @@ fn changeable_folders_are_left_out_of_the_search_path() {
         "to-project",
         "dangling",
         "missing",
+        "granted/bin",
+        "single/bin",
         "own/bin",
     ];
     let path = std::env::join_paths(folders.map(|folder| root.join(folder))).unwrap();
     let path = path.to_str().unwrap();
     let settings = home.load(&Global::default(), &[("PATH", path)]).unwrap();
-    assert_eq!(
-        settings.search_path(),
-        root.join("own/bin").into_os_string()
-    );
+    let options = crate::app::host_options(&settings, "s");
+    std::fs::create_dir_all(options.permissions_file.parent().unwrap()).unwrap();
+    let permissions = Permissions::open(&options).unwrap();
+    let joined = |folders: &[&str]| {
+        let folders = folders.iter().map(|folder| root.join(folder));
+        std::env::join_paths(folders).unwrap()
+    };
+    let grants = ["granted/bin", "single/bin", "own/bin"];
+    assert_eq!(settings.search_path(&permissions), joined(&grants));
+    // What is granted meanwhile counts: a folder above, or one file in it.
+    permissions
+        .set(root.join("granted/").to_str().unwrap(), "?w?")
+        .unwrap();
+    let file = root.join("single/bin/vi");
+    permissions
+        .allow_for_session(file.to_str().unwrap(), "?w?")
+        .unwrap();
+    assert_eq!(settings.search_path(&permissions), joined(&["own/bin"]));
 }

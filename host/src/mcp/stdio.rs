@@ -1,8 +1,9 @@
 //! A server that is a program: its messages are the lines of its standard streams.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::display;
 use crate::files::make_private;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
 use crate::notices::Notices;
+use crate::permission::Permissions;
 use crate::process::{
     Access, CommandOptions, CommandSandbox, Running, ServerOrder, ServerProcess, Streams,
 };
@@ -45,6 +47,8 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// The variables that it gets of the user's.
     pub environment: Vec<(OsString, OsString)>,
+    /// Those of them that list folders, by name.
+    pub folder_lists: Vec<OsString>,
     /// Those that were configured for it, which win.
     pub own_variables: Vec<(String, String)>,
     /// Where it runs.
@@ -58,6 +62,32 @@ pub struct Program {
 }
 
 impl Program {
+    /// The program as it is started at this moment: outside the sandbox, no folder is searched in which commands can put a
+    /// program or a library.
+    pub(crate) fn now(&self, permissions: &Permissions) -> Cow<'_, Program> {
+        match self.sandbox {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(self.without(|folder| permissions.can_commands_change(folder))),
+        }
+    }
+
+    fn without(&self, is_left_out: impl Fn(&Path) -> bool) -> Program {
+        let mut program = self.clone();
+        program.search_path.retain(|folder| !is_left_out(folder));
+        program.environment.retain_mut(|(name, value)| {
+            if !self.folder_lists.contains(name) {
+                return true;
+            }
+            let kept: Vec<PathBuf> = std::env::split_paths(value)
+                .filter(|folder| !is_left_out(folder))
+                .collect();
+            // None holds a separator: they were separated.
+            *value = std::env::join_paths(&kept).unwrap_or_default();
+            !kept.is_empty()
+        });
+        program
+    }
+
     /// What is started, links unresolved: some programs look at the name they were called by.
     pub fn path(&self) -> Option<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
@@ -389,6 +419,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn folders_are_left_out_of_lists() {
+        let of = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let program = Program {
+            supervisor: Vec::new(),
+            command: "x".to_owned(),
+            arguments: Vec::new(),
+            environment: vec![
+                of("PATH", "/p/.venv/bin:/usr/bin"),
+                of("PYTHONPATH", "/p/src"),
+                of("HOME", "/p"),
+            ],
+            folder_lists: vec!["PATH".into(), "PYTHONPATH".into()],
+            own_variables: Vec::new(),
+            folder: PathBuf::new(),
+            makes_folder: false,
+            search_path: vec![PathBuf::from("/p/bin"), PathBuf::from("/bin")],
+            sandbox: false,
+        };
+        let program = program.without(|path| path.starts_with("/p"));
+        assert_eq!(
+            program.environment,
+            [of("PATH", "/usr/bin"), of("HOME", "/p")]
+        );
+        assert_eq!(program.search_path, [PathBuf::from("/bin")]);
+    }
+
+    #[test]
     fn a_line_can_be_typed_again() {
         let program = |command: &str, arguments: &[&str]| {
             let program = Program {
@@ -396,6 +453,7 @@ mod tests {
                 command: command.to_owned(),
                 arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
                 environment: Vec::new(),
+                folder_lists: Vec::new(),
                 own_variables: vec![("OWN".to_owned(), "s3cret".to_owned())],
                 folder: PathBuf::new(),
                 makes_folder: false,

@@ -19,7 +19,7 @@ use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
 use crate::command::{Changeable, is_executable};
-use crate::resolve::ResolveError;
+use crate::resolve::{self, ResolveError};
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
 /// Largest file that a yes is bound to, in bytes. It is read at every use; a larger one cannot be granted.
@@ -58,6 +58,50 @@ impl Permissions {
             stored.is_some_and(|entry| entry.bits.get(Operation::Write) == Decided::Allow)
                 || session.is_some_and(|answers| answers.iter().any(|answer| answer.allow))
         })
+    }
+
+    /// Whether commands could change what a program finds under this path, a folder that it looks into included: anything on
+    /// the way to it lies where they can write, or they can write to something in it. So it is with what cannot be
+    /// resolved: a command may make what a link leads to.
+    ///
+    /// This depends on what is granted at this moment. Blocks for the file system.
+    pub fn can_commands_change(&self, path: &Path) -> bool {
+        let mut passed = Vec::new();
+        let path = self.places.project.join(path);
+        let real = resolve::walk(&path, |part, _| passed.push(part.to_owned()));
+        let Some(real) = real.ok().filter(|real| real.exists()) else {
+            return true;
+        };
+        passed.push(real.clone());
+        passed
+            .iter()
+            .any(|part| self.is_writable_for_commands(part))
+            || self.can_write_in(&real)
+    }
+
+    /// Whether commands may write to something in a folder, though not to the folder.
+    fn can_write_in(&self, folder: &Path) -> bool {
+        let mut state = self.lock();
+        if self.refresh(&mut state).is_err() {
+            return true;
+        }
+        let stored = state.stored.iter();
+        let stored = stored
+            .filter(|(_, entry)| entry.bits.get(Operation::Write) == Decided::Allow)
+            .map(|(key, _)| key);
+        let session = state.session.iter();
+        let session = session
+            .filter(|((_, operation), answers)| {
+                *operation == Operation::Write && answers.iter().any(|answer| answer.allow)
+            })
+            .map(|((key, _), _)| key);
+        let mut granted = stored.chain(session).filter_map(|key| match key {
+            Key::Exact(path) | Key::Below(path) => Some(path),
+            Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => None,
+        });
+        let mut configured = self.writable.iter();
+        let is_in_it = |path: &PathBuf| path.parent() == Some(folder);
+        granted.any(is_in_it) || configured.any(is_in_it)
     }
 
     /// What a path leads to, if commands can change what is there, or where the path leads: that is so if anything on the way

@@ -41,6 +41,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
                 own_variables: vec![("OWN".to_owned(), "1".to_owned())],
                 folder: sandbox.root().join("data/servers").join(behaviour),
                 makes_folder: true,
+                folder_lists: Vec::new(),
                 search_path: Vec::new(),
                 sandbox: false,
             }),

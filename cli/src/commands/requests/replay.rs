@@ -199,7 +199,7 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     let _interrupt = interrupted(app)?;
     let settings = &app.settings;
     let program = editor::choose(&settings.environment);
-    let path = settings.search_path();
+    let path = app.search_path();
     let folder = &settings.folders.data;
     let edit = || editor::edit(&program, &path, folder, REQUEST, &text);
     let left = app.ui.lend(edit).map_err(CliError::failed)?;

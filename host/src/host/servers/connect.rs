@@ -175,7 +175,7 @@ impl McpTools {
                         .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)
                         .await
                 }
-                ServerAt::Program(program) => program.connect(&log).await,
+                ServerAt::Program(program) => program.now(&self.shared.permissions).connect(&log).await,
                 ServerAt::Web { connect, .. } => connect.connect(&log).await,
             }
         };

@@ -137,7 +137,7 @@ impl McpTools {
             ceiling: None,
         };
         let program = match &server.config.at {
-            ServerAt::Program(program) => program,
+            ServerAt::Program(program) => program.now(&self.shared.permissions),
             ServerAt::Web { url, .. } => {
                 // The user wrote it down: nobody is asked. A no is stronger.
                 let need = Need {
@@ -156,7 +156,7 @@ impl McpTools {
             // Starting it says so.
             return Ok((Start::Needless, Rule::Executing));
         }
-        let target = self.start_target(program)?;
+        let target = self.start_target(&program)?;
         let need = Need {
             target: Target::Command(Arc::new(target)),
             operation: Operation::Execute,
