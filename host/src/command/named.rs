@@ -152,7 +152,8 @@ fn named<'a>(
         let before = found.len();
         for (piece, is_part) in pieces_of(word) {
             // What only may be a name counts where there is such a file.
-            let must_exist = !is_part && (found.len() > before || !is_whole(piece, word));
+            let is_likely = is_part || found.len() == before && is_whole(piece, word);
+            let must_exist = !is_likely || piece.contains(char::is_whitespace);
             if piece.is_empty() || !seen.insert((piece, must_exist)) {
                 continue;
             }
