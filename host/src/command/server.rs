@@ -63,6 +63,12 @@ impl CommandTarget {
         })
     }
 
+    /// The program that is started, links unresolved.
+    pub(crate) fn started(&self) -> Option<&Path> {
+        let program = self.programs.first()?;
+        Some(&program.called)
+    }
+
     /// Whether this starts a server outside of the sandbox.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.key, CommandKey::Server(_))

@@ -12,9 +12,7 @@ use parking_lot::Mutex;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
-use super::transport::{
-    Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
-};
+use super::transport::{Connection, Receiver, SendError, Sender, ServerLog, TransportError};
 use crate::display;
 use crate::files::make_private;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
@@ -104,11 +102,6 @@ impl Program {
             .find(is_program)
     }
 
-    fn found(&self) -> Result<PathBuf, TransportError> {
-        self.path()
-            .ok_or_else(|| TransportError::NoProgram(self.command.clone()))
-    }
-
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let is_own = |name: &OsString| {
             self.own_variables
@@ -142,10 +135,13 @@ impl Program {
     }
 }
 
-#[async_trait]
-impl Connect for Program {
-    async fn connect(&self, log: &dyn ServerLog) -> Result<Connection, TransportError> {
-        let program = self.found()?;
+impl Program {
+    /// Starts it with the user's own rights. `program` is what [`Program::path`] found, and what was decided about.
+    pub(crate) fn connect(
+        &self,
+        program: &Path,
+        log: &dyn ServerLog,
+    ) -> Result<Connection, TransportError> {
         if self.makes_folder {
             make_private(&self.folder).map_err(|source| TransportError::Folder {
                 path: self.folder.clone(),
@@ -153,7 +149,7 @@ impl Connect for Program {
             })?;
         }
         let order = ServerOrder {
-            program,
+            program: program.to_owned(),
             arguments: self.arguments.iter().map(OsString::from).collect(),
             environment: self.variables(),
             folder: self.folder.clone(),
@@ -162,19 +158,17 @@ impl Connect for Program {
             .map_err(|error| TransportError::Start(error.into()))?;
         Ok(connection(Kept::Free(server), streams, log))
     }
-}
 
-impl Program {
-    /// Starts it in the command sandbox, with this access to files.
+    /// The same in the command sandbox, with this access to files.
     pub(crate) async fn connect_sandboxed(
         &self,
+        program: &Path,
         log: &dyn ServerLog,
         options: &CommandOptions,
         announced: &CommandSandbox,
         access: Access,
         notices: &Notices,
     ) -> Result<Connection, TransportError> {
-        let program = self.found()?;
         let words = self.arguments.iter().map(|word| quoted(word));
         let words: Vec<String> = words.collect();
         let line = format!(

@@ -14,7 +14,7 @@ use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 use dunlin_host::permission::Verdict;
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::target::Target;
-use dunlin_host::{CommandOptions, Host, Plugin};
+use dunlin_host::{CommandOptions, Host, NoProgress, Plugin};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, play, plugin};
 use serde_json::{Value, json};
@@ -211,6 +211,53 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
         .expect("stored");
     let plan = in_project.prepare(&wanted).await.expect("a plan");
     assert_eq!(plan.standing, Standing::Allowed);
+}
+
+/// A program that appears after its server was decided about.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_was_not_there_is_not_started() {
+    for in_sandbox in [false, true] {
+        let sandbox = Sandbox::new();
+        let host = host_with(&sandbox, &["good"], |server| {
+            if let ServerAt::Program(program) = &mut server.at {
+                program.sandbox = in_sandbox;
+                program.folder = sandbox.project();
+                "./srv".clone_into(&mut program.command);
+            }
+        });
+        let wanted = call("mcp_loader", json!({"server": "good"}));
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert_eq!(
+            (&plan.standing, &plan.needs[..]),
+            (&Standing::Allowed, &[][..])
+        );
+        let missing = play(&host, &wanted, Arc::new(Asker::no())).await;
+        let missing = missing.expect("allowed").result.unwrap_err().to_string();
+        let expected = "cannot be started: there is no program \"./srv\"";
+        assert!(missing.contains(expected), "{missing}");
+        let calls = || {
+            let lines = sandbox.audit().into_iter();
+            lines.filter(|line| line["event"] == "used").count()
+        };
+        assert_eq!(calls(), 0, "it was not used");
+
+        // It is made between the check and the start.
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert_eq!(plan.standing, Standing::Allowed);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_served"), sandbox.project().join("srv"))
+            .expect("a link");
+        let result = host
+            .run(&wanted, &plan, Arc::new(Asker::yes()), Arc::new(NoProgress))
+            .await
+            .result;
+        let refused = result.unwrap_err().to_string();
+        assert!(refused.contains("permission denied"), "{refused}");
+        assert_eq!(calls(), 0);
+        assert!(!heard_file(&sandbox, "good").exists());
+        // From now on it is asked about.
+        let plan = host.prepare(&wanted).await.expect("a plan");
+        assert!(matches!(plan.standing, Standing::Ask { .. }), "{plan:?}");
+    }
 }
 
 /// Many variables decide what runs.

@@ -1,5 +1,6 @@
 //! Connects servers, and lets go of them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,9 +21,9 @@ use crate::mcp::bridge::{Bridge, BridgeError};
 use crate::mcp::engine::BridgeEngine;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::{Listed, Offered};
-use crate::mcp::transport::{Connect, ServerLog, TransportError};
-use crate::mcp::{Server, ServerAt};
-use crate::target::{Need, Operation, Target};
+use crate::mcp::transport::{ServerLog, TransportError};
+use crate::mcp::{Program, Server, ServerAt};
+use crate::target::{CommandTarget, Need, Operation, Target};
 
 impl McpTools {
     /// Ends the connection to a server, within [`CLOSE_TIME`], and takes its tools out of the session until it is
@@ -69,6 +70,12 @@ impl McpTools {
             return Ok(bridge);
         }
         let broken = |why: String| BridgeError::Broken(why);
+        // This can take seconds, in which commands may change programs: it comes before what is decided.
+        let engine = self.engine().await.map_err(|why| {
+            broken(format!(
+                "cannot be connected: the bridge does not start: {why}"
+            ))
+        })?;
         let (start, rule) = self
             .start_of(call, server)
             .map_err(|e| broken(e.to_string()))?;
@@ -79,6 +86,7 @@ impl McpTools {
                 operation: Operation::Write,
             },
             Start::Allowed(need) => need,
+            Start::Missing(why) => return Err(broken(chain(&why))),
             Start::Asks(need) | Start::Denied(need) => {
                 let rule = rule.to_string();
                 let _ = self.log(call, server, &Note::denied(&need, &rule));
@@ -117,7 +125,8 @@ impl McpTools {
             .map_err(|e| broken(e.to_string()))?;
         let begin = Instant::now();
         let knew = server.is_known();
-        let bridge = Arc::new(self.connect(server, asked).await?);
+        let path = need.target.command().and_then(CommandTarget::started);
+        let bridge = Arc::new(self.connect(engine, server, path, asked).await?);
         server.connected(Arc::clone(&bridge), begin.elapsed());
         let offered = self.offered_by(server);
         // What changed since another session.
@@ -152,30 +161,40 @@ impl McpTools {
         servers.engine.get_or_init(make).await.clone()
     }
 
-    async fn connect(&self, server: &Server, asked: Asked) -> Result<Bridge, BridgeError> {
+    /// Connects a server; one that is a program by starting what is at `path`, about which was decided.
+    async fn connect(
+        &self,
+        engine: Arc<BridgeEngine>,
+        server: &Server,
+        path: Option<&Path>,
+        asked: Asked,
+    ) -> Result<Bridge, BridgeError> {
         let limit = server.config.timeout;
-        let engine = self.engine().await.map_err(|why| {
-            BridgeError::Broken(format!(
-                "cannot be connected: the bridge does not start: {why}"
-            ))
-        })?;
         let log = PluginLog {
             lines: Arc::clone(&self.shared),
             plugin: server.id.name.clone(),
         };
         let connecting = async {
+            let decided = |program: &Program| {
+                path.ok_or_else(|| TransportError::NoProgram(program.command.clone()))
+            };
             match &server.config.at {
                 ServerAt::Program(program) if program.sandbox => {
+                    let path = decided(program)?;
                     let options = &self.shared.commands;
                     let announced = self.shared.announced_sandbox().await;
                     let announced = announced.map_err(|e| TransportError::Start(e.into()))?;
                     let access = self.shared.permissions.access_of_commands(options, None);
                     let access = access.map_err(|e| TransportError::Start(e.into()))?;
+                    let notices = &self.shared.notices;
                     program
-                        .connect_sandboxed(&log, options, &announced, access, &self.shared.notices)
+                        .connect_sandboxed(path, &log, options, &announced, access, notices)
                         .await
                 }
-                ServerAt::Program(program) => program.now(&self.shared.permissions).connect(&log).await,
+                ServerAt::Program(program) => {
+                    let program = program.now(&self.shared.permissions);
+                    program.connect(decided(&program)?, &log)
+                }
                 ServerAt::Web { connect, .. } => connect.connect(&log).await,
             }
         };

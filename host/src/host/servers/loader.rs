@@ -74,7 +74,7 @@ impl McpTools {
         let mut denied = None;
         for server in &meant {
             match self.start_of(call, server)? {
-                (Start::Needless, _) => {}
+                (Start::Needless | Start::Missing(_), _) => {}
                 (Start::Allowed(need), _) => needs.push(need),
                 // Of several the others can still be connected.
                 (Start::Denied(need), rule) => denied = Some((need, rule)),

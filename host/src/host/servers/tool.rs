@@ -1,5 +1,6 @@
 //! A call of a server's tool before it runs: what the user is asked, and what was answered.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::note::Note;
@@ -11,6 +12,7 @@ use crate::capability;
 use crate::display;
 use crate::display::chain;
 use crate::host::results::checked_arguments;
+use crate::mcp::transport::TransportError;
 use crate::mcp::{Program, Server, ServerAt};
 use crate::permission::{Caller, Decision, Revert, Rule, ToolMode, Verdict};
 use crate::target::{CommandTarget, Need, Operation, Target};
@@ -86,6 +88,8 @@ impl McpTools {
                         notices: capability::notices(&rules),
                     };
                 }
+                // The call fails, and says why.
+                (Start::Missing(_), _) => {}
                 (Start::Allowed(_) | Start::Needless, _) => {}
             }
         }
@@ -152,11 +156,12 @@ impl McpTools {
                 });
             }
         };
-        if program.path().is_none() {
-            // Starting it says so.
-            return Ok((Start::Needless, Rule::Executing));
-        }
-        let target = self.start_target(&program)?;
+        // It is looked up here and nowhere else: what is decided about is what is started.
+        let Some(path) = program.path() else {
+            let why = TransportError::NoProgram(program.command.clone());
+            return Ok((Start::Missing(why), Rule::Executing));
+        };
+        let target = self.start_target(&program, &path)?;
         let need = Need {
             target: Target::Command(Arc::new(target)),
             operation: Operation::Execute,
@@ -176,9 +181,8 @@ impl McpTools {
 
     /// Starting a server is a permission of its own, for its whole command line: what a program may do in the sandbox
     /// of commands says nothing about what it may do outside of it.
-    fn start_target(&self, program: &Program) -> Result<CommandTarget, Failure> {
+    fn start_target(&self, program: &Program, path: &Path) -> Result<CommandTarget, Failure> {
         let fail = |e: &dyn std::error::Error| Failure::Host(chain(e));
-        let path = program.path().unwrap_or_default();
         let called = path.to_str().ok_or_else(|| {
             Failure::Host(format!(
                 "cannot start {}: the path of its program is not UTF-8",
@@ -264,8 +268,10 @@ pub(super) fn longest_start(needs: &[Need]) -> Scope {
 
 /// What holds for starting a server.
 pub(super) enum Start {
-    /// There is nothing to be started.
+    /// There is nothing to be started: the server is at a URL.
     Needless,
+    /// It cannot be started: there is no such program. A program that appears later was not decided about.
+    Missing(TransportError),
     Allowed(Need),
     Asks(Need),
     Denied(Need),
