@@ -148,7 +148,7 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     // and make another in its place.
     let rules = access.read_only.iter().chain(&access.hidden);
     let rules = rules.chain(access.held().map(|held| &held.path));
-    let settings: Vec<PathBuf> = repositories.settings().collect();
+    let settings: Vec<PathBuf> = repositories.settings(access).collect();
     let kept = rules.chain(&settings);
     let between = kept.flat_map(|path| path.ancestors().skip(1));
     pins.extend(between.filter(|folder| access.is_within(folder)));
@@ -189,8 +189,8 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
         step(name(), mounts::put(copy, existing(path)?))?;
     }
     // A repository in it could not be protected otherwise.
-    for path in repositories.unread() {
-        if !access.writable.iter().any(|granted| granted == path) {
+    for (path, is_git) in repositories.unread() {
+        if is_git || !access.writable.iter().any(|granted| granted == path) {
             step(format!("protect {}", path.display()), freeze(path))?;
         }
     }

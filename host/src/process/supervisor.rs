@@ -174,8 +174,9 @@ impl Supervisor {
         let heard = heard.count();
         let is_said = baseline.keep_unheard(&sentences[heard..]).is_ok() && heard >= own;
         // Otherwise the next command looks for the same things again.
-        if reviewed.is_complete && is_said {
-            baseline.is_reviewed(&left_behind);
+        match reviewed.is_complete && is_said {
+            true => baseline.is_reviewed(&left_behind),
+            false => baseline.is_not_reviewed(&left_behind),
         }
         self.report(&Report::Reviewed);
         run

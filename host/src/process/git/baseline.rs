@@ -215,6 +215,18 @@ impl Baseline {
         file.write_all(&serde_json::to_vec(kept)?)
     }
 
+    /// Not everything was looked at: the next command compares with this, which holds what was left behind before it.
+    pub(in crate::process) fn is_not_reviewed(&self, left_behind: &[PathBuf]) {
+        // Without the lock the files stay: the next command compares with them, too.
+        let Ok(_lock) = lock(&self.folder) else {
+            return;
+        };
+        let taken_over = left_behind.iter().filter(|it| self.others.contains(it));
+        for file in taken_over {
+            let _ = fs::remove_file(file);
+        }
+    }
+
     /// Everything was looked at: nobody has to compare with this any more, nor with what was left behind.
     pub(in crate::process) fn is_reviewed(&self, left_behind: &[PathBuf]) {
         // Without the lock the files stay: the next command compares with them.

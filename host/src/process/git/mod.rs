@@ -36,6 +36,10 @@ pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 /// The file in which a worktree names the repository that it shares settings with.
 const COMMON: &str = "commondir";
 
+/// Settings in the folder of one repository that are protected one by one, at most: each takes a mount. A folder with more
+/// is read-only as a whole.
+const MAX_SETTINGS: usize = 200;
+
 /// What is added to the name of a setting that is set aside. Git reads nothing of such a name.
 const SUFFIX: &str = ".set-aside";
 
@@ -213,6 +217,16 @@ impl Repositories {
         self.unreachable.as_deref()
     }
 
+    /// Folders of repositories that are read-only as a whole, as too much is in them to protect each setting by itself.
+    /// Without those that were granted themselves.
+    fn crowded<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a Path> {
+        let folders = self.folders.iter();
+        let crowded = folders.filter(|(path, folder)| {
+            folder.settings.len() > MAX_SETTINGS && !access.writable.contains(path)
+        });
+        crowded.map(|(path, _)| path.as_path())
+    }
+
     /// What of repositories this command must not change: all of them, unless its line runs git, and in any case what was set
     /// aside. Without those that were granted, or whose `refs` were.
     pub(super) fn read_only(&self, access: &Access) -> Vec<PathBuf> {
@@ -231,13 +245,21 @@ impl Repositories {
             granted.any(|it| it == folder || *it == folder.join("refs"))
         };
         let kept = self.folders.iter();
-        let kept = kept.filter(|(path, folder)| is_kept(path, folder) && !is_granted(path));
-        kept.flat_map(|(path, folder)| match roots.contains(&path.as_path()) {
+        let crowded: BTreeSet<&Path> = self.crowded(access).collect();
+        let kept = kept.filter(|(path, folder)| {
+            let is_crowded = crowded.contains(path.as_path());
+            !is_crowded && is_kept(path, folder) && !is_granted(path)
+        });
+        let kept = kept.flat_map(|(path, folder)| match roots.contains(&path.as_path()) {
             false => vec![path.clone()],
             // Whoever works in a bare repository has files of their own beside it.
             true => folder.data.iter().map(|name| path.join(name)).collect(),
-        })
-        .collect()
+        });
+        let mut all: Vec<PathBuf> = kept.collect();
+        all.extend(crowded.into_iter().map(Path::to_owned));
+        // Outer ones are mounted first.
+        all.sort();
+        all
     }
 
     /// The folders that this command cannot change anything in. Without those that were otherwise `before`, when a command
@@ -284,30 +306,41 @@ impl Repositories {
         self
     }
 
+    /// The folders whose settings a repository shares.
+    fn shared(&self) -> BTreeSet<&Path> {
+        let all = self.folders.values().filter(|folder| folder.has_head);
+        all.filter_map(GitFolder::common).collect()
+    }
+
     /// Whether a repository shares the settings of this folder.
     fn is_shared(&self, folder: &Path) -> bool {
         let mut all = self.folders.values();
         all.any(|other| other.has_head && other.common() == Some(folder))
     }
 
-    /// The settings in them, and the files that those lead to which are links.
-    pub(super) fn settings(&self) -> impl Iterator<Item = PathBuf> {
-        let settings = self.folders.iter().flat_map(|(path, folder)| {
+    /// The settings in them, and the files that those lead to which are links. Without the settings in folders that are
+    /// read-only as a whole.
+    pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
+        let crowded: BTreeSet<&Path> = self.crowded(access).collect();
+        let settings = self.folders.iter().flat_map(move |(path, folder)| {
+            let is_crowded = crowded.contains(path.as_path());
             let names = folder.settings.keys();
-            names.map(move |name| path.join(name))
+            names.map(move |name| (path.join(name), is_crowded))
         });
-        settings.flat_map(|path| {
+        settings.flat_map(|(path, is_crowded)| {
             let target = match path.is_symlink() {
                 true => path.canonicalize().ok(),
                 false => None,
             };
-            std::iter::once(path).chain(target)
+            let own = (!is_crowded).then_some(path);
+            own.into_iter().chain(target)
         })
     }
 
-    /// Folders that could not be looked at: a repository may be in them.
-    pub(super) fn unread(&self) -> impl Iterator<Item = &Path> {
-        self.unread.keys().map(PathBuf::as_path)
+    /// Folders that could not be looked at, and whether git keeps a repository in them; otherwise one may be in them.
+    pub(super) fn unread(&self) -> impl Iterator<Item = (&Path, bool)> {
+        let unread = self.unread.iter();
+        unread.map(|(path, unread)| (path.as_path(), unread.is_git))
     }
 
     /// The `.git` that lead elsewhere, where to, and their numbers in the file system.
@@ -386,6 +419,66 @@ mod tests {
         fs::write(root.join("x/.git/config"), "[core]\n").unwrap();
         assert_eq!(find().frozen(&access, &earlier).count(), 0);
         assert_eq!(find().frozen(&access, &Repositories::default()).count(), 0);
+    }
+
+    #[test]
+    fn no_number_of_names_hides_a_link() {
+        // Other file systems take a minute for as many files.
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let git = root.join(".git");
+        fs::create_dir_all(git.join("logs")).unwrap();
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        for number in 0..200_010 {
+            fs::write(git.join(format!("logs/{number}")), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/none", git.join("logs/planted")).unwrap();
+        let found = Repositories::find(&[root.as_path()]);
+        assert_eq!(found.unread, BTreeMap::new());
+        let links = &found.folders[&git].links;
+        assert!(links.contains(OsStr::new("logs/planted")), "{links:?}");
+    }
+
+    #[test]
+    fn what_the_search_did_not_reach_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["a", "b", "c"] {
+            fs::create_dir_all(root.join(name).join(".git/logs/x")).unwrap();
+            fs::write(root.join(name).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        let before = Repositories::find(&[root.as_path()]);
+        let mut after = before.clone();
+        after.is_incomplete = true;
+        after.folders.remove(&root.join("a/.git"));
+        let part = root.join("b/.git/logs/x");
+        let id = crate::process::mounts::id_at(&part).unwrap();
+        let unread = Unread { id, is_git: false };
+        after.unread.insert(part, unread);
+        let access = |may_change_repository| Access {
+            project: root.clone(),
+            may_change_repository,
+            ..Access::default()
+        };
+        let judged = Means {
+            place: &root.join("place"),
+            protected: Some(&before),
+            is_plain: false,
+        };
+        let is_there = |name: &str| root.join(name).exists();
+        // It could change nothing there.
+        review(&access(false), &before, &after, judged);
+        assert!(is_there("a/.git/HEAD") && is_there("b/.git/logs"));
+        let reviewed = review(&access(true), &before, &after, judged);
+        assert!(!reviewed.is_complete);
+        let said = reviewed.sentences.join(" ");
+        assert!(said.contains("renamed HEAD to HEAD.set-aside"), "{said}");
+        assert!(
+            said.contains("set aside as b/.git/logs.set-aside"),
+            "{said}"
+        );
+        assert!(!is_there("a/.git/HEAD") && !is_there("b/.git/logs"));
+        assert!(is_there("b/.git/HEAD") && is_there("c/.git/logs"));
     }
 
     #[test]

@@ -28,8 +28,8 @@ const HEAD_BYTES: usize = 255;
 /// Digits of the shortest hash.
 const HASH_DIGITS: usize = 40;
 
-/// Entries of a folder that are listed, at most.
-const MAX_LISTED: usize = 200_000;
+/// Entries of a folder that are listed and kept, at most: nothing that belongs to git in itself has as many.
+const MAX_LISTED: usize = 20_000;
 
 /// The content of a regular file of at most `most` bytes.
 pub(super) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {
@@ -103,13 +103,30 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
 /// The names in a folder, and what they are.
 pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     let mut entries = Vec::new();
+    for_each(path, MAX_LISTED, |name, kind| {
+        entries.push((name.to_owned(), kind));
+    })?;
+    Ok(entries)
+}
+
+/// Looks at each name in a folder without keeping it.
+///
+/// # Errors
+/// The folder cannot be read, or it has more than `most` entries.
+pub(super) fn for_each(
+    path: &Path,
+    most: usize,
+    mut see: impl FnMut(&OsStr, FileType),
+) -> io::Result<()> {
+    let mut seen = 0;
     for entry in Dir::new(open_folder(path)?)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
             continue;
         }
-        if entries.len() >= MAX_LISTED {
+        seen += 1;
+        if seen > most {
             return Err(io::Error::other("it has too many entries"));
         }
         let kind = match entry.file_type() {
@@ -120,9 +137,9 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
             }
             kind => kind,
         };
-        entries.push((name.to_owned(), kind));
+        see(name, kind);
     }
-    Ok(entries)
+    Ok(())
 }
 
 /// The folder that a repository shares settings with, by its `commondir`.

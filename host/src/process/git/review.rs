@@ -6,15 +6,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::fs::FileType;
+
 use super::aside::{self, Entry, NotTakenOut};
-use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
+use super::judge::{is_harmless, is_of_worktree, is_plain, is_trustworthy};
 use super::search::is_aside;
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
+use super::{
+    COMMON, GitFolder, GitLink, MAX_SETTINGS, Mark, Repositories, SUFFIX, Unread, settings,
+};
 use crate::process::access::Access;
-use crate::process::mounts::FileId;
+use crate::process::mounts::{self, FileId};
 
 /// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
 const MAX_TIME: Duration = Duration::from_secs(2);
+
+/// Settings of one repository that are renamed although the time is over. With more, it is made unusable instead.
+const MAX_RENAMED_LATE: usize = 200;
 
 /// Sentences about one command that nothing depends on. More of them nobody reads.
 const MAX_SENTENCES: usize = 20;
@@ -71,6 +78,7 @@ pub(in crate::process) fn review(
         means,
         protected: protected.clone().flat_map(Repositories::ids).collect(),
         frozen: protected.flat_map(|it| it.frozen(access, before)).collect(),
+        shared: after.shared(),
         unseen: Vec::new(),
         moved: Vec::new(),
         place: means.place.join(format!("{:016x}", rand::random::<u64>())),
@@ -94,14 +102,19 @@ pub(in crate::process) fn review(
             review.short(Some(first))
         ));
     }
+    review.too_much_to_protect();
     for (path, unread) in &after.unread {
         review.unread(path, unread);
     }
+    review.not_reached();
     for (path, link) in &after.links {
         review.link(path, link);
     }
-    // Inner ones first: an outer one may be set aside as a whole.
-    for (path, folder) in after.folders.iter().rev() {
+    // Inner ones first: an outer one may be set aside as a whole. Before all others what was there before: however many
+    // a command has made, the user's own are judged.
+    let is_known = |(_, folder): &(&PathBuf, &GitFolder)| review.known(folder).is_some();
+    let (known, new): (Vec<_>, Vec<_>) = after.folders.iter().rev().partition(is_known);
+    for (path, folder) in known.into_iter().chain(new) {
         review.folder(path, folder);
     }
     if let Some(first) = review.unseen.first() {
@@ -178,6 +191,8 @@ struct Review<'a> {
     protected: BTreeSet<FileId>,
     /// Those in which nothing at all could be changed.
     frozen: BTreeSet<FileId>,
+    /// The folders with which others share settings.
+    shared: BTreeSet<&'a Path>,
     /// What could not be looked at.
     unseen: Vec<PathBuf>,
     /// What was moved out of the project, and where to.
@@ -241,21 +256,154 @@ impl<'a> Review<'a> {
         })
     }
 
-    fn unread(&mut self, path: &Path, unread: &Unread) {
-        let mut known = self.before.unread.values();
-        let is_known = known.any(|known| known.id == unread.id);
-        let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
-        // Nothing in it could be changed, or its HEAD was set aside before.
-        if is_known && (self.means.protected.is_some() || unread.is_git && !is_repository) {
+    /// Says which repositories a line that runs git could not change for the number of what is in them.
+    fn too_much_to_protect(&mut self) {
+        let Some(found) = self
+            .means
+            .protected
+            .filter(|_| self.access.may_change_repository)
+        else {
+            return;
+        };
+        for path in found.crowded(self.access) {
+            self.urge(format!(
+                "{} was read-only for the command: more than {MAX_SETTINGS} files and folders are in it that git does not need for commits. Remove what you do not need there.",
+                self.short(Some(path))
+            ));
+        }
+    }
+
+    /// Whether the command could change nothing at this path, by where it lies.
+    fn is_within_frozen(&self, path: &Path) -> bool {
+        let mut around = path.ancestors();
+        around.any(|path| {
+            let folder = self.after.folders.get(path).map(|folder| folder.id);
+            let id = folder.or_else(|| self.after.unread.get(path).map(|unread| unread.id));
+            id.is_some_and(|id| self.frozen.contains(&id))
+        })
+    }
+
+    /// The repositories of the user that the search has not reached any more.
+    fn not_reached(&mut self) {
+        if !self.after.is_incomplete {
             return;
         }
+        for (path, folder) in &self.before.folders {
+            let is_seen =
+                self.after.folders.contains_key(path) || self.after.unread.contains_key(path);
+            let is_there = || mounts::id_at(path).is_ok_and(|id| id == folder.id);
+            let is_own = !folder.is_reference && !self.frozen.contains(&folder.id);
+            if is_own && !is_seen && is_there() {
+                self.make_unusable(path, folder.id);
+            }
+        }
+    }
+
+    /// Keeps git from using a repository of which not everything could be looked at, together with those that share its
+    /// settings.
+    fn make_unusable(&mut self, path: &Path, id: FileId) {
+        // Later commands look again, also once it is put back.
+        self.is_complete = false;
+        let after = self.after;
+        let sharing = after.folders.iter().filter(|(other, folder)| {
+            other.as_path() != path && folder.common() == Some(path) && folder.has_head
+        });
+        let sharing = sharing.map(|(path, folder)| (path.as_path(), folder.id));
+        for (path, id) in std::iter::once((path, id)).chain(sharing) {
+            let mut renamed = Vec::new();
+            let mut failed = None;
+            // Git reads what is noted of a worktree also without the first.
+            let names = [HEAD, "gitdir"];
+            for name in names.iter().take(1 + usize::from(is_of_worktree(path))) {
+                match Entry::of_folder(path, id, OsStr::new(name)).set_aside() {
+                    Ok(aside) => renamed.push(format!("{name} to {}", aside.to_string_lossy())),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => failed = Some(error),
+                }
+            }
+            let shown = self.short(Some(path));
+            let done = match (failed, renamed.is_empty()) {
+                (Some(error), _) => format!(
+                    "It could not be set aside ({error}): do not run git there before you have looked at it."
+                ),
+                (None, true) => "Look at it before you run git there.".to_owned(),
+                (None, false) => format!(
+                    "So that git does not use it, Dunlin renamed {} in it. Look at it and remove what does not belong there, then undo that.",
+                    renamed.join(" and ")
+                ),
+            };
+            self.urge(format!(
+                "Dunlin could not check everything in the git repository {shown}. {done}"
+            ));
+        }
+    }
+
+    /// Sets aside a part of a repository that could not be looked at. `false`: it belongs to none, or is not what git
+    /// itself keeps there.
+    fn unread_part(&mut self, path: &Path) -> bool {
+        let after = self.after;
+        let mut around = path.ancestors().skip(1);
+        let repository = around.find_map(|path| Some((path, after.folders.get(path)?)));
+        let Some((repository, folder)) = repository else {
+            return false;
+        };
+        let part = path.strip_prefix(repository).ok();
+        let Some(part) = part.and_then(|part| part.components().next()) else {
+            return false;
+        };
+        let part = part.as_os_str();
+        if !is_plain(part, FileType::Directory) {
+            return false;
+        }
+        self.is_complete = false;
+        let from = repository.join(part);
+        let entry = Entry::of_folder(repository, folder.id, part);
+        let shown = self.short(Some(&from));
+        match entry.set_aside() {
+            Ok(aside) => self.urge(format!(
+                "Dunlin could not look at everything in {shown}, which git uses. It was set aside as {}. Look at it and remove what does not belong there, then rename it back.",
+                self.short(Some(&repository.join(aside)))
+            )),
+            // Another folder in it was the reason before.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.urge(format!(
+                "Dunlin could not look at everything in {shown}, which git uses, and could not set it aside ({error}): do not run git there before you have looked at it."
+            )),
+        }
+        true
+    }
+
+    fn unread(&mut self, path: &Path, unread: &Unread) {
+        let is_in = |found: &Repositories| {
+            let mut known = found.unread.values();
+            known.any(|known| known.id == unread.id)
+        };
+        let is_known = is_in(self.before);
+        let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
+        // Nothing in it could be changed, or its HEAD was set aside before.
+        let is_protected = self.means.protected.is_some_and(is_in);
+        if is_known && (is_protected || unread.is_git && !is_repository)
+            || self.is_within_frozen(path)
+        {
+            return;
+        }
+        if !is_known {
+            let mut before = self.before.folders.values();
+            if before.any(|known| known.id == unread.id && !known.is_reference) {
+                return self.make_unusable(path, unread.id);
+            }
+            if !unread.is_git && self.unread_part(path) {
+                return;
+            }
+        }
         let name = path.file_name().unwrap_or_default();
-        let is_called_git = unread.is_git && name.eq_ignore_ascii_case(".git");
+        let is_read = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
+        let is_read = unread.is_git && is_read;
         let is_users_own = self.before.ids().any(|id| id == unread.id);
         match is_repository {
             true if is_known => self.set_aside(UNREAD, path, unread.id, OsStr::new(HEAD)),
             // The next `git init` would make one of it.
-            _ if !is_users_own && (is_repository || is_called_git && !is_known) => {
+            _ if !is_users_own && (is_repository || is_read && !is_known) => {
                 self.whole(UNREAD, path, unread.id);
             }
             _ => self.unseen.push(path.to_owned()),
@@ -355,6 +503,8 @@ impl<'a> Review<'a> {
         match folder.common() {
             None => !folder.has_common,
             Some(common) if !is_within(common) => is_known,
+            // It was made unusable, together with this one.
+            Some(common) if self.after.unread.contains_key(common) => is_known,
             Some(common) => {
                 let is_safe = self.is_judged(common)
                     && self
@@ -383,7 +533,7 @@ impl<'a> Review<'a> {
         let name = path.file_name().unwrap_or_default();
         // Git looks at what is noted of worktrees whatever is missing there.
         let is_git = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
-        let is_one = folder.has_head || self.after.is_shared(path);
+        let is_one = folder.has_head || self.shared.contains(path);
         // What is called `.git` becomes a repository with the user's next `git init`, which keeps its settings.
         let may_become_one = is_git && !self.was_there(folder);
         if is_new && folder.is_reference || !is_one && !may_become_one {
@@ -413,10 +563,15 @@ impl<'a> Review<'a> {
                 return;
             }
         }
-        for name in &harmful {
-            let is_setting = folder.settings.contains_key(*name);
-            let why = if is_setting { HARMFUL } else { ASTRAY };
-            self.set_aside(why, path, folder.id, name);
+        match harmful.len() > MAX_SENTENCES {
+            true => self.set_aside_many(path, folder.id, &harmful),
+            false => {
+                for name in &harmful {
+                    let is_setting = folder.settings.contains_key(*name);
+                    let why = if is_setting { HARMFUL } else { ASTRAY };
+                    self.set_aside(why, path, folder.id, name);
+                }
+            }
         }
         for (name, mark) in &folder.settings {
             let before = known.and_then(|known| known.settings.get(name));
@@ -504,6 +659,34 @@ impl<'a> Review<'a> {
     /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
     fn set_aside(&mut self, why: &str, folder: &Path, id: FileId, name: &OsStr) {
         self.rename(why, &Entry::of_folder(folder, id, name), "");
+    }
+
+    /// The same of so many settings that a sentence about each would hide the others.
+    fn set_aside_many(&mut self, folder: &Path, id: FileId, names: &[&OsStr]) {
+        let mut renamed: usize = 0;
+        let mut failed = None;
+        for (number, name) in names.iter().enumerate() {
+            if number >= MAX_RENAMED_LATE && self.is_late() {
+                self.make_unusable(folder, id);
+                break;
+            }
+            match Entry::of_folder(folder, id, name).set_aside() {
+                Ok(_) => renamed += 1,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => failed = Some((*name, error)),
+            }
+        }
+        let shown = self.short(Some(folder));
+        self.urge(format!(
+            "The command made files and folders in {shown} that can be git settings. Dunlin renamed {renamed} of them to *{SUFFIX}. Look at them and remove what you do not need: with more than {MAX_SETTINGS} such names the repository is read-only for commands."
+        ));
+        if let Some((name, error)) = failed {
+            self.is_complete = false;
+            let name = self.short(Some(&folder.join(name)));
+            self.urge(format!(
+                "Not all of them could be renamed ({name}: {error}): look at {shown} before you run git there."
+            ));
+        }
     }
 
     /// Renames something to what git does not read. Says why, and how to undo it: `and` is the rest of that.

@@ -17,10 +17,10 @@ use super::super::mounts::{self, Entry};
 use super::super::placeholder;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
-    MAX_FOLDERS, common_of, has_head, is_no_folder, list, make_readable, open_folder, real_path,
-    target_of,
+    MAX_FOLDERS, common_of, for_each, has_head, is_no_folder, list, make_readable, open_folder,
+    real_path, target_of,
 };
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, Status, Unread, settings};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Status, Unread, settings};
 use crate::display::grouped;
 
 /// How long a search may take: a supervisor has twice as long before it is killed.
@@ -31,9 +31,6 @@ const MAX_ENTRIES_SEEN: usize = 5_000_000;
 
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
-
-/// Settings in the folder of one repository, at most: each takes a mount.
-const MAX_SETTINGS: usize = 200;
 
 /// Bytes of a part of a folder's listing.
 const LISTING_BYTES: usize = 32 * 1024;
@@ -108,6 +105,7 @@ impl Repositories {
             found: Repositories::default(),
             seen: 0,
             entries: 0,
+            is_over: false,
             follows: false,
             postponed: Vec::new(),
             deadline: Instant::now() + MAX_TIME,
@@ -135,6 +133,8 @@ struct Search<'a> {
     found: Repositories,
     seen: usize,
     entries: usize,
+    /// Whether a limit is reached.
+    is_over: bool,
     /// Whether what a repository leads to is looked at. First come all that were known, each by itself.
     follows: bool,
     /// Folders that known ones lead to, and whether each is that of a repository. The others may hold some.
@@ -184,6 +184,7 @@ impl Search<'_> {
     /// Looks at what was a repository, or led to one.
     fn look_first(&mut self, path: &Path) {
         if !self.may_go_on() {
+            // After a command, the review finds that it was not looked at.
             let why = format!("{}: it takes too long to look at it", path.display());
             self.found.unreachable.get_or_insert(why);
             return;
@@ -205,14 +206,20 @@ impl Search<'_> {
     fn may_go_on(&mut self) -> bool {
         self.seen += 1;
         let repositories = self.found.folders.len().max(self.found.unread.len());
+        // Only the search before a command is for mounts. What that one left out is not new for the one after it.
+        let is_counted = self.before.is_none_or(|before| before.is_incomplete);
         let limits = [
             (self.seen > MAX_FOLDERS, Limit::Folders),
-            (repositories >= MAX_REPOSITORIES, Limit::Repositories),
+            (
+                is_counted && repositories >= MAX_REPOSITORIES,
+                Limit::Repositories,
+            ),
             (self.entries > MAX_ENTRIES_SEEN, Limit::Entries),
             (Instant::now() >= self.deadline, Limit::Time),
         ];
         let limit = limits.into_iter().find(|(is_reached, _)| *is_reached);
         if let Some((_, limit)) = limit {
+            self.is_over = true;
             self.found.is_incomplete = true;
             self.found.limit.get_or_insert(limit);
         }
@@ -253,7 +260,7 @@ impl Search<'_> {
             Err(error) if is_no_folder(&error) => return,
             Err(error) => {
                 self.found.is_incomplete = true;
-                if error.raw_os_error() != Some(Errno::NAMETOOLONG.raw_os_error()) {
+                if !is_too_long(&error) {
                     return;
                 }
                 self.found.limit.get_or_insert(Limit::Path);
@@ -318,7 +325,8 @@ impl Search<'_> {
             folder.has_head |= name.eq_ignore_ascii_case("HEAD");
             folder.is_aside |= is_head_aside(&name);
             let is_plain = is_plain(&name, kind);
-            if kind == FileType::Directory {
+            let is_read = !name.to_string_lossy().contains(SUFFIX);
+            if kind == FileType::Directory && is_read {
                 match name.as_bytes() {
                     b"modules" | b"worktrees" => more.push(entry.clone()),
                     b"objects" => {
@@ -342,10 +350,6 @@ impl Search<'_> {
                 folder.data.push(name.clone());
             }
             if !is_plain {
-                if folder.settings.len() >= MAX_SETTINGS {
-                    let error = io::Error::other("it has too many settings");
-                    return self.cannot_look(path, !is_reference, &error);
-                }
                 folder.settings.insert(name, Mark::of(&entry));
             } else if is_verified(&name) {
                 folder.verified.insert(name, Mark::of(&entry));
@@ -381,23 +385,40 @@ impl Search<'_> {
         }
     }
 
-    /// Looks for symbolic links in a folder of a repository: git opens files in it by their names, and writes to them.
-    fn find_links(&mut self, folder: &Path, links: &mut BTreeSet<OsString>) {
-        if !self.may_go_on() {
-            return;
-        }
-        let entries = match self.opened(folder, list) {
-            Ok(entries) => entries,
-            Err(error) => return self.cannot_look(folder, false, &error),
-        };
-        self.entries += entries.len();
-        for (name, kind) in entries {
-            match kind {
-                FileType::Symlink => {
-                    links.insert(folder.join(name).into_os_string());
+    /// Looks for symbolic links in a folder of a repository: git opens files in it by their names, and writes to them. No
+    /// number of names in a folder ends this.
+    fn find_links(&mut self, top: &Path, links: &mut BTreeSet<OsString>) {
+        let mut todo = vec![top.to_owned()];
+        while let Some(folder) = todo.pop() {
+            if !self.may_go_on() {
+                return self.cannot_look(top, false, &io::Error::other("too much is in it"));
+            }
+            let looked = self.opened(&folder, |folder| {
+                let (mut entries, mut folders) = (0, Vec::new());
+                for_each(folder, MAX_ENTRIES_SEEN, |name, kind| {
+                    entries += 1;
+                    match kind {
+                        FileType::Symlink => {
+                            links.insert(folder.join(name).into_os_string());
+                        }
+                        FileType::Directory => folders.push(folder.join(name)),
+                        _ => {}
+                    }
+                })?;
+                Ok((entries, folders))
+            });
+            match looked {
+                Ok((entries, folders)) => {
+                    self.entries += entries;
+                    todo.extend(folders);
                 }
-                FileType::Directory => self.find_links(&folder.join(name), links),
-                _ => {}
+                Err(error) => {
+                    self.cannot_look(&folder, false, &error);
+                    if is_too_long(&error) {
+                        // Git may reach it by a shorter path, from within the worktree.
+                        return self.cannot_look(top, false, &error);
+                    }
+                }
             }
         }
     }
@@ -423,7 +444,7 @@ impl Search<'_> {
     fn add_below(&mut self, folder: &Path, depth: usize) {
         let entries = match self.opened(folder, list) {
             Ok(entries) => entries,
-            Err(error) => return self.cannot_look(folder, true, &error),
+            Err(error) => return self.cannot_look(folder, false, &error),
         };
         self.entries += entries.len();
         for (name, kind) in entries {
@@ -445,6 +466,9 @@ impl Search<'_> {
             } else {
                 self.found.is_incomplete = true;
             }
+        }
+        if self.is_over {
+            self.cannot_look(folder, false, &io::Error::other("too much is in it"));
         }
     }
 
@@ -468,6 +492,10 @@ impl Search<'_> {
             self.lead_to(target);
         }
     }
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
 }
 
 /// What of a folder matters to the search.

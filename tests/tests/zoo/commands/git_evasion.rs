@@ -1,6 +1,8 @@
 //! Commands that hide from Dunlin what they made of git repositories, or turn its own look at them against the user.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
@@ -119,9 +121,117 @@ async fn no_number_of_folders_hides_a_repository() {
     git(&deep, "init -q sub");
     assert_eq!(yard.run("true").await.note, None);
     let line = "for i in $(seq 301); do mkdir -p a/$i/.git.set-aside/refs; done";
-    let note = yard.run(line).await.note.unwrap_or_default();
+    yard.run(line).await;
+    let line = "git --version; echo x >> libs/x/y/sub/.git/config";
+    yard.refused(line).await;
+    let note = yard.run("git --version").await.note.unwrap_or_default();
     assert!(note.contains("more than 300 git repositories"), "{note}");
-    yard.refused("echo x >> libs/x/y/sub/.git/config").await;
+}
+
+/// Makes what would run a program or write elsewhere in the folder of a repository, behind many other names.
+const HIDE: &str = "ln -s ../../../../outside/planted logs/planted; mkdir rebase-merge; echo 'exec x' > rebase-merge/git-rebase-todo; for i in $(seq 250); do : > junk$i; done";
+
+#[tokio::test]
+async fn no_number_of_names_in_a_repository_hides_a_setting() {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q .");
+        git(&project, "commit -q --allow-empty -m one");
+        git(&project, "worktree add -q tree");
+        for folder in [".git/worktrees/tree", ".git"] {
+            let note = yard
+                .run(&format!("git --version; cd {folder}; {HIDE}"))
+                .await;
+            let note = note.note.unwrap_or_default();
+            let folder = project.join(folder);
+            for name in ["logs/planted", "rebase-merge", "junk1", "junk250"] {
+                let path = folder.join(name);
+                assert!(path.symlink_metadata().is_err(), "{name}: {note}");
+            }
+            let mut names = fs::read_dir(&folder)
+                .unwrap()
+                .flatten()
+                .map(|it| it.file_name());
+            let is_aside = |name: OsString| name.as_bytes().starts_with(b"rebase-merge.set-aside");
+            assert!(names.any(is_aside), "{folder:?}: {note}");
+            assert!(folder.join("HEAD").exists(), "{note}");
+            let said = "that can be git settings. Dunlin renamed 251 of them";
+            assert!(note.contains(said), "{note}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_repository_with_too_much_to_protect_is_read_only() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    for number in 0..201 {
+        fs::write(project.join(format!(".git/junk{number}")), "").unwrap();
+    }
+    for line in [
+        "echo x > .git/junk0",
+        "echo x > .git/refs/x",
+        "mkdir .git/y",
+    ] {
+        yard.refused(&format!("git --version; {line}")).await;
+    }
+    let note = yard.run("git --version; true").await.note;
+    let note = note.unwrap_or_default();
+    assert!(
+        note.contains(".git was read-only for the command"),
+        "{note}"
+    );
+    assert_eq!(yard.run("true").await.note, None);
+    for number in 0..10 {
+        fs::remove_file(project.join(format!(".git/junk{number}"))).unwrap();
+    }
+    assert_eq!(
+        yard.run("git --version; echo x > .git/refs/x").await.note,
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_judged_cannot_be_used() {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
+        let project = yard.sandbox.project();
+        git(&project, "init -q .");
+        git(&project, "commit -q --allow-empty -m one");
+        git(&project, "worktree add -q tree");
+        let (head, tree) = (".git/HEAD", ".git/worktrees/tree/HEAD");
+        let line =
+            "git --version; cd .git; seq 20010 | xargs touch; ln -s ../../../outside/x logs/y";
+        let note = yard.run(line).await.note.unwrap_or_default();
+        let expected = "could not check everything in the git repository .git. So that git does not use it, Dunlin renamed HEAD to HEAD.set-aside in it";
+        assert!(note.contains(expected), "{note}");
+        for name in [head, tree] {
+            assert!(!project.join(name).exists(), "{name}: {note}");
+        }
+        // Every command says it, and none takes it for the user's own.
+        for line in ["true", "git --version; true"] {
+            let note = yard.run(line).await.note.unwrap_or_default();
+            assert!(
+                note.contains("could not check everything"),
+                "{line}: {note}"
+            );
+        }
+        let aside = project.join(".git/HEAD.set-aside");
+        fs::rename(&aside, project.join(head)).unwrap();
+        yard.run("git --version; true").await;
+        assert!(!project.join(head).exists());
+        // What does not belong there is removed.
+        for number in 1..=20_010 {
+            fs::remove_file(project.join(format!(".git/{number}"))).unwrap();
+        }
+        fs::rename(&aside, project.join(head)).unwrap();
+        yard.run("git --version; true").await;
+        assert!(project.join(head).exists());
+        assert!(project.join(".git/logs/y").symlink_metadata().is_err());
+        assert_eq!(yard.run("git --version; true").await.note, None);
+    }
 }
 
 /// What a command makes beside a known repository, and whatever that leads to, is looked at after it.
