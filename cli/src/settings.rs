@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use dunlin_host::Permissions;
 use dunlin_host::egress::SiteHeaders;
+use dunlin_host::mounted_elsewhere;
 
 pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
@@ -48,6 +49,8 @@ pub struct Settings {
     pub is_project: bool,
     /// The home folders of this machine's users, the user's own first. Symbolic links resolved where they exist.
     pub homes: Vec<PathBuf>,
+    /// The same folders by all of their names: mounts can show them under other paths, too.
+    pub names_of_homes: Vec<PathBuf>,
     /// What the file sets outside its tables.
     pub general: General,
     /// `[request_editor]`
@@ -98,8 +101,10 @@ impl Settings {
     ) -> Result<Settings, SettingsError> {
         let folders = Folders::find(&environment)?;
         let homes = home_folders(folders.home.as_deref());
-        let project = project_folder(global, &homes, current)?;
-        let is_project = can_be_project(&project, &homes);
+        let mut names_of_homes = homes.clone();
+        names_of_homes.extend(mounted_elsewhere(&homes));
+        let project = project_folder(global, &names_of_homes, current)?;
+        let is_project = can_be_project(&project, &names_of_homes);
         let user = Loaded::read(&folders.config_file(), Author::User)?;
         let project_file = project.join(".dunlin/config.toml");
         let project_layer = match is_project {
@@ -116,6 +121,7 @@ impl Settings {
             project,
             is_project,
             homes,
+            names_of_homes,
             general: General::default(),
             request_editor: RequestEditor::default(),
             limits: Limits::default(),

@@ -75,5 +75,5 @@ pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{ArgumentsError, Description, LoadError, ParameterText, Plugin, Tool, ToolTexts};
 pub use process::CommandOptions;
 pub use progress::{NoProgress, Progress};
-pub use resolve::ResolveError;
+pub use resolve::{ResolveError, mounted_elsewhere};
 pub use search::SearchOptions;

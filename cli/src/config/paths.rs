@@ -174,7 +174,7 @@ impl Folders {
 /// Whether a folder can be a project. A home folder, what lies above one, and `/` cannot: reading inside a project needs
 /// no question and commands write there, and these hold the settings and secrets of all programs.
 ///
-/// `folder` and `homes` have no symbolic links. Touches nothing.
+/// `folder` and `homes` have no symbolic links. `homes` has all names that mounts give to homes. Touches nothing.
 pub fn can_be_project(folder: &Path, homes: &[PathBuf]) -> bool {
     let holds_homes = Path::new(HOMES);
     // Also of users that nothing here knows, such as those of a company's directory.

@@ -44,6 +44,20 @@ impl Mounts {
 
     /// The other paths at which a path, free of links, or something in it is found.
     pub(crate) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
+        let names = self.names(path);
+        names.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The other paths at which all of a path, free of links, is found.
+    pub(crate) fn other_names_of_all(&self, path: &Path) -> Vec<PathBuf> {
+        let names = self.names(path).into_iter();
+        names
+            .filter_map(|(name, is_all)| is_all.then_some(name))
+            .collect()
+    }
+
+    /// The other paths at which a path or something in it is found, and whether it is the path itself.
+    fn names(&self, path: &Path) -> Vec<(PathBuf, bool)> {
         // Of mounts over each other, the last one is seen.
         let around = self.0.iter().enumerate();
         let around = around.filter(|(_, mount)| path.starts_with(&mount.place));
@@ -60,14 +74,25 @@ impl Mounts {
             others.filter(|(number, other)| *number != own && other.device == mount.device);
         let names = others.filter_map(|(_, other)| {
             match in_file_system.strip_prefix(&other.root) {
-                Ok(below) => Some(joined(&other.place, below)),
+                Ok(below) => Some((joined(&other.place, below), true)),
                 // Only a part of it is mounted there.
-                Err(_) if other.root.starts_with(&in_file_system) => Some(other.place.clone()),
+                Err(_) if other.root.starts_with(&in_file_system) => {
+                    Some((other.place.clone(), false))
+                }
                 Err(_) => None,
             }
         });
-        names.filter(|name| name != path).collect()
+        names.filter(|(name, _)| name != path).collect()
     }
+}
+
+/// The other paths at which mounts show these folders, whole and free of links.
+pub fn mounted_elsewhere(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mounts = Mounts::now();
+    let names = folders.iter();
+    names
+        .flat_map(|folder| mounts.other_names_of_all(folder))
+        .collect()
 }
 
 fn joined(folder: &Path, below: &Path) -> PathBuf {
@@ -127,6 +152,13 @@ broken
         check(
             "/home/ada/.ssh",
             &["/keys", "/mirror of\\it/.ssh", "/run/host/home/ada/.ssh"],
+        );
+        // A part that is mounted elsewhere is not the folder.
+        let mut whole = mounts.other_names_of_all(Path::new("/home/ada"));
+        whole.sort();
+        assert_eq!(
+            whole,
+            ["/mirror of\\it", "/run/host/home/ada"].map(PathBuf::from)
         );
         check("/mirror of\\it/x", &["/home/ada/x", "/run/host/home/ada/x"]);
         check("/etc/shadow", &["/run/host/etc/shadow"]);

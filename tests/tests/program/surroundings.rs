@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use dunlin_tests::{Environment, Provider, Response};
 use serde_json::json;
@@ -142,6 +143,44 @@ fn a_linked_configuration_is_protected_where_it_is() {
             .contains("tools and commands cannot reach it there"),
         "{doctor}"
     );
+}
+
+#[test]
+fn a_home_folder_that_is_mounted_elsewhere_is_no_project() {
+    let provider = Provider::play([Response::reply("One."), Response::reply("Two.")]);
+    let environment = environment(&provider);
+    let (home, root) = (environment.home(), environment.root());
+    fs::create_dir(home.join("src")).expect("a folder");
+    let mount = |from: &str| {
+        let other = root.join("other");
+        fs::create_dir_all(&other).expect("a folder");
+        // As whoever mounts it for all.
+        let line = "mount --bind \"$1\" \"$2\" && cd \"$2\" && exec \"$3\" ask hello";
+        let output = Command::new("unshare")
+            .args([
+                "--user",
+                "--map-root-user",
+                "--mount",
+                "sh",
+                "-c",
+                line,
+                "-",
+            ])
+            .args([&home.join(from), &other])
+            .arg(environment.program())
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .envs(environment.variables())
+            .output();
+        let output = output.expect("unshare");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let whole = mount(".");
+    assert!(whole.contains("it is not a project"), "{whole}");
+    let part = mount("src");
+    assert!(!part.contains("it is not a project"), "{part}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn own_files(report: &mut Report<'_>, settings: &Settings) {
         let current = settings.is_project && real.starts_with(&settings.project);
         let project = match current {
             true => Some(settings.project.as_path()),
-            false => marked_project(above, &settings.homes),
+            false => marked_project(above, &settings.names_of_homes),
         };
         let Some(project) = project else { continue };
         let written = folders.short(&path);
