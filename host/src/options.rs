@@ -99,7 +99,7 @@ impl Permissions {
             search_path: &options.search_path,
             file: &options.permissions_file,
             own,
-            secrets: &options.commands.secrets,
+            secrets: options.commands.secrets.as_ref(),
             writable: &options.commands.write,
             shell: &options.commands.shell,
             search: search.address().filter(|_| search.is_chosen),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::CommandOptions;
 use dunlin_host::process::SUPERVISOR_FLAG;
-use dunlin_host::secrets::{Surroundings, locations};
+use dunlin_host::secrets::Surroundings;
 
 use crate::config::env;
 use crate::config::variables::{self, Filtered};
@@ -37,22 +37,20 @@ pub fn environment(settings: &Settings) -> Filtered {
 /// How commands are run.
 pub fn options(settings: &Settings) -> CommandOptions {
     let shell = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
-    let secrets = locations(&Surroundings {
-        homes: &settings.homes,
-        current: &settings.project,
-        variable: |name: &str| settings.environment.get(name),
+    let secrets = Surroundings::new(&settings.homes, &settings.project, |name| {
+        settings.environment.get(name)
     });
     CommandOptions {
         supervisor: supervisor(),
         shell: PathBuf::from(shell.unwrap_or("/bin/sh")),
         environment: environment(settings).passed,
-        temporary: temporary(settings.environment.get(env::TMPDIR), &secrets),
+        temporary: temporary(settings.environment.get(env::TMPDIR), &secrets.locations()),
         baselines: settings.folders.data.join("commands"),
         set_aside: settings.folders.set_aside(),
         time_limit: settings.limits.command_timeout_secs.value.duration(),
         network: settings.commands.network.value,
         write: settings.writable_for_commands().collect(),
-        secrets,
+        secrets: Some(secrets),
     }
 }
 

@@ -7,6 +7,7 @@ use super::key::{Decided, Key};
 use super::{PermissionError, Permissions};
 use crate::process::{Access, CommandOptions, Held, LinkedWorktree};
 use crate::resolve::{self, Mounts};
+use crate::secrets::Surroundings;
 use crate::target::Operation;
 
 /// What was decided about a key: for which operation, and whether it is allowed.
@@ -54,8 +55,9 @@ impl Permissions {
                 _ => {}
             }
         }
-        for secret in &options.secrets {
-            let path = resolve::real_path(secret).unwrap_or_else(|_| secret.clone());
+        let secrets = options.secrets.iter().flat_map(Surroundings::locations);
+        for secret in secrets {
+            let path = resolve::real_path(&secret).unwrap_or(secret);
             if !opens(&decided, &path) {
                 access.hidden.push(path);
             }

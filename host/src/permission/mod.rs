@@ -55,7 +55,7 @@ pub use self::report::{Explained, ExplainedCommand, Stored};
 pub use self::rule::{Change, Decision, Revert, Rule, Verdict, WayOut};
 use self::stored::{StoredEntry, index};
 use crate::resolve::{self, Mounts, Places, ResolveError};
-use crate::secrets;
+use crate::secrets::{self, Surroundings};
 use crate::target::{Need, Operation, Target};
 
 /// The permission store. Works without an engine, so that commands can show and change it.
@@ -125,7 +125,7 @@ pub(crate) struct PermissionOptions<'a> {
     pub(crate) file: &'a Path,
     /// Dunlin's own files and folders: never granted.
     pub(crate) own: Vec<PathBuf>,
-    pub(crate) secrets: &'a [PathBuf],
+    pub(crate) secrets: Option<&'a Surroundings>,
     /// What commands may write besides the project.
     pub(crate) writable: &'a [PathBuf],
     /// What runs commands.
@@ -144,7 +144,8 @@ impl Permissions {
         own.push(PathBuf::from(format!("/proc/{}", std::process::id())));
         // One that cannot be looked at cannot be read either.
         let secrets = options.secrets.iter();
-        let secrets = secrets.filter_map(|path| resolve::real_path(path).ok());
+        let secrets = secrets.flat_map(|it| it.locations());
+        let secrets = secrets.filter_map(|path| resolve::real_path(&path).ok());
         let mounts = Mounts::now();
         let secrets = secrets.flat_map(|path| {
             let names = mounts.other_names(&path);

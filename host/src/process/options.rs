@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::secrets::Surroundings;
+
 /// How commands are run. Handed in: the host knows neither its own program nor the environment.
 #[derive(Debug, Clone)]
 pub struct CommandOptions {
@@ -28,9 +30,9 @@ pub struct CommandOptions {
     pub network: bool,
     /// Folders and files that commands may write besides the project.
     pub write: Vec<PathBuf>,
-    /// Folders and files of this machine that usually hold secrets, see [`crate::secrets::locations`]: commands do not
-    /// see them unless reading them is granted, and file tools ask.
-    pub secrets: Vec<PathBuf>,
+    /// What decides where secrets are on this machine. Each command does not see those that there are when it starts,
+    /// unless reading them is granted, and file tools ask. `None`: nowhere.
+    pub secrets: Option<Surroundings>,
 }
 
 impl CommandOptions {
@@ -46,7 +48,7 @@ impl CommandOptions {
             time_limit: Duration::from_secs(120),
             network: false,
             write: Vec::new(),
-            secrets: Vec::new(),
+            secrets: None,
         }
     }
 }

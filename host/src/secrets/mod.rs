@@ -1,6 +1,6 @@
 //! Knows where secrets usually are: one table (`table.rs`) for commands, files and search.
 //!
-//! - [`locations`] lists the folders and files of this machine that are hidden from commands.
+//! - [`Surroundings::locations`] lists the folders and files of this machine that are hidden from commands.
 //! - `looks_secret` recognizes a secret by its path alone, wherever the file is. Dunlin asks before a tool reads such a
 //!   file, even inside the project and for a tool that is set to `always`; searches skip it.
 //!
@@ -10,7 +10,7 @@
 mod table;
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -23,45 +23,19 @@ const MAX_HOME_ENTRIES: usize = 10_000;
 /// Where programs have a folder each in a home folder, apart from hidden folders in the home folder itself.
 const SETTINGS_OF_PROGRAMS: [&str; 3] = [".config", ".local/share", ".local/state"];
 
-/// The facts that [`locations`] needs: the host itself reads neither the environment nor the list of users.
-#[derive(Debug)]
-pub struct Surroundings<'a, V> {
-    /// The user's home folder first; then those of other users of this machine.
-    pub homes: &'a [PathBuf],
-    /// Where relative paths in variables start.
-    pub current: &'a Path,
-    /// The value of an environment variable; `None` also for an empty one.
-    pub variable: V,
-}
+/// The variables that name folders of settings and of data.
+const CONFIG_BASE: &str = "XDG_CONFIG_HOME";
+const DATA_BASE: &str = "XDG_DATA_HOME";
 
-/// The folders and files of this machine that usually hold secrets. Those in the first home folder are listed even if they
-/// do not exist, since they may be created later.
-///
-/// Lists each home folder once.
-pub fn locations<'a, V>(surroundings: &Surroundings<'a, V>) -> Vec<PathBuf>
-where
-    V: Fn(&str) -> Option<&'a OsStr>,
-{
-    let mut found = Vec::new();
-    for rule in RULES {
-        surroundings.add(*rule, &mut found);
-    }
-    for home in surroundings.homes {
-        for path in entries(home) {
-            let name = lower_name(&path);
-            if INDEX.has_telling_name(&name) {
-                found.push(path);
-            } else if name.starts_with('.') {
-                found.extend(named_below(&path));
-            }
-        }
-        for base in SETTINGS_OF_PROGRAMS {
-            found.extend(entries(&home.join(base)).flat_map(|path| named_below(&path)));
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
+/// The facts that decide where secrets are: the host itself reads neither the environment nor the list of users.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The user's home folder first; then those of other users of this machine.
+    homes: Vec<PathBuf>,
+    /// Where relative paths in variables start.
+    current: PathBuf,
+    /// The environment variables that the table names.
+    variables: HashMap<&'static str, OsString>,
 }
 
 /// The entries of a folder; of a large one not all.
@@ -76,15 +50,59 @@ fn named_below(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries(folder).filter(|path| INDEX.names.contains(&*lower_name(path)))
 }
 
-impl<'a, V> Surroundings<'a, V>
-where
-    V: Fn(&str) -> Option<&'a OsStr>,
-{
+impl Surroundings {
+    /// `homes`: the user's home folder first; then those of other users of this machine. `current`: where relative paths
+    /// in variables start. `variable`: the value of an environment variable.
+    pub fn new<'a>(
+        homes: &[PathBuf],
+        current: &Path,
+        variable: impl Fn(&str) -> Option<&'a OsStr>,
+    ) -> Surroundings {
+        let of_rules = RULES.iter().filter_map(|rule| match rule {
+            Rule::Variable(name) | Rule::Below(name, _) => Some(*name),
+            _ => None,
+        });
+        let names = of_rules.chain([CONFIG_BASE, DATA_BASE]);
+        let variables = names.filter_map(|name| Some((name, variable(name)?.to_owned())));
+        Surroundings {
+            homes: homes.to_owned(),
+            current: current.to_owned(),
+            variables: variables.collect(),
+        }
+    }
+
+    /// The folders and files of this machine that usually hold secrets, as they are now: programs make new ones all the
+    /// time. Those in the first home folder are listed even if they do not exist.
+    ///
+    /// Lists each home folder once, and the folders of programs in it.
+    pub fn locations(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for rule in RULES {
+            self.add(*rule, &mut found);
+        }
+        for home in &self.homes {
+            for path in entries(home) {
+                let name = lower_name(&path);
+                if INDEX.has_telling_name(&name) {
+                    found.push(path);
+                } else if name.starts_with('.') {
+                    found.extend(named_below(&path));
+                }
+            }
+            for base in SETTINGS_OF_PROGRAMS {
+                found.extend(entries(&home.join(base)).flat_map(|path| named_below(&path)));
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
     fn add(&self, rule: Rule, found: &mut Vec<PathBuf>) {
         match rule {
             Rule::Home(path) | Rule::Anywhere(path) => self.in_homes(Path::new(path), found),
-            Rule::Config(path) => self.in_base("XDG_CONFIG_HOME", ".config", path, found),
-            Rule::Data(path) => self.in_base("XDG_DATA_HOME", ".local/share", path, found),
+            Rule::Config(path) => self.in_base(CONFIG_BASE, ".config", path, found),
+            Rule::Data(path) => self.in_base(DATA_BASE, ".local/share", path, found),
             Rule::Root(path) => found.push(Path::new("/").join(path)),
             Rule::Variable(name) => found.extend(self.named(name)),
             Rule::Below(name, path) => {
@@ -106,7 +124,7 @@ where
     }
 
     fn in_base(&self, variable: &str, below: &str, path: &str, found: &mut Vec<PathBuf>) {
-        let base = (self.variable)(variable).map(Path::new);
+        let base = self.variables.get(variable).map(Path::new);
         // The XDG specification demands that relative paths are ignored.
         found.extend(
             base.filter(|base| base.is_absolute())
@@ -118,7 +136,8 @@ where
     /// The paths that a variable names, without home folders and folders above them: hiding one of those would hide
     /// everything.
     fn named(&self, variable: &str) -> Vec<PathBuf> {
-        let value = (self.variable)(variable).unwrap_or_default();
+        let value = self.variables.get(variable);
+        let value = value.map(OsString::as_os_str).unwrap_or_default();
         std::env::split_paths(value)
             .filter(|path| !path.as_os_str().is_empty())
             .map(|path| self.current.join(path))

@@ -87,11 +87,10 @@ fn locations_follow_the_variables() {
     .map(|(name, value)| (name, value.replace("HOME", ada.to_str().unwrap())))
     .into();
     let homes = [ada.clone(), bob.clone()];
-    let found = locations(&Surroundings {
-        homes: &homes,
-        current: Path::new("/project"),
-        variable: |name: &str| variables.get(name).map(OsStr::new),
+    let found = Surroundings::new(&homes, Path::new("/project"), |name| {
+        variables.get(name).map(OsStr::new)
     });
+    let found = found.locations();
     for expected in [
         ada.join(".ssh"),
         ada.join(".mozilla"),

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::CommandOptions;
 use crate::permission::key::Decided;
+use crate::secrets::Surroundings;
 
 /// Decides for a tool that the user has set to `always`.
 fn for_a_trusted_tool(permissions: &Permissions, need: &Need) -> Verdict {
@@ -61,6 +62,13 @@ fn own_files_stay_own_where_their_links_lead() {
     assert!(!access.written().any(|path| path == at("project")));
 }
 
+/// Places of secrets as a variable of the user names them.
+fn secrets_at<const N: usize>(paths: [PathBuf; N]) -> Option<Surroundings> {
+    let named = std::env::join_paths(paths).unwrap();
+    let variable = |name: &str| (name == "KUBECONFIG").then_some(named.as_os_str());
+    Some(Surroundings::new(&[], Path::new("/"), variable))
+}
+
 /// A key without a slash at its end is for the folder itself, and what is mounted is open as a whole.
 #[test]
 fn a_key_for_a_folder_alone_gives_commands_nothing_in_it() {
@@ -70,7 +78,7 @@ fn a_key_for_a_folder_alone_gives_commands_nothing_in_it() {
         fs::create_dir_all(at(folder)).unwrap();
     }
     let mut options = fixture.options();
-    options.commands.secrets = vec![at("outside/keys"), at("outside/notes.txt")];
+    options.commands.secrets = secrets_at([at("outside/keys"), at("outside/notes.txt")]);
     let permissions = Permissions::open(&options).unwrap();
     for (path, bits) in [
         ("outside/keys", "r??"),
@@ -198,9 +206,8 @@ fn secrets_of_this_machine_are_asked_about_wherever_they_are() {
     // A location of secrets may be a link, as `~/.ssh` to another disk.
     symlink("project/safe", at("link")).unwrap();
     let mut options = fixture.options();
-    options.commands.secrets = ["project/cluster.yaml", "project/store", "link", "missing"]
-        .map(at)
-        .into();
+    let secrets = ["project/cluster.yaml", "project/store", "link", "missing"].map(at);
+    options.commands.secrets = secrets_at(secrets);
     let permissions = Permissions::open(&options).unwrap();
     for (file, expected) in [
         ("project/cluster.yaml", Verdict::Ask),
@@ -239,7 +246,7 @@ fn a_program_that_commands_may_run_can_be_read_by_them() {
         fs::write(at(file), "").unwrap();
     }
     let mut options = fixture.options();
-    options.commands.secrets = vec![at("outside/key")];
+    options.commands.secrets = secrets_at([at("outside/key")]);
     let permissions = Permissions::open(&options).unwrap();
     for (path, bits) in [
         ("tools/", "--x"),

@@ -122,11 +122,8 @@ async fn dunlins_own_things_are_hidden() {
             fs::write(home.join(".ssh/id"), SECRET).unwrap();
             fs::write(home.join(".netrc"), SECRET).unwrap();
             fs::write(home.join("notes"), "read me").unwrap();
-            options.secrets = dunlin_host::secrets::locations(&Surroundings {
-                homes: std::slice::from_ref(&home),
-                current: &home,
-                variable: |_: &str| None,
-            });
+            let secrets = Surroundings::new(std::slice::from_ref(&home), &home, |_| None);
+            options.secrets = Some(secrets);
         });
         // What is named plainly is refused before it runs; this is about the rest.
         let plain = format!("cat {}", yard.sandbox.permissions_file().display());
@@ -158,6 +155,12 @@ async fn dunlins_own_things_are_hidden() {
                 "{line}: {text}"
             );
         }
+        // A program that was used since then has left its key.
+        let tool = yard.sandbox.project().parent().unwrap().join("home/.tool");
+        fs::create_dir(&tool).unwrap();
+        fs::write(tool.join("credentials.json"), SECRET).unwrap();
+        let text = yard.refused("grep -r . ../home/.tool").await;
+        assert!(!text.contains(SECRET), "{text}");
         yard.succeeds("cat ../home/notes; ls /usr /etc > list")
             .await;
         assert_alive(&yard.host).await;
