@@ -1,7 +1,8 @@
 //! Edits of requests that are done again in every later request: `/auto`, and the mode of that name.
 //!
 //! They lie in Dunlin's data folder, so that no project brings any. They are captured from one paused request and then
-//! applied without a pause; one whose text has changed since is not applied, and that is said.
+//! applied without a pause. One whose text has changed since is not applied: a request that would send what the user
+//! replaced or removed is paused instead.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::config::{edit, json_file};
 use crate::error::CliError;
 use dunlin_chat::request::editor::{EditableRequest, Outcome, SavedEdit, SectionId};
 use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::ui::calls::fit;
 
 /// How far a saved edit reaches.
@@ -86,9 +88,8 @@ pub struct Applied {
     pub done: usize,
     /// What could not be done, escaped, each with the reason.
     pub left_out: Vec<String>,
-    /// Whether one of them is about a message of this session. Only Dunlin changes the text of a message, where it shortens
-    /// or joins messages: what the user took out of it would be sent.
-    pub has_lost_message: bool,
+    /// Whether one of them replaces or removes something that would be sent now.
+    pub has_lost: bool,
 }
 
 fn path(app: &App) -> PathBuf {
@@ -138,11 +139,10 @@ pub fn has_edits(app: &App) -> Result<bool, AutoError> {
 ///
 /// # Errors
 /// They cannot be read.
-pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoError> {
+pub fn apply(app: &App, paused: &mut PausedRequest<'_>) -> Result<Applied, AutoError> {
     let file = read(app)?;
     let mut applied = Applied::default();
-    let sent = request.sections().iter();
-    let first_sent = sent.filter_map(|section| message(&section.id)).min();
+    let request = &mut paused.request;
     for scope in Scope::ALL.into_iter().rev() {
         let kept = file
             .edits
@@ -152,18 +152,16 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
             let about = || escape(&kept.edit.about()).into_owned();
             match request.apply_saved(&kept.edit) {
                 Outcome::Done | Outcome::Present => applied.done += 1,
+                Outcome::Absent if is_moot(&kept.edit, request, &paused.described) => {}
                 Outcome::Changed => {
-                    applied.has_lost_message |= !kept.edit.outlives_session();
+                    applied.has_lost |= !kept.edit.only_adds();
                     applied.left_out.push(format!(
                         "{}: the text that it replaces has changed",
                         about()
                     ));
                 }
                 Outcome::Absent => {
-                    // A message that is not left out with all before it was joined to another one.
-                    let id = kept.edit.section.parse().ok();
-                    let id = id.as_ref().and_then(message);
-                    applied.has_lost_message |= id > first_sent && first_sent.is_some();
+                    applied.has_lost |= !kept.edit.only_adds();
                     applied
                         .left_out
                         .push(format!("{}: this request has no such place", about()));
@@ -172,6 +170,35 @@ pub fn apply(app: &App, request: &mut EditableRequest) -> Result<Applied, AutoEr
         }
     }
     Ok(applied)
+}
+
+/// Whether nothing of what an edit replaces or removes can be in a request that has no such section: a tool that it neither
+/// offers nor describes in text, or a message that is left out with all before it. Any other message was joined to one.
+fn is_moot(edit: &SavedEdit, request: &EditableRequest, described: &[String]) -> bool {
+    let sections = request.sections().iter();
+    let has_shape = !sections.clone().any(|section| section.id == SectionId::Raw);
+    has_shape
+        && match edit.section.parse() {
+            Ok(SectionId::Tool(name)) => {
+                request.number(&SectionId::Tool(name.clone())).is_none()
+                    && !described.contains(&name)
+            }
+            Ok(SectionId::Message(index)) => {
+                let first_sent = sections.filter_map(|section| message(&section.id)).min();
+                first_sent.is_some_and(|first| index < first)
+            }
+            _ => false,
+        }
+}
+
+/// The tools that the saved edits which hold here leave out.
+///
+/// # Errors
+/// They cannot be read.
+pub fn left_out_tools(app: &App) -> Result<Vec<String>, AutoError> {
+    let file = read(app)?;
+    let here = file.edits.iter().filter(|kept| holds(app, kept));
+    Ok(here.filter_map(|kept| kept.edit.left_out_tool()).collect())
 }
 
 /// The index of a message.

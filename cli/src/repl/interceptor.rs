@@ -291,7 +291,7 @@ impl TerminalInterceptor<'_> {
     /// Does what is saved. `false`: that cannot be known, and a request that may miss its edits must not be sent unseen.
     fn apply_saved(&self, request: &mut PausedRequest<'_>) -> bool {
         let ui = &self.app.ui;
-        let applied = match auto::apply(self.app, &mut request.request) {
+        let applied = match auto::apply(self.app, request) {
             Ok(applied) => applied,
             Err(error) => {
                 request.notice = Some(format!("Saved edits are not applied: {error}"));
@@ -307,12 +307,14 @@ impl TerminalInterceptor<'_> {
                 "a saved edit is not applied: {edit}; /auto lists the saved edits"
             ));
         }
-        if applied.has_lost_message {
-            let notice =
-                "A saved edit of a message could not be applied, so the request is paused.";
-            request.notice = Some(notice.to_owned());
+        if applied.has_lost {
+            let lost = "A saved edit could not be applied, so the request is paused. /auto lists the saved edits, and \
+                        /auto remove N removes one.";
+            let notices = request.notice.take().into_iter();
+            let notices: Vec<String> = notices.chain([lost.to_owned()]).collect();
+            request.notice = Some(notices.join(" "));
         }
-        !applied.has_lost_message
+        !applied.has_lost
     }
 
     fn keep_edits(&self, request: &EditableRequest, applied: &[SavedEdit]) {
@@ -335,6 +337,14 @@ impl Interceptor for TerminalInterceptor<'_> {
 
     fn revises(&self) -> bool {
         self.app.pausing.mode() == PauseMode::Auto
+    }
+
+    fn left_out_tools(&self) -> Vec<String> {
+        if !self.revises() {
+            return Vec::new();
+        }
+        // Where they cannot be read, the request is paused.
+        auto::left_out_tools(self.app).unwrap_or_default()
     }
 
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {

@@ -480,11 +480,59 @@ fn saved_edits_are_applied_to_later_requests() {
 }
 
 #[test]
+fn a_provider_cannot_undo_saved_edits() {
+    let refused = json!({ "error": { "message": "this model does not support tools" } });
+    let provider = Provider::play([
+        Response::reply("One."),
+        Response::json(400, &refused),
+        Response::reply("Two."),
+    ]);
+    let environment = environment(&provider);
+    environment.configure_for(
+        &provider,
+        "system_prompt = \"Be brief. The codename is Heron.\"",
+    );
+    let mut chat = Pausing::open(&environment, "auto");
+    let screen = chat.say("one");
+    let row = screen
+        .lines()
+        .find(|line| line.contains(" tool web_fetch "))
+        .expect("a tool");
+    let number = row.split_whitespace().next().expect("a number").to_owned();
+    chat.does(&format!("d {number}"));
+    chat.does("e 1 Be brief.");
+    chat.chat.say("send");
+    let prompt = "› (pause: auto) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    // In its new form the tools are described in the system prompt, which is another text.
+    chat.say("two");
+    chat.does("e 1 Be brief.");
+    chat.chat.say("send");
+    chat.prompt(prompt);
+    let screen = chat.say("three");
+    assert!(
+        screen.contains("A saved edit could not be applied, so the request is paused."),
+        "{screen}"
+    );
+    let payload = chat.payload();
+    assert!(
+        payload.contains("Heron") && payload.contains("read_file: "),
+        "{payload}"
+    );
+    assert!(!payload.contains("web_fetch"), "{payload}");
+    assert_eq!(provider.requests().len(), 3);
+    for request in provider.requests() {
+        assert!(!body(&request).contains("Heron"), "{}", body(&request));
+    }
+}
+
+#[test]
 fn a_saved_edit_of_another_text_is_not_applied() {
     let provider = Provider::always(Response::reply("Fine."));
     let environment = environment(&provider);
+    // What only adds an option may be missing; what replaces or removes something may not.
     let edits = r#"{"scope": "global", "edits": [
-        {"scope": "global", "edit": {"section": "tool:read_file", "replaces": "0"}, "time": "2026-01-01T00:00:00Z"},
+        {"scope": "global", "edit": {"section": "options", "path": "model", "value": "\"other\""}, "time": "2026-01-01T00:00:00Z"},
         {"scope": "project", "of": "/elsewhere", "edit": {"section": "options", "path": "temperature", "value": "1"}, "time": "2026-01-01T00:00:00Z"}
     ]}"#;
     std::fs::create_dir_all(environment.data()).expect("a folder");
@@ -494,10 +542,30 @@ fn a_saved_edit_of_another_text_is_not_applied() {
     chat.chat.say("count the gulls");
     chat.chat
         .terminal
-        .wait_for("tool:read_file deleted: the text that it replaces has changed");
+        .wait_for("options model: the text that it replaces has changed");
     chat.prompt("› (pause: auto) Type a message, @ to attach a file");
     let request = &provider.requests()[0];
-    assert!(request.tools().contains(&"read_file") && request.body["temperature"].is_null());
+    assert!(request.body["model"] != json!("other") && request.body["temperature"].is_null());
+    for (section, path) in [
+        ("options", "model"),
+        ("tool:read_file", "function.description"),
+        ("system", "content"),
+    ] {
+        let edit =
+            json!({ "section": section, "path": path, "replaces": "0", "value": "\"other\"" });
+        let edit = json!({ "scope": "global", "edit": edit, "time": "2026-01-01T00:00:00Z" });
+        std::fs::write(&file, json!({ "edits": [edit] }).to_string()).expect("a file");
+        let screen = chat.say("count the terns");
+        assert!(
+            screen.contains("A saved edit could not be applied, so the request is paused."),
+            "{section}: {screen}"
+        );
+        assert_eq!(provider.requests().len(), 1);
+        chat.chat.say("cancel");
+        chat.prompt("› (pause: auto) count the terns  (put back: Enter sends it)");
+        chat.chat.terminal.press(Key::CtrlC);
+        chat.prompt("› (pause: auto) Type a message, @ to attach a file");
+    }
     // What cannot be read is not passed over: the request waits for the user.
     std::fs::write(&file, "{").expect("a file");
     let screen = chat.say("count the terns");

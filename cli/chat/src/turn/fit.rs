@@ -128,7 +128,12 @@ impl TurnContext<'_> {
     /// All tools by now.
     pub(super) fn tools(&self) -> Cow<'_, [Tool]> {
         let mut tools = with_joined(self.tool_list, self.calls.tools.joined());
-        let is_off = |tool: &Tool| self.calls.tools.is_off(&tool.name);
+        let left_out = match is_in_text(self.provider.dialect().as_ref()) {
+            true => self.interceptor.left_out_tools(),
+            false => Vec::new(),
+        };
+        let is_off =
+            |tool: &Tool| self.calls.tools.is_off(&tool.name) || left_out.contains(&tool.name);
         if tools.iter().any(is_off) {
             tools.to_mut().retain(|tool| !is_off(tool));
         }
@@ -157,6 +162,11 @@ impl TurnContext<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether tools are described in the system prompt.
+pub(super) fn is_in_text(dialect: &dyn Dialect) -> bool {
+    !dialect.offers_tools() && dialect.describes_tools()
 }
 
 /// Compacts what is to be compacted before a request is made. `false`: interrupted.

@@ -21,6 +21,8 @@ pub struct PausedRequest<'a> {
     pub number: Option<u64>,
     /// The model that would answer.
     pub model: &'a str,
+    /// The tools that the request describes in its system prompt, because the model takes none.
+    pub described: Vec<String>,
     /// What was said until now, the message included that this request would send.
     pub messages: &'a [Message],
     /// Counts tokens as the context budget does.
@@ -66,6 +68,12 @@ pub trait Interceptor {
     /// Whether requests that are not paused go through [`Interceptor::review`], too, to be edited without the user.
     fn revises(&self) -> bool {
         false
+    }
+
+    /// Tools that no request may name, whatever they say of themselves. Where a request offers its tools, the interceptor
+    /// leaves them out itself; a description in the system prompt is composed without them.
+    fn left_out_tools(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Waits until the user sends or cancels the request. Dropping the future cancels it.

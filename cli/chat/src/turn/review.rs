@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::context::TurnContext;
+use super::fit::is_in_text;
 use super::machine::Turn;
 use super::pause::{CancelReason, PausedRequest, Verdict};
 use crate::message::Message;
@@ -174,8 +175,7 @@ fn editable(
     occasion: Occasion<'_>,
 ) -> EditableRequest {
     let dialect = occasion.dialect;
-    let in_text = !dialect.offers_tools() && dialect.describes_tools();
-    let origins = origins(messages, budget.cuts(), in_text);
+    let origins = origins(messages, budget.cuts(), is_in_text(dialect));
     let outline = dialect.outline(composed.body(), &origins);
     EditableRequest::new(Bytes::clone(composed.bytes()), outline)
 }
@@ -193,6 +193,10 @@ fn unsent<'a>(
         round: 1,
         number: None,
         model: &occasion.agent.model,
+        described: match is_in_text(occasion.dialect) {
+            true => occasion.tools.iter().map(|it| it.name.clone()).collect(),
+            false => Vec::new(),
+        },
         messages,
         measure: budget.measure().clone(),
         room: budget.room(occasion, fixed).0.tokens.saturating_add(fixed),

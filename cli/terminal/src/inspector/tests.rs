@@ -53,6 +53,7 @@ fn paused(body: &Value) -> Paused {
     let outline = Outline::of_chat(body, &origins, options);
     Paused::new(PausedRequest {
         request: EditableRequest::new(Bytes::from(body.to_string()), outline),
+        described: Vec::new(),
         round: 1,
         number: Some(3),
         model: "small",
@@ -520,6 +521,7 @@ fn a_body_of_unknown_shape_is_shown() {
         let request = EditableRequest::new(Bytes::from(text.to_owned()), Outline::raw());
         let paused = Paused::new(PausedRequest {
             request,
+            described: Vec::new(),
             round: 2,
             number: None,
             model: "",

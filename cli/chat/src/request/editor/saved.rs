@@ -1,7 +1,8 @@
 //! Edits that are kept for later requests.
 //!
 //! A saved edit names its leaf by section and path, and holds a digest of the text that it replaces: where that text is
-//! another one by then, the edit is not done.
+//! another one by then, the edit is not done. A tool that is left out is left out by its name: whoever describes the tool
+//! also chooses that text, and could bring the tool back by changing it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -22,7 +23,8 @@ pub struct SavedEdit {
     /// The leaf within the section; `None`: the section is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// SHA-256 of the value or section as composed, in hexadecimal digits; `None`: an option that was added.
+    /// SHA-256 of the value or section as composed, in hexadecimal digits; `None`: an option that was added, or a tool that
+    /// is left out whatever it says of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
     /// The new value as JSON; `None` where the section is left out.
@@ -53,6 +55,23 @@ impl SavedEdit {
         )
     }
 
+    /// Whether it only adds an option. Without any other edit, something is sent that the user replaced or removed.
+    pub fn only_adds(&self) -> bool {
+        self.value.is_some() && self.replaces.is_none()
+    }
+
+    /// The tool that it leaves out.
+    pub fn left_out_tool(&self) -> Option<String> {
+        match self.section.parse() {
+            Ok(SectionId::Tool(name)) if self.deletes() => Some(name),
+            _ => None,
+        }
+    }
+
+    fn deletes(&self) -> bool {
+        self.path.is_none() || self.value.is_none()
+    }
+
     /// What it is about, for people. Escape before showing.
     pub fn about(&self) -> String {
         match &self.path {
@@ -66,12 +85,17 @@ impl EditableRequest {
     /// What was changed, to be kept.
     pub fn to_save(&self) -> Vec<SavedEdit> {
         let saved = self.differences().into_iter().filter_map(|it| match it {
-            Difference::Deleted { number } => Some(SavedEdit {
-                section: self.section(number)?.id.to_string(),
-                path: None,
-                replaces: Some(digest(self.composed(number)?)),
-                value: None,
-            }),
+            Difference::Deleted { number } => {
+                let id = &self.section(number)?.id;
+                let is_tool = matches!(id, SectionId::Tool(_));
+                let replaces = digest(self.composed(number)?);
+                Some(SavedEdit {
+                    section: id.to_string(),
+                    path: None,
+                    replaces: Some(replaces).filter(|_| !is_tool),
+                    value: None,
+                })
+            }
             Difference::Set {
                 target, old, new, ..
             } => Some(SavedEdit {
@@ -136,7 +160,9 @@ impl EditableRequest {
         if self.is_deleted(number) {
             return Outcome::Present;
         }
-        if self.composed(number).map(digest) != saved.replaces {
+        // Earlier builds kept a digest of the tool as well.
+        let is_by_name = saved.left_out_tool().is_some();
+        if !is_by_name && self.composed(number).map(digest) != saved.replaces {
             return Outcome::Changed;
         }
         match self.delete(number) {
@@ -236,6 +262,37 @@ mod tests {
             value: Some("{".to_owned()),
         };
         assert_eq!(later.apply_saved(&hostile), Outcome::Absent);
+    }
+
+    #[test]
+    fn a_tool_is_left_out_by_its_name() {
+        let mut saved = saved();
+        let deleted = saved.remove(1);
+        assert_eq!(deleted.left_out_tool().as_deref(), Some("read_file"));
+        // As earlier builds have kept it.
+        let with_digest = SavedEdit {
+            replaces: Some("00".to_owned()),
+            ..deleted.clone()
+        };
+        for deleted in [deleted, with_digest] {
+            let original = request("Be brief", "read_file");
+            let text = String::from_utf8(original.bytes().to_vec()).unwrap();
+            let text = text.replace("Reads", "Reads in another way");
+            let outline = Outline {
+                sections: original.sections().to_vec(),
+                options: Vec::new(),
+            };
+            let mut later = EditableRequest::new(text.into(), outline);
+            assert_eq!(later.apply_saved(&deleted), Outcome::Done);
+            assert_eq!(body(&later).get("tools"), None);
+        }
+    }
+
+    #[test]
+    fn only_an_option_that_was_added_may_be_missing() {
+        let saved = saved();
+        let only_adds = saved.iter().map(SavedEdit::only_adds);
+        assert_eq!(only_adds.collect::<Vec<_>>(), [false, false, true]);
     }
 
     #[test]
