@@ -143,7 +143,7 @@ impl Dialogue {
         }
         if let Some(text) = &loaded.unsent {
             app.ui.status(CANCELLED_BEFORE_SENDING);
-            app.ui.keep_for_later(text);
+            app.ui.keep_foreign_for_later(text);
         }
         self.conversation.number_calls_after(loaded.last_call);
         app.calls.restore(loaded.records());

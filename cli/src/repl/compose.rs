@@ -21,13 +21,19 @@ struct NoTerminal;
 
 /// Has a message written that begins with `start`. `None`: it was left empty or not saved, and nothing is to be sent, which
 /// is said. Where the editor fails, or nothing was saved, what there is of the message stands on the next line.
-pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
+/// `is_foreign`: nobody has typed that beginning.
+pub fn write(app: &App, start: &str, is_foreign: bool) -> Result<Option<String>, CliError> {
     if !app.asks() {
         return Err(CliError::usage(NoTerminal));
     }
     // From now on Ctrl-C does not end the program: within the editor it is a key like others.
     let _interrupt = interrupted(app)?;
     let ui = Arc::clone(&app.ui);
+    let keep = || match is_foreign {
+        _ if start.is_empty() => {}
+        true => ui.keep_foreign_for_later(start),
+        false => ui.keep_for_later(start),
+    };
     let settings = &app.settings;
     let program = editor::choose(&settings.environment);
     let path = app.search_path();
@@ -41,15 +47,11 @@ pub fn write(app: &App, start: &str) -> Result<Option<String>, CliError> {
         }
         Ok(_) => {
             ui.status("You left the editor without saving, so nothing is sent.");
-            if !start.is_empty() {
-                ui.keep_for_later(start);
-            }
+            keep();
             Ok(None)
         }
         Err(error) => {
-            if !start.is_empty() {
-                ui.keep_for_later(start);
-            }
+            keep();
             Err(CliError::failed(error))
         }
     }

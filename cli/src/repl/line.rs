@@ -189,12 +189,48 @@ impl LineEditor {
     }
 
     /// Reads a message, beginning with text that was put back into the line. As long as nobody has touched it, the line is
-    /// dimmed and says what it is, and text that is typed replaces it.
-    pub fn read_put_back(&mut self, ui: &Ui, prompt: &str, text: &str) -> Typed {
-        self.early.begin(text);
-        let typed = self.read(ui, prompt, text);
-        self.early.begin("");
-        typed
+    /// dimmed and says what it is, and text that is typed replaces it. More than a few rows of it are folded, so that all of
+    /// it can be seen. Whether the line that was read still holds foreign text.
+    pub fn read_put_back(
+        &mut self,
+        ui: &Ui,
+        prompt: &str,
+        (text, is_foreign): (&str, bool),
+    ) -> (Typed, bool) {
+        self.pastes.begin(text);
+        let start = self.pastes.put_back(text, terminal::size().0);
+        self.early.begin(&start, Some(text).filter(|_| is_foreign));
+        self.read_begun(ui, prompt, &start)
+    }
+
+    /// Reads on in a line that was left for another reason than to be sent.
+    pub fn read_again(
+        &mut self,
+        ui: &Ui,
+        prompt: &str,
+        (line, is_foreign): (&str, bool),
+    ) -> (Typed, bool) {
+        let whole = self.pastes.unfold(line).0;
+        let foreign = Some(&*whole).filter(|_| is_foreign);
+        self.early.begin_taken(line, foreign);
+        self.read_begun(ui, prompt, line)
+    }
+
+    fn read_begun(&mut self, ui: &Ui, prompt: &str, start: &str) -> (Typed, bool) {
+        let typed = self.read(ui, prompt, start);
+        let is_foreign = match &typed {
+            // What the user recalled of the history is the user's.
+            Typed::Line(line) => {
+                self.early.is_foreign(line) && (line == start || !self.is_in_history(line))
+            }
+            _ => false,
+        };
+        self.early.begin("", None);
+        (typed, is_foreign)
+    }
+
+    fn is_in_history(&self, line: &str) -> bool {
+        self.editor.history().iter().any(|entry| entry == line)
     }
 
     /// The line that was read last with the text of each folded paste in it, and where that text stands there, in bytes.

@@ -140,24 +140,25 @@ fn converse(
     let ui = &app.ui;
     let mut interrupted_before = false;
     // A line that was left only to change the mode.
-    let mut unsent: Option<String> = None;
+    let mut unsent: Option<(String, bool)> = None;
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
         editor.know_names(names(app, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
         let prompt = &prompt(app);
-        let typed = if let Some(line) = app.pausing.take_deferred() {
-            Typed::Line(line)
+        // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
+        let (typed, is_foreign) = if let Some(line) = app.pausing.take_deferred() {
+            (Typed::Line(line), false)
         } else {
             match unsent.take() {
-                Some(line) => editor.read(ui, prompt, &line),
+                Some((line, is_foreign)) => editor.read_again(ui, prompt, (&line, is_foreign)),
                 None => {
                     let early = ui.take_early_typing();
                     match early.is_sent {
-                        true => editor.read_put_back(ui, prompt, &early.text),
+                        true => editor.read_put_back(ui, prompt, (&early.text, early.is_foreign)),
                         // The user is still typing it.
-                        false => editor.read(ui, prompt, &early.text),
+                        false => (editor.read(ui, prompt, &early.text), false),
                     }
                 }
             }
@@ -178,20 +179,28 @@ fn converse(
         interrupted_before = false;
         if editor.takes_toggle() {
             ui.take_row_away(&format!("{prompt}{line}"));
-            unsent = Some(line);
+            unsent = Some((line, is_foreign));
             continue;
         }
         let is_for_editor = editor.takes_line_to_editor();
         // What the line says to Dunlin is what is seen in it. Folded text is part of a message and nothing else.
+        let (whole, pasted) = editor.unfold(&line);
+        if is_foreign {
+            *hub = Hub::Closed;
+            let sent = say_foreign(app, dialogue, editor, &whole, is_for_editor);
+            if let Err(error) = sent {
+                report(app, dialogue.as_ref(), &error);
+            }
+            continue;
+        }
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),
             false => table::parse(&line),
         };
-        let (whole, pasted) = editor.unfold(&line);
         let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
         if !pasted.is_empty() && !is_message {
             ui.status(paste::NOT_SEEN);
-            unsent = Some(line);
+            unsent = Some((line, false));
             continue;
         }
         if matches!(input, Input::Message(_)) && only_answers(&line) {
@@ -219,16 +228,54 @@ fn converse(
             Ok(Answer::Next) => {}
             Ok(Answer::Leave) => return Ok(Exit::Done),
             // What fails here concerns this line; the next one may do better.
-            Err(error) => {
-                ui.error(&error);
-                let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
-                let is_unanswered = messages.last().is_some_and(|it| it.role == Role::User);
-                if error.exit() == Exit::Provider && is_unanswered {
-                    ui.status(&ui.status_styles().paint(Label::Quiet, UNANSWERED));
-                }
-            }
+            Err(error) => report(app, dialogue.as_ref(), &error),
         }
     }
+}
+
+/// Shows why a line failed.
+fn report(app: &App, dialogue: Option<&Dialogue>, error: &CliError) {
+    let ui = &app.ui;
+    ui.error(error);
+    let messages = dialogue.map_or(&[][..], Dialogue::messages);
+    let is_unanswered = messages.last().is_some_and(|it| it.role == Role::User);
+    if error.exit() == Exit::Provider && is_unanswered {
+        ui.status(&ui.status_styles().paint(Label::Quiet, UNANSWERED));
+    }
+}
+
+/// Sends a text as a message that the user did not type, after the user has gone on with it in an editor if
+/// `is_for_editor`. It is not remembered either: recalled, it would look typed.
+fn say_foreign(
+    app: &App,
+    dialogue: &mut Option<Dialogue>,
+    editor: &mut LineEditor,
+    text: &str,
+    is_for_editor: bool,
+) -> Result<(), CliError> {
+    let text = match is_for_editor {
+        true => match compose::write(app, text, true)? {
+            Some(text) => {
+                show_said(app, &text);
+                text
+            }
+            None => return Ok(()),
+        },
+        false => text.trim_end().to_owned(),
+    };
+    if text.is_empty() {
+        return Ok(());
+    }
+    // A file that was attached before goes with it.
+    let all = 0..text.len();
+    take_turn(
+        app,
+        dialogue,
+        editor,
+        text.into(),
+        Source::Foreign(Some(all)),
+    )?;
+    Ok(())
 }
 
 /// What follows a line.
@@ -249,7 +296,7 @@ fn respond(
         Input::Message(text) => {
             let (text, pasted) = editor.unfold(&text);
             let said = text.trim_end().to_owned().into();
-            return take_turn(app, dialogue, editor, said, Some(&pasted));
+            return take_turn(app, dialogue, editor, said, Source::Typed(pasted));
         }
         Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
         Input::Slash(command, rest) => slash::run(app, dialogue, command, &editor.unfold(&rest).0)?,
@@ -261,25 +308,47 @@ fn respond(
             show_said(app, &text);
             // What cannot be remembered can still be sent.
             let _ = editor.remember(&text);
-            take_turn(app, dialogue, editor, text.into(), Some(&[]))
+            take_turn(
+                app,
+                dialogue,
+                editor,
+                text.into(),
+                Source::Typed(Vec::new()),
+            )
         }
         // With its files, as they were; and what a server wrote can name no files, nor be recalled as one's own.
         Next::AsItIs(said) => {
             show_said(app, &said.text);
-            take_turn(app, dialogue, editor, said, None)
+            take_turn(app, dialogue, editor, said, Source::Foreign(None))
         }
     }
 }
 
-/// Takes a turn with a message. The files that it mentions outside of the ranges `pasted`, in bytes, are attached to it; none for
-/// `None`.
+/// Where a message comes from.
+enum Source {
+    /// The user typed it; the files that it mentions outside of these ranges, in bytes, are attached to it.
+    Typed(Vec<Range<usize>>),
+    /// A session file or a server; it mentions no files. With the range of all of it, files that were attached before go
+    /// with it.
+    Foreign(Option<Range<usize>>),
+}
+
+/// Takes a turn with a message.
 fn take_turn(
     app: &App,
     dialogue: &mut Option<Dialogue>,
     editor: &mut LineEditor,
     said: UserMessage,
-    pasted: Option<&[Range<usize>]>,
+    source: Source,
 ) -> Result<Answer, CliError> {
+    let (pasted, is_foreign) = match source {
+        Source::Typed(pasted) => (Some(pasted), false),
+        Source::Foreign(all) => (all.map(|all| vec![all]), true),
+    };
+    let keep = |text: &str| match is_foreign {
+        true => app.ui.keep_foreign_for_later(text),
+        false => app.ui.keep_for_later(text),
+    };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?.saved(app)),
@@ -287,12 +356,12 @@ fn take_turn(
     if !choice::may_use_its_own(app, dialogue)? {
         app.ui
             .status("Nothing is sent. /model lists the models and chooses one.");
-        app.ui.keep_for_later(&said.text);
+        keep(&said.text);
         return Ok(Answer::Next);
     }
     let typed = said.text.clone();
     let said = match pasted.filter(|_| dialogue.agent().files) {
-        Some(pasted) => tags::attach(app, dialogue, (&typed, pasted), editor.recall())?,
+        Some(pasted) => tags::attach(app, dialogue, (&typed, &pasted), editor.recall())?,
         None => Some(said),
     };
     if let Some(said) = said {
@@ -305,7 +374,7 @@ fn take_turn(
         } = report.end
         {
             dialogue.keep_unsent(None);
-            app.ui.keep_for_later(&typed);
+            keep(&typed);
         }
         conclude(app, report)?;
     }

@@ -56,6 +56,15 @@ impl Pastes {
         state.folded.retain(|it| line.contains(&it.word));
     }
 
+    /// What stands in the line for a text that is put back into it: itself, or the word for it where it has more rows than a
+    /// paste may show.
+    pub fn put_back(&self, text: &str, columns: usize) -> String {
+        let mut state = self.state();
+        // It may hold words for what was pasted before.
+        let line = text.to_owned();
+        state.fold(line, text, columns)
+    }
+
     /// What a key does instead of its usual work. `columns`: how wide the window is.
     pub fn key(&self, key: KeyEvent, (line, at): (&str, usize), columns: usize) -> Option<Cmd> {
         let mut state = self.state();

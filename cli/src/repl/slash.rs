@@ -71,7 +71,7 @@ pub fn run(
             }
         }
         Slash::Edit => {
-            if let Some(text) = compose::write(app, rest)? {
+            if let Some(text) = compose::write(app, rest, false)? {
                 return Ok(Next::Say(text));
             }
         }

@@ -49,6 +49,7 @@ fn main() {
         let request = EditableRequest::new(Bytes::from(text.clone()), outline);
         Paused::new(PausedRequest {
             request,
+            described: Vec::new(),
             round: 1,
             number: None,
             model: "small",

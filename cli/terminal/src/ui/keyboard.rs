@@ -113,6 +113,12 @@ impl Ui {
         lock(&self.early).keep_line(line);
     }
 
+    /// Keeps a text for the next message that comes from a session file or a server. Whoever wrote it must not get more than
+    /// a message out of it.
+    pub fn keep_foreign_for_later(&self, text: &str) {
+        *lock(&self.foreign) = Some(text.to_owned());
+    }
+
     /// Takes away what was drawn on the row or rows above the cursor: a line that was read, with its prompt.
     pub fn take_row_away(&self, drawn: &str) {
         let columns = terminal::size().0;
@@ -164,7 +170,19 @@ impl Ui {
             text = format!("{}{unsent}", rest.join("\n"));
         }
         let text = text.trim_matches('\n').to_owned();
-        EarlyText { text, is_sent }
+        let foreign = lock(&self.foreign).take();
+        match foreign.map(|foreign| terminal::typed_text(foreign.as_bytes())) {
+            Some(foreign) if !foreign.trim().is_empty() => EarlyText {
+                text: [foreign, text].join("\n").trim_end_matches('\n').to_owned(),
+                is_sent: true,
+                is_foreign: true,
+            },
+            _ => EarlyText {
+                text,
+                is_sent,
+                is_foreign: false,
+            },
+        }
     }
 
     /// Says that a line was dropped that answers a question, and there was none.
@@ -191,13 +209,15 @@ impl Ui {
     }
 }
 
-/// Text that was typed before there was a line for it.
+/// Text that was there before there was a line for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlyText {
-    /// What was typed.
+    /// What was typed, or was kept for the line.
     pub text: String,
     /// Whether it ended with Enter; otherwise somebody may still be typing it.
     pub is_sent: bool,
+    /// Whether a part of it was not typed, but comes from a session file or a server.
+    pub is_foreign: bool,
 }
 
 /// Holds the keyboard, and says so to whoever listens when it is free again.

@@ -88,6 +88,8 @@ pub struct Ui {
     screen: Mutex<Screen>,
     /// What was typed before anybody wanted to read it.
     early: Mutex<EarlyKeys>,
+    /// Text for the next line that the user did not type: nothing in it is a command, an answer or a mention.
+    foreign: Mutex<Option<String>>,
     /// Held while a line is read: two editors on one terminal would steal each other's keys.
     keyboard: Mutex<()>,
     /// The keyboard was given back.
@@ -185,6 +187,7 @@ impl Ui {
         Ui {
             screen: Mutex::new(screen),
             early: Mutex::default(),
+            foreign: Mutex::default(),
             keyboard: Mutex::default(),
             keyboard_free: Notify::new(),
             closed: Notify::new(),
