@@ -4,6 +4,7 @@
 //! What is escaped follows from the properties that Unicode gives each character, not from a list of those known to be
 //! dangerous: everything that acts, and everything that nobody can see.
 
+mod command;
 mod width;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use std::path::Path;
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
+pub use self::command::{own_command, shell_word};
 pub use self::width::{usual_width, usual_width_of_char, width, width_of_char};
 
 /// How many characters without a width of their own, such as accents, one character may carry. Writing systems need up to

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::{chain, escape, grouped};
+use dunlin_host::display::{chain, escape, grouped, own_command};
 
 use crate::app::{self, App};
 use crate::args::Global;
@@ -514,7 +514,10 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
                 report.line(Verdict::Note, "MCP server", &format!("{name} · {problem}"));
             }
             (None, Some(url)) => {
-                let text = format!("{name} · at {url}; dunlin mcp test {name} connects");
+                let text = format!(
+                    "{name} · at {url}; {} connects",
+                    own_command(&["mcp", "test", name])
+                );
                 report.line(Verdict::Note, "MCP server", &text);
             }
             (None, None) => {}

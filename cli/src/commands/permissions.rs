@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use dunlin_host::command::{NotSimple, simple_words};
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
@@ -16,7 +16,6 @@ use crate::commands::tools::unknown_tool;
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
 use dunlin_terminal::approval::storing;
-use dunlin_terminal::shell_word::shell_word;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;
@@ -60,11 +59,10 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
             }
             show(ui, &stored);
             for key in permissions.stale_keys()? {
-                let word = shell_word(&key);
                 ui.status(&format!(
-                    "{} is not there; dunlin permissions unset {} removes the line",
+                    "{} is not there; {} removes the line",
                     escape(&key),
-                    escape(&word)
+                    own_command(&["permissions", "unset", &key])
                 ));
             }
         }
@@ -144,9 +142,12 @@ fn decide(
     let target = target_of(operation, decided, &args.target)?;
     if operation == Operation::Execute && target.contains("://") && !target.contains(' ') {
         let word = storing::verb(decided);
-        let target = shell_word(&target);
-        return Err(CliError::usage(AddressRuns)
-            .with_hint(Some(format!("dunlin permissions {word} read {target}"))));
+        return Err(CliError::usage(AddressRuns).with_hint(Some(own_command(&[
+            "permissions",
+            word,
+            "read",
+            &target,
+        ]))));
     }
     let key = permissions.set_one(&target, operation, decided)?;
     ui.data(&format!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dunlin_host::Tool;
 use dunlin_host::call::Failure;
-use dunlin_host::display::{escape, escape_multiline, width};
+use dunlin_host::display::{escape, escape_multiline, own_command, width};
 use dunlin_host::mcp::SEPARATOR;
 use dunlin_host::permission::ToolMode;
 use serde_json::Value;
@@ -132,7 +132,8 @@ fn of_server(app: &App, tool: &str) -> Option<String> {
     let is_known = app.settings.mcp_servers.contains_key(server);
     is_known.then(|| {
         format!(
-            "the tools of an MCP server are called in a chat; dunlin mcp test {server} lists them"
+            "the tools of an MCP server are called in a chat; {} lists them",
+            own_command(&["mcp", "test", server])
         )
     })
 }

@@ -1,7 +1,7 @@
 //! What was denied because nobody could be asked, and what allows it beforehand.
 
 use dunlin_host::ask::Scope;
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, shell_word};
 use dunlin_host::permission::WayOut;
 use dunlin_host::permission::key::Decided;
 use dunlin_host::target::{CommandKey, Need};
@@ -9,7 +9,6 @@ use dunlin_host::target::{CommandKey, Need};
 use crate::app::App;
 use dunlin_chat::turn::Denial;
 use dunlin_terminal::approval::storing;
-use dunlin_terminal::shell_word::shell_word;
 
 /// Says what was denied because nobody could be asked, and how it is allowed beforehand.
 pub fn say_unasked(app: &App, denials: &[Denial]) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
-use dunlin_host::display::{escape, shorten};
+use dunlin_host::display::{chain, escape, own_command, shorten};
 use dunlin_host::egress::header;
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use dunlin_host::mcp::transport::{
@@ -30,8 +30,6 @@ use self::client::{Client, scope_of};
 use super::address::Address;
 use super::oauth;
 use dunlin_chat::secret::Secret;
-use dunlin_host::display::chain;
-use dunlin_terminal::shell_word::shell_word;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;
@@ -232,16 +230,17 @@ fn said(why: &str, name: &str) -> String {
         // A command that somebody will type: it holds nothing that is not a scope, and nothing that a shell would do.
         let is_scope = |c: char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
         let is_plain = scope.len() <= MAX_REFUSAL_CHARS && scope.chars().all(is_scope);
-        let scope = match is_plain && !scope.trim().is_empty() {
-            true => format!(" --scope {}", shell_word(&scope)),
-            false => String::new(),
+        let command = match is_plain && !scope.trim().is_empty() {
+            true => own_command(&["mcp", "login", name, "--scope", &scope]),
+            false => own_command(&["mcp", "login", name]),
         };
-        return format!("wants more than the login allows: run `dunlin mcp login {name}{scope}`");
+        return format!("wants more than the login allows: run `{command}`");
     }
     let why = shorten(&escape(why), MAX_REFUSAL_CHARS).into_owned();
     if why.contains("Auth required") || why.contains("HTTP 401") {
         return format!(
-            "wants to know who asks: run `dunlin mcp login {name}`, or set api_key in [mcp.servers.{name}]"
+            "wants to know who asks: run `{}`, or set api_key in [mcp.servers.{name}]",
+            own_command(&["mcp", "login", name])
         );
     }
     format!("cannot be reached: {why}")

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_host::display::{escape, shorten};
+use dunlin_host::display::{escape, own_command, shorten};
 use dunlin_host::egress::{EgressError, HeaderValue, Method, Request, header, read_url};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -73,7 +73,8 @@ pub enum LoginError {
     /// The last login was with another login server.
     #[error(
         "the server names {found} as its login server, but you logged in with {before}; nothing was sent there. \
-         To accept the change, run dunlin mcp logout {server}, then dunlin mcp login {server}"
+         To accept the change, run {}, then {}",
+         own_command(&["mcp", "logout", server]), own_command(&["mcp", "login", server])
     )]
     IssuerChanged {
         /// The name of the server.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
+use dunlin_host::display::own_command;
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
 
@@ -129,8 +130,8 @@ impl From<Refused> for CliError {
                 Some("dunlin plugin new NAME writes the folder of a plugin".to_owned())
             }
             Refused::NotBuilt { folder } => Some(format!(
-                "dunlin plugin build {} makes it",
-                dunlin_terminal::shell_word::shell_word(&folder.to_string_lossy())
+                "{} makes it",
+                own_command(&["plugin", "build", &folder.to_string_lossy()])
             )),
             Refused::Name { .. } | Refused::OwnName { .. } => {
                 Some("--name gives it another one".to_owned())

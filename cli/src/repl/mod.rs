@@ -40,7 +40,7 @@ mod transcript;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::ToolMode;
 
 use crate::app::App;
@@ -417,7 +417,8 @@ fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
     let session = dialogue.and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
         let ui = &app.ui;
-        let text = format!("Resume this session: dunlin --resume {}", session.id());
+        let command = own_command(&["--resume", &session.id()]);
+        let text = format!("Resume this session: {command}");
         ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }
 }

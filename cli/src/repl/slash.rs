@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use dunlin_host::Tool;
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::Fate;
 
 use super::table::{SERVERS, Slash, commands};
@@ -330,8 +330,8 @@ fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
     let session = dialogue.and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
         let note = format!(
-            "the file of the session still has it: dunlin sessions delete {}",
-            session.id()
+            "the file of the session still has it: {}",
+            own_command(&["sessions", "delete", &session.id()])
         );
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));
     }

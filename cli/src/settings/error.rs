@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use dunlin_host::display::own_command;
+
 use super::Origin;
 use crate::config::file::FileError;
 use crate::config::paths::NoHome;
@@ -90,7 +92,10 @@ impl SettingsError {
             }
             SettingsError::Keyring { key, source } => Some(match source {
                 KeyringError::NoEntry { .. } => {
-                    format!("dunlin config key set {key} puts it there; env = or file = work, too")
+                    format!(
+                        "{} puts it there; env = or file = work, too",
+                        own_command(&["config", "key", "set", key])
+                    )
                 }
                 _ => "see that it is unlocked, or give the key by env = or file =".to_owned(),
             }),

@@ -2,23 +2,11 @@
 
 use dunlin_host::display::width;
 
-/// A word as bash, zsh and fish take it back.
-pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    // Within single quotes fish alone reads backslashes: they stand outside, as the quotes do.
-    let quoted = text.replace('\\', "\0");
-    let quoted = quoted.replace('\'', "'\\''").replace('\0', "'\\\\'");
-    format!("'{quoted}'")
-}
-
 /// The narrowest row of a command, in columns.
 const MIN_COLUMNS: usize = 16;
 
 /// A command in rows of at most `columns` columns that a shell takes for the same command when they are copied together:
-/// each but the last ends with a backslash. `command` is made of words as [`shell_word`] writes them.
+/// each but the last ends with a backslash. `command` is made of words as [`shell_word`](dunlin_host::display::shell_word) writes them.
 ///
 /// A row that begins between two words is indented. One that begins within a word begins with a quote at the left edge,
 /// because a space would end the word there, and because foreign text must not begin a row.
@@ -75,6 +63,8 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_host::display::shell_word;
+
     use super::*;
 
     #[test]
@@ -144,20 +134,5 @@ mod tests {
             read.push(text);
         }
         read
-    }
-
-    #[test]
-    fn words_are_quoted_for_every_shell() {
-        for (text, expected) in [
-            ("/a/b.txt", "/a/b.txt"),
-            ("r??", "'r??'"),
-            ("~/x", "'~/x'"),
-            ("it's", r"'it'\''s'"),
-            (r"a\b", r"'a'\\'b'"),
-            ("$ /usr/bin/cargo test", "'$ /usr/bin/cargo test'"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_word(text), expected, "{text}");
-        }
     }
 }

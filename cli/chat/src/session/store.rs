@@ -19,6 +19,7 @@ use jiff::Timestamp;
 
 use super::reader::{self, Loaded, ReadError};
 use super::summary::Summary;
+use dunlin_host::display::own_command;
 use dunlin_host::files::{make_private, open_regular};
 
 const SUFFIX: &str = ".jsonl";
@@ -130,10 +131,11 @@ impl StoreError {
                 Some("type the id; dunlin sessions list shows when each was used".to_owned())
             }
             StoreError::Locked { id, .. } => Some(format!(
-                "dunlin sessions fork {id} makes a copy that can be resumed; in the chat /fork {id} does"
+                "{} makes a copy that can be resumed; in the chat /fork {id} does",
+                own_command(&["sessions", "fork", id])
             )),
             StoreError::Elsewhere { id, project } => {
-                Some(format!("dunlin --project '{project}' --resume {id}"))
+                Some(own_command(&["--project", project, "--resume", id]))
             }
             StoreError::Read { .. } | StoreError::Write { .. } => None,
         }
@@ -166,7 +168,9 @@ impl Entry {
             Some((id, mark)) => (id.to_owned(), Some(mark.to_owned())),
             None => (stem.to_owned(), None),
         };
-        Some(Entry { id, path, mark })
+        // In a command it would be an option.
+        let is_name = !id.starts_with('-');
+        is_name.then_some(Entry { id, path, mark })
     }
 
     /// When the file was written last.

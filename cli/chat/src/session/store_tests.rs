@@ -250,3 +250,30 @@ fn messages_of_the_file_are_those_of_the_conversation() {
     assert!(loaded.closed);
     assert!(loaded.is_of("/p") && !loaded.is_of("/q"));
 }
+
+#[test]
+fn what_a_session_file_says_is_one_word_of_a_command() {
+    let error = StoreError::Elsewhere {
+        id: "k7; id".to_owned(),
+        project: "/home/ada/shore'; touch x; '".to_owned(),
+    };
+    assert_eq!(
+        error.hint().unwrap(),
+        r"dunlin --project '/home/ada/shore'\''; touch x; '\''' --resume 'k7; id'"
+    );
+    let error = StoreError::Locked {
+        id: "$(id)".to_owned(),
+        pid: None,
+    };
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.starts_with("dunlin sessions fork '$(id)' makes"),
+        "{hint}"
+    );
+    // It would be an option.
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::new(data.path(), Path::new("/p"));
+    let entry = keep(&store, "k7", "hi");
+    fs::rename(&entry.path, store.folder().join("--all.jsonl")).unwrap();
+    assert_eq!(store.entries(true), []);
+}

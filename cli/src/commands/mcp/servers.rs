@@ -1,6 +1,6 @@
 //! `dunlin mcp list`, `add` and `remove`: the servers in the configuration.
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command, shell_word};
 
 use crate::app::App;
 use crate::args::McpAddArgs;
@@ -11,7 +11,6 @@ use crate::mcp::oauth::TokenFile;
 use crate::mcp::warning;
 use crate::settings::{Origin, Sourced};
 use dunlin_host::nearest::nearest;
-use dunlin_terminal::shell_word::shell_word;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns a name takes in the list; longer ones move their line only.
@@ -45,7 +44,8 @@ impl From<EditError> for CliError {
         let hint = match &error {
             EditError::File(crate::config::file::FileError::Invalid { hint, .. }) => hint.clone(),
             EditError::Exists { name, .. } => Some(format!(
-                "dunlin mcp remove {name} makes room, or take another name"
+                "{} makes room, or take another name",
+                own_command(&["mcp", "remove", name])
             )),
             EditError::Changed { .. } => Some("try again".to_owned()),
             _ => None,
@@ -130,8 +130,8 @@ pub fn add(app: &App, args: McpAddArgs) -> Result<Exit, CliError> {
     if args.command.is_empty() && args.url.is_none() {
         return Err(
             CliError::usage(NoServer(args.name.clone())).with_hint(format!(
-                "dunlin mcp add {0} -- COMMAND ARGS..., or dunlin mcp add {0} --url URL",
-                shell_word(&args.name)
+                "{0} -- COMMAND ARGS..., or {0} --url URL",
+                own_command(&["mcp", "add", &args.name])
             )),
         );
     }
@@ -160,10 +160,9 @@ pub fn add(app: &App, args: McpAddArgs) -> Result<Exit, CliError> {
         escape(&settings.folders.short(&path))
     ));
     if let Some(problem) = problem {
-        let word = shell_word(&args.name);
+        let command = own_command(&["mcp", "test", &args.name]);
         app.ui.warn(&problem);
-        app.ui
-            .status(&format!("hint: dunlin mcp test {word} tries it"));
+        app.ui.status(&format!("hint: {command} tries it"));
     }
     Ok(Exit::Done)
 }

@@ -3,6 +3,8 @@
 use super::log::Log;
 use std::collections::HashMap;
 
+use dunlin_host::display::{escape, own_command};
+
 use serde_json::Value;
 
 use crate::app::App;
@@ -87,9 +89,10 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
 pub fn run(app: &App, log: &Log, number: u64) -> Result<(), CliError> {
     let session = fork(app, log, number)?;
     let id = session.id();
-    app.ui.data(&id);
+    app.ui.data(&escape(&id));
     app.ui.status(&format!(
-        "dunlin --resume {id} continues from request {number}."
+        "{} continues from request {number}.",
+        own_command(&["--resume", &id])
     ));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `dunlin requests show`.
 
-use dunlin_host::display::{escape, one_line};
+use dunlin_host::display::{escape, one_line, own_command};
 use dunlin_host::json;
 
 use super::about::{About, cost, edits, ending, size};
@@ -136,7 +136,8 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
         row("cost", &cost(answer));
     }
     let note = format!(
-        "dunlin requests show {id}/{number} --sent|--original|--diff|--curl prints the rest"
+        "{} --sent|--original|--diff|--curl prints the rest",
+        own_command(&["requests", "show", &format!("{id}/{number}")])
     );
     ui.status(&ui.status_styles().paint(Label::Quiet, &note));
 }

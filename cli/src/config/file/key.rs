@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::{Author, KeyEntry};
+use dunlin_host::display::own_command;
 use dunlin_host::nearest::nearest;
 
 /// The longest name of a key that a message repeats, in characters. Keys of providers are longer, names are not.
@@ -21,7 +22,8 @@ pub(super) fn entry_problem(name: &str, entry: &KeyEntry) -> Option<String> {
     given().any(|text| begins_as_key(text)).then(|| {
         format!(
             "[keys.{name}] says where the key is, and this looks like the key itself; write \
-             env = \"VARIABLE\", or keyring = \"{name}\" and run dunlin config key set {name}"
+             env = \"VARIABLE\", or keyring = \"{name}\" and run {}",
+            own_command(&["config", "key", "set", name])
         )
     })
 }

@@ -1,12 +1,10 @@
 //! What an answer stores, and the command that takes it back: said before the answer and after it.
 
 use dunlin_host::ask::{Answer, Origin, Question, Scope};
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{Revert, WayOut};
 use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
-
-use crate::shell_word::shell_word;
 
 /// How many targets of one answer are named before and after it.
 const MAX_NAMED: usize = 5;
