@@ -28,7 +28,7 @@ use crate::edit::syntax::Checker;
 use crate::engine::LazyEngine;
 use crate::engine::cache::Cache;
 use crate::machine::LazyMachine;
-use crate::mcp::{ServerReport, Servers};
+use crate::mcp::{LOADER, ServerReport, Servers};
 use crate::nearest::similar;
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions, PluginId};
@@ -77,6 +77,11 @@ enum Callee {
     Server(ServerTool),
     /// The tool that connects MCP servers.
     Loader,
+}
+
+/// Whether the host keeps a name for itself, whatever is configured.
+fn is_reserved(tool: &str) -> bool {
+    tool == LOADER
 }
 
 impl Host {
@@ -208,12 +213,15 @@ impl Host {
         self.0.servers.forget_call(&call.id);
     }
 
-    /// Finds what a call names. Of two with one name a plugin's tool counts.
+    /// Finds what a call names. The host's own names are never a plugin's; of a plugin's tool and a server's with one name
+    /// the plugin's counts.
     async fn callee(&self, name: &str) -> Result<Callee, Failure> {
         let Inner {
             guests, servers, ..
         } = &*self.0;
-        if let Some((plugin, described, index)) = guests.find(name).await {
+        if !is_reserved(name)
+            && let Some((plugin, described, index)) = guests.find(name).await
+        {
             return Ok(Callee::Component(ComponentTool {
                 plugin,
                 described,
@@ -285,6 +293,13 @@ impl Host {
                 }
             };
             for DescribedTool { tool, .. } in &described.tools {
+                if is_reserved(&tool.name) {
+                    errors.push(LoadError::Reserved {
+                        plugin: plugin.id.name.clone(),
+                        tool: tool.name.clone(),
+                    });
+                    continue;
+                }
                 match tools.iter().find(|other| other.name == tool.name) {
                     Some(other) => errors.push(LoadError::Taken {
                         plugin: plugin.id.name.clone(),
@@ -295,10 +310,7 @@ impl Host {
                 }
             }
         }
-        tools.extend(servers.loader_tool().filter(|loader| {
-            // A plugin of this name was there first.
-            tools.iter().all(|tool| tool.name != loader.name)
-        }));
+        tools.extend(servers.loader_tool());
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         (tools, errors)
     }

@@ -77,4 +77,12 @@ pub enum LoadError {
         /// The plugin that has it.
         other: String,
     },
+    /// One of its tools has a name that the host keeps for itself.
+    #[error("the plugin {plugin} has a tool named {tool}, which is a name of Dunlin's own")]
+    Reserved {
+        /// The plugin's name.
+        plugin: String,
+        /// The tool's name.
+        tool: String,
+    },
 }

@@ -133,3 +133,29 @@ async fn schemas_cannot_hang_the_host() {
         assert!(spent < DEADLINE, "{guest} took {spent:?}");
     }
 }
+
+/// Its name stands for the host's own tool, whether or not there are servers.
+#[tokio::test]
+async fn the_name_of_the_hosts_own_tool_is_taken() {
+    let sandbox = Sandbox::new();
+    let mut impostor = built_in_plugins()
+        .into_iter()
+        .find(|plugin| plugin.name == "read_file")
+        .expect("a plugin");
+    impostor.name = "impostor".to_owned();
+    let described = impostor.description.as_mut().expect("a description");
+    described.tools[0].name = "mcp_loader".to_owned();
+    let host = sandbox.host_of(vec![impostor], PATIENT);
+    let (tools, errors) = host.tools().await;
+    assert_eq!(names(&tools), [""; 0]);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let expected =
+        "the plugin impostor has a tool named mcp_loader, which is a name of Dunlin's own";
+    assert_eq!(errors, [expected]);
+    let call = call("mcp_loader", json!({ "file_path": "README.md" }));
+    let failure = host.prepare(&call).await.unwrap_err();
+    assert!(
+        matches!(failure, dunlin_host::call::Failure::UnknownTool { .. }),
+        "{failure:?}"
+    );
+}
