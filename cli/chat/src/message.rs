@@ -19,6 +19,9 @@ pub const CANCELLED: &str = "cancelled by user";
 /// cut short.
 pub const LOST: &str = "ERROR: the result of this call was lost";
 
+/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut off.
+pub const MAX_CALLS: usize = 128;
+
 /// Longest id that is taken over from a provider, in bytes. Real ones have 9 to 40; a longer one is
 /// replaced so that a hostile endpoint cannot grow every later request.
 const MAX_CALL_ID_BYTES: usize = 64;

@@ -32,8 +32,7 @@ mod repair;
 mod reply;
 mod schema;
 
-/// Most calls of one reply. Models make a handful; a server that opens calls without end is cut off.
-const MAX_CALLS: usize = 128;
+use dunlin_chat::message::MAX_CALLS;
 
 #[cfg(test)]
 mod script;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
-use crate::message::{Message, Role, ToolCall};
+use crate::message::{MAX_CALLS, Message, Role, ToolCall};
 use crate::provider::Usage;
 use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState};
@@ -104,10 +104,17 @@ impl Loaded {
     pub fn records(&self) -> Vec<CallRecord> {
         let entries = self.calls.iter().cloned().map(CallEntry::into_record);
         let mut records: Vec<CallRecord> = entries.collect();
+        let mut numbers: HashSet<usize> = records.iter().map(|record| record.number).collect();
+        let mut results: HashMap<&str, &Message> = HashMap::new();
+        for message in &self.messages {
+            if let Some(id) = &message.tool_call_id {
+                results.entry(id).or_insert(message);
+            }
+        }
         let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
         for call in calls {
-            if records.iter().all(|record| record.number != call.number) {
-                records.push(self.without_entry(call));
+            if numbers.insert(call.number) {
+                records.push(without_entry(call, results.get(&*call.id).copied()));
             }
         }
         records
@@ -118,34 +125,37 @@ impl Loaded {
         let mut entries = self.calls.iter();
         let entry = entries.find(|entry| entry.number == call.number);
         entry.map_or_else(
-            || self.without_entry(call),
+            || {
+                let is_result =
+                    |message: &&Message| message.tool_call_id.as_ref() == Some(&call.id);
+                without_entry(call, self.messages.iter().find(is_result))
+            },
             |entry| entry.clone().into_record(),
         )
     }
+}
 
-    fn without_entry(&self, call: &ToolCall) -> CallRecord {
-        let is_result = |message: &&Message| message.tool_call_id.as_ref() == Some(&call.id);
-        let result = self.messages.iter().find(is_result);
-        CallRecord {
-            number: call.number,
-            id: call.id.clone(),
-            tool: call.name.clone(),
-            arguments: serde_json::Value::Object(call.arguments.clone()),
-            // Dunlin ended while it ran, or before.
-            state: match result {
-                Some(message) if message.content == NOT_STARTED => CallState::NotRun,
-                _ => CallState::Cancelled,
-            },
-            result: result.map(|message| message.content.clone()),
-            duration_ms: None,
-            recovered: false,
-            repaired: false,
-            error: None,
-            failure: None,
-            denied_by: None,
-            edits: Arc::default(),
-            changed: None,
-        }
+/// A call that was interrupted with Dunlin, and the message with its result.
+fn without_entry(call: &ToolCall, result: Option<&Message>) -> CallRecord {
+    CallRecord {
+        number: call.number,
+        id: call.id.clone(),
+        tool: call.name.clone(),
+        arguments: serde_json::Value::Object(call.arguments.clone()),
+        // Dunlin ended while it ran, or before.
+        state: match result {
+            Some(message) if message.content == NOT_STARTED => CallState::NotRun,
+            _ => CallState::Cancelled,
+        },
+        result: result.map(|message| message.content.clone()),
+        duration_ms: None,
+        recovered: false,
+        repaired: false,
+        error: None,
+        failure: None,
+        denied_by: None,
+        edits: Arc::default(),
+        changed: None,
     }
 }
 
@@ -257,6 +267,14 @@ pub fn read(from: impl BufRead) -> Result<Loaded, ReadError> {
             }
             _ => known += 1,
         }
+        if let Record::Message(message) = &numbered.record
+            && message.tool_calls.len() > MAX_CALLS
+        {
+            // Nothing writes that.
+            damage.broken += 1;
+            known -= 1;
+            continue;
+        }
         assembler.record(numbered.time, numbered.record);
     }
     if known == 0 {
@@ -339,6 +357,13 @@ struct Assembler {
     stream: String,
     /// The calls of the last assistant message, until all have results.
     open: Vec<ToolCall>,
+    /// The first place of each id among them.
+    places: HashMap<String, usize>,
+    /// How many assistant messages with calls were closed.
+    closed: usize,
+    /// Where each of the loaded calls belongs: behind those of the messages that were closed before, at the place of its
+    /// call in its message.
+    order: Vec<(usize, Option<usize>)>,
     results: HashMap<String, (String, Option<Timestamp>)>,
     /// Those of the open calls that have begun to run.
     started: HashSet<String>,
@@ -371,17 +396,15 @@ impl Assembler {
             }
             Record::Call(mut call) => {
                 if call.number == 0 {
-                    let number = |open: &ToolCall| (open.id == call.id).then_some(open.number);
-                    call.number = self.open.iter().find_map(number).unwrap_or_default();
+                    let open = self.places.get(&call.id).and_then(|at| self.open.get(*at));
+                    call.number = open.map(|open| open.number).unwrap_or_default();
                 }
                 self.loaded.last_call = self.loaded.last_call.max(call.number);
                 let result = call.result.clone().unwrap_or_default();
-                let place = |id: &str| self.open.iter().position(|open| open.id == id);
-                let own = place(&call.id);
-                let before = |other: &CallEntry| place(&other.id) <= own;
-                let at = self.loaded.calls.iter().rposition(before);
+                let place = self.places.get(&call.id).copied();
+                self.order.push((self.closed, place));
                 self.result(&call.id, result, time);
-                self.loaded.calls.insert(at.map_or(0, |at| at + 1), call);
+                self.loaded.calls.push(call);
             }
             Record::Turn(turn) => {
                 self.loaded.usage = self.loaded.usage.plus(turn.usage);
@@ -401,6 +424,7 @@ impl Assembler {
                 self.end();
                 self.truncate(0);
                 self.loaded.calls.clear();
+                self.order.clear();
             }
             Record::Compacted(compacted) => self.loaded.compacted = Some(compacted),
             Record::Servers(servers) => self.loaded.servers = servers,
@@ -433,6 +457,9 @@ impl Assembler {
                 self.stream.clear();
                 self.close();
                 self.open.clone_from(&message.tool_calls);
+                for (at, call) in self.open.iter().enumerate() {
+                    self.places.entry(call.id.clone()).or_insert(at);
+                }
                 self.push(message, time);
             }
             Role::User | Role::System => {
@@ -453,15 +480,11 @@ impl Assembler {
 
     /// The result of a call; the first counts.
     fn result(&mut self, id: &str, content: String, time: Option<Timestamp>) {
-        if !self.open.iter().any(|call| call.id == id) {
+        if !self.places.contains_key(id) {
             return;
         }
         self.results.entry(id.to_owned()).or_insert((content, time));
-        if self
-            .open
-            .iter()
-            .all(|call| self.results.contains_key(&call.id))
-        {
+        if self.results.len() == self.places.len() {
             self.close();
         }
     }
@@ -471,6 +494,8 @@ impl Assembler {
         let started = std::mem::take(&mut self.started);
         let head = self.loaded.head.as_ref();
         let notes_starts = head.is_some_and(|head| head.notes_starts);
+        self.closed += 1;
+        self.places.clear();
         for call in std::mem::take(&mut self.open) {
             let result = self.results.remove(&call.id);
             let why = match notes_starts && !started.contains(&call.id) {
@@ -516,6 +541,11 @@ impl Assembler {
     fn finish(mut self) -> Loaded {
         self.loaded.complete = self.loaded.messages.len();
         self.end();
+        let calls = std::mem::take(&mut self.loaded.calls);
+        let mut calls: Vec<_> = self.order.into_iter().zip(calls).collect();
+        // Stable: calls without a place stay in their order.
+        calls.sort_by_key(|(order, _)| *order);
+        self.loaded.calls = calls.into_iter().map(|(_, call)| call).collect();
         self.loaded
     }
 }

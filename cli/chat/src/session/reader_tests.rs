@@ -480,3 +480,48 @@ fn a_summary_is_kept_while_its_messages_are() {
     check(vec![Record::Cut(1)], None);
     check(vec![Record::Cleared], None);
 }
+
+#[test]
+fn calls_stand_in_the_order_of_their_message() {
+    let records = [
+        head(),
+        user("one"),
+        model("", &["a", "b", "c"]),
+        call("c", "C"),
+        call("x", "of no message"),
+        call("a", "A"),
+        call("a", "again"),
+        call("b", "B"),
+        model("", &["d", "e"]),
+        call("e", "E"),
+        call("d", "D"),
+        model("done", &[]),
+    ];
+    let loaded = loaded(&lines(&records).concat());
+    let ids: Vec<&str> = loaded.calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["x", "a", "a", "b", "c", "d", "e"]);
+    let shape = shape(&loaded.messages);
+    assert_eq!(
+        shape[1..5],
+        ["a  [a,b,c]", "t A", "t B", "t C"].map(str::to_owned)
+    );
+}
+
+#[test]
+fn a_message_with_more_calls_than_a_reply_can_have_is_left_out() {
+    let ids: Vec<String> = (0..=MAX_CALLS).map(|id| id.to_string()).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let of = |ids: &[&str]| {
+        let records = [head(), user("one"), model("two", ids)];
+        loaded(&lines(&records).concat())
+    };
+    let most = of(&ids[1..]);
+    assert_eq!(
+        (most.messages.len(), most.damage.broken),
+        (2 + MAX_CALLS, 0)
+    );
+    assert_eq!(most.records().len(), MAX_CALLS);
+    let more = of(&ids);
+    assert_eq!((more.messages.len(), more.damage.broken), (1, 1));
+    assert!(more.records().is_empty());
+}
