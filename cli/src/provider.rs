@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::Provider;
+use dunlin_chat::provider::error::Endpoint;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama::Ollama;
 use dunlin_provider::openai::OpenAi;
+use url::Url;
+
+use crate::config::agent::ApiName;
 
 #[cfg(feature = "local-model")]
 use crate::local_model::{Local, template_process};
@@ -15,6 +19,16 @@ use crate::local_model::{Local, template_process};
 #[derive(Debug, thiserror::Error)]
 #[error("this dunlin was built without local models (feature local-model)")]
 pub struct NoLocalModels;
+
+/// Where an agent with this `base_url` sends requests; `None`: to no server.
+pub fn address(api: ApiName, base_url: &Url) -> Option<Endpoint> {
+    let url = match api {
+        ApiName::OpenAi => OpenAi::address(base_url),
+        ApiName::Ollama => Ollama::address(base_url),
+        ApiName::Local => return None,
+    };
+    Some(Endpoint::of(&url))
+}
 
 /// The provider of an agent. Touches nothing: the connection is made by the first request.
 ///

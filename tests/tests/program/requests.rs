@@ -294,6 +294,29 @@ fn the_curl_command_sends_the_same_bytes_and_holds_no_key() {
 }
 
 #[test]
+fn the_curl_command_has_the_key_only_for_the_address_that_is_used_now() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("which birds?");
+    chat.leave();
+    let sessions = std::fs::read_dir(environment.data().join("sessions")).expect("sessions");
+    let mut files = sessions.map(|entry| entry.expect("a file").path());
+    let file = files.find(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let file = file.expect("a session");
+    let records = std::fs::read_to_string(&file).expect("records");
+    for other in ["/v1/organization/invites", "/v1/chat/completions/../admin"] {
+        let records = records.replace("/v1/chat/completions", other);
+        std::fs::write(&file, records).expect("a file");
+        let output = environment.run(["requests", "show", "1", "--curl"]);
+        assert_eq!(output.status, Some(0), "{output}");
+        assert!(!output.stdout.contains("Bearer"), "{output}");
+        let note = "is left out: your configuration does not send it to this address.";
+        assert!(output.stderr.contains(note), "{output}");
+    }
+}
+
+#[test]
 fn a_replay_sends_the_same_bytes_and_runs_nothing() {
     let call = || Response::call("edit_file", json!({"file_path": "a.txt", "edits": []}));
     let provider = Provider::play([

@@ -49,11 +49,16 @@ struct Server {
 }
 
 impl Ollama {
+    /// The address of the chat below a `base_url`.
+    pub fn address(base_url: &Url) -> Url {
+        below(&root(base_url), "api/chat")
+    }
+
     /// The server of an agent. Touches nothing.
     pub fn new(agent: &Agent, timeouts: Timeouts) -> Ollama {
         let root = root(&agent.base_url);
         Ollama(Arc::new(Server {
-            connection: Connection::new(agent, below(&root, "api/chat"), timeouts),
+            connection: Connection::new(agent, Ollama::address(&agent.base_url), timeouts),
             model: agent.model.clone(),
             fallbacks: Fallbacks::new(Profile::default()),
             num_ctx: agent.context_window,

@@ -38,11 +38,7 @@ pub struct OpenAi {
 impl OpenAi {
     /// The endpoint of an agent. Touches nothing.
     pub fn new(agent: &Agent, timeouts: Timeouts) -> OpenAi {
-        let mut url = agent.base_url.clone();
-        url.set_path(&format!(
-            "{}/chat/completions",
-            agent.base_url.path().trim_end_matches('/')
-        ));
+        let url = OpenAi::address(&agent.base_url);
         OpenAi {
             connection: Connection::new(agent, url, timeouts),
             fallbacks: Fallbacks::new(Profile::of_agent(agent)),
@@ -54,6 +50,14 @@ impl OpenAi {
 }
 
 impl OpenAi {
+    /// The address of the chat below a `base_url`.
+    pub fn address(base_url: &Url) -> Url {
+        let mut url = base_url.clone();
+        let base = base_url.path().trim_end_matches('/');
+        url.set_path(&format!("{base}/chat/completions"));
+        url
+    }
+
     /// What the server says of the model's window: in its list of models, or where that leads.
     async fn ask_for_window(&self) -> Option<u64> {
         let list = self.connection.ask(self.beside("models"), None).await?;

@@ -2,6 +2,8 @@
 
 use crate::app::App;
 use crate::error::CliError;
+use crate::provider::address;
+use dunlin_chat::provider::error::Endpoint;
 use dunlin_chat::session::requests::LoggedRequest;
 use url::Url;
 
@@ -40,12 +42,19 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
             "The configuration has no agent {name:?} any more: add the header with the key if the server wants one."
         ));
     }
-    // The log may name any server, and a project's file may have sent the agent elsewhere.
+    // The log may name any address, and a project's file may have sent the agent elsewhere.
+    let now = agent.and_then(|agent| {
+        address(
+            agent.value.options.api.unwrap_or_default(),
+            &agent.value.base_url,
+        )
+    });
+    let is_now = now.is_some_and(|now| now == Endpoint::of(&url));
     let key = key.filter(|name| {
-        let sends = settings.sends_key_to(name, &url);
+        let sends = is_now && settings.sends_key_to(name, &url);
         if !sends {
             notes.push(format!(
-                "The key {name:?} is left out: your configuration does not send it to this server."
+                "The key {name:?} is left out: your configuration does not send it to this address."
             ));
         }
         sends
