@@ -6,7 +6,7 @@
 
 mod accepting;
 pub mod approver;
-mod auto;
+pub mod auto;
 pub mod budget;
 pub mod choice;
 mod complete;
@@ -56,6 +56,7 @@ use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
+use dunlin_terminal::ui::prompts;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use hub::{Hub, Taken};
@@ -64,7 +65,7 @@ use slash::Next;
 use table::{Input, Slash};
 
 /// Where messages are typed.
-const PROMPT: &str = "› ";
+const PROMPT: &str = prompts::MESSAGE;
 
 /// What is said where the model did not answer.
 const UNANSWERED: &str = "Your message stays in the conversation: /retry sends it again, and otherwise it goes with your next one.";

@@ -13,11 +13,12 @@ use super::words::{self, Command, KEY, NotUnderstood, Place, WORDS};
 use super::{list, show};
 use crate::approval::look::{MARGIN, Window};
 use crate::ui::calls::fit;
+use crate::ui::prompts;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 
 /// The prompt below a paused request.
-pub const PROMPT: &str = "  request? ";
+pub const PROMPT: &str = prompts::REQUEST;
 
 /// Rows beside the sections that have to fit on the screen with them: the heading, the help line and the prompt.
 const OTHER_ROWS: usize = 8;

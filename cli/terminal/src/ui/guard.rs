@@ -9,8 +9,12 @@
 
 use dunlin_host::display::usual_width_of_char;
 
+use super::prompts;
+
 /// How the rows begin in which something is typed, without their margin.
-const PROMPTS: [&str; 4] = ["›", "allow?", "approve?", "answer?"];
+fn prompts() -> impl Iterator<Item = &'static str> {
+    prompts::ALL.iter().map(|prompt| prompt.trim())
+}
 
 /// What is put before a row that begins like one of them.
 const BAR: &str = "│ ";
@@ -109,16 +113,12 @@ impl Guard {
             if !seen.is_empty() || !is_blank(c) {
                 seen.push(c);
             }
-            let looks_alike = PROMPTS.iter().any(|prompt| seen.starts_with(prompt));
+            let looks_alike = prompts().any(|prompt| seen.starts_with(prompt));
             if looks_alike {
                 out.push_str(BAR);
                 self.column += BAR_COLUMNS;
             }
-            if looks_alike
-                || !PROMPTS
-                    .iter()
-                    .any(|prompt| prompt.starts_with(seen.as_str()))
-            {
+            if looks_alike || !prompts().any(|prompt| prompt.starts_with(seen.as_str())) {
                 out.push_str(printed);
                 self.begun = None;
             }
@@ -175,6 +175,13 @@ mod tests {
         check("› hello", "│ › hello");
         check("a\n\n\tanswer?", "a\n\n│ \tanswer?");
         check("\u{2800}\u{301}allow?", "│ \u{2800}\u{301}allow?");
+    }
+
+    #[test]
+    fn no_prompt_can_be_drawn() {
+        for prompt in prompts::ALL {
+            check(&format!("{prompt}y\n"), &format!("│ {prompt}y\n"));
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod pager;
 pub mod progress;
 pub mod prompt;
 pub mod prompt_of_server;
+pub mod prompts;
 pub mod question;
 mod reply;
 pub mod resize;

@@ -55,7 +55,7 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
     let (needs, longest) = (entry.question.needs.clone(), entry.longest);
     let mut rows = approvals.open(0, vec![entry], ui.window());
     loop {
-        let line = match ui.ask_line(&rows.join("\n"), &approvals.prompt()) {
+        let line = match ui.ask_line(&rows.join("\n"), approvals.prompt()) {
             Typed::Line(line) => line,
             Typed::Interrupted | Typed::End => {
                 ui.interrupt_turn();

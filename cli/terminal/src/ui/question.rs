@@ -7,6 +7,7 @@ use dunlin_host::ask::TextQuestion;
 use dunlin_host::display::{escape, escape_multiline};
 
 use super::answer::Echo;
+use super::prompts;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal, wrap};
 use dunlin_chat::tokens::counted;
@@ -38,7 +39,7 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
     };
     let mut above = shown(question, styles, terminal::size().0);
     loop {
-        match ui.ask_echoing(&above, "  answer? ", echo) {
+        match ui.ask_echoing(&above, prompts::ANSWER, echo) {
             Typed::Line(line) if line.trim().is_empty() => {
                 above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
             }
