@@ -12,7 +12,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::table::{self, Input, NEXT};
+use super::table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
@@ -138,6 +138,16 @@ impl<'a> TerminalApprover<'a> {
         let again = || ControlFlow::Continue(self.approvals.borrow_mut().show_again(ui.window()));
         match table::parse(line) {
             Input::Slash(command, rest) => {
+                if command == Slash::Tools
+                    && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()
+                    && mode == ToolMode::Always.to_string()
+                    && let Some(rows) = self
+                        .approvals
+                        .borrow_mut()
+                        .refuses_always(tool, ui.window())
+                {
+                    return ControlFlow::Continue(rows);
+                }
                 let messages = waiting.conversation.messages();
                 let run = self.app.while_waiting;
                 let looked = run(self.app, messages, self.tools, command, &rest);

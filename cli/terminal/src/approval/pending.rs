@@ -9,6 +9,7 @@ use dunlin_host::permission::ToolMode;
 use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
+use crate::ui::prompts;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
@@ -182,9 +183,11 @@ impl PendingApprovals {
     }
 
     /// What stands before the cursor.
-    pub fn prompt(&self) -> String {
-        let word = if self.several { "approve?" } else { "allow?" };
-        format!("{MARGIN}{word} ")
+    pub fn prompt(&self) -> &'static str {
+        match self.several {
+            true => prompts::APPROVE,
+            false => prompts::ALLOW,
+        }
     }
 
     /// The question about one call once more, after its arguments stood in an editor and nothing came of it.
@@ -260,11 +263,7 @@ impl PendingApprovals {
             Line::Word(word, which, comment) => (word, which, comment),
         };
         if word.allows() && self.shown_in != (window.columns, window.rows) {
-            let sentence =
-                "Nothing was approved: the window has changed, so here is the question again.";
-            let mut rows = sentences_in_rows([sentence], window);
-            rows.extend(self.show_again(window));
-            return Ok(Reply::Say(rows));
+            return Ok(Reply::Say(self.window_changed(window)));
         }
         match word {
             Word::Help => {
@@ -287,6 +286,11 @@ impl PendingApprovals {
                     if !tools.contains(&entry.question.tool) {
                         tools.push(entry.question.tool.clone());
                     }
+                }
+                if mode == ToolMode::Always {
+                    // It answers all calls of these tools.
+                    let answered = |entry: &&Entry| tools.contains(&entry.question.tool);
+                    self.seen_in_full(self.asking().filter(answered), window)?;
                 }
                 Ok(Reply::Tools(tools, mode))
             }
@@ -419,6 +423,49 @@ impl PendingApprovals {
         entry.is_asking() && !self.seen.contains(&form(entry))
     }
 
+    /// Why these calls cannot be allowed yet, if not all of them were shown in full.
+    fn seen_in_full<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a Entry>,
+        window: Window,
+    ) -> Result<(), String> {
+        let unseen = entries.into_iter().find(|entry| self.is_unseen(entry));
+        unseen.map_or(Ok(()), |entry| {
+            Err(match is_too_long(entry, window) {
+                true => self.too_long(entry),
+                false => self.view_first(entry),
+            })
+        })
+    }
+
+    /// What is shown in place of setting a tool to `always` with a command: as long as a pending call of it was not shown in
+    /// full in this window, that would allow what nobody has seen.
+    pub fn refuses_always(&mut self, tool: &str, window: Window) -> Option<Vec<String>> {
+        let pending: Vec<&Entry> = self
+            .asking()
+            .filter(|entry| entry.question.tool == tool)
+            .collect();
+        if pending.is_empty() {
+            return None;
+        }
+        if self.shown_in != (window.columns, window.rows) {
+            return Some(self.window_changed(window));
+        }
+        let problem = self.seen_in_full(pending, window).err()?;
+        match self.say([problem], window) {
+            Reply::Say(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    fn window_changed(&mut self, window: Window) -> Vec<String> {
+        let sentence =
+            "Nothing was approved: the window has changed, so here is the question again.";
+        let mut rows = sentences_in_rows([sentence], window);
+        rows.extend(self.show_again(window));
+        rows
+    }
+
     fn view_first(&self, entry: &Entry) -> String {
         let view = if self.several {
             format!("v {}", entry.index)
@@ -461,12 +508,7 @@ impl PendingApprovals {
             };
             for entry in &chosen {
                 self.check(entry, yes)?;
-                if self.is_unseen(entry) {
-                    return Err(match is_too_long(entry, window) {
-                        true => self.too_long(entry),
-                        false => self.view_first(entry),
-                    });
-                }
+                self.seen_in_full([*entry], window)?;
             }
             let decisions = chosen
                 .into_iter()

@@ -249,6 +249,41 @@ fn a_yes_needs_to_have_seen_all_of_it() {
 }
 
 #[test]
+fn no_word_allows_what_was_not_shown_in_full() {
+    let long = format!("/outside/{}", "x".repeat(4000));
+    let large = Entry {
+        index: 1,
+        number: 11,
+        revision: 1,
+        ..asked("Read it?", &[&long])
+    };
+    let small = window(80, 24);
+    let refused = "does, then answer again.";
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![large.clone()], small);
+    for word in ["y", "s", "always", "run 1", "tool always"] {
+        says(approvals.answer(word, small), refused);
+    }
+    let rows = approvals.refuses_always("read_file", small);
+    assert!(rows.is_some_and(|rows| rows.join("\n").contains(refused)));
+    assert_eq!(approvals.refuses_always("web_fetch", small), None);
+    // It would answer the other call of the tool as well.
+    let mut approvals = PendingApprovals::default();
+    approvals.open(11, vec![large, entry(2)], small);
+    says(approvals.answer("tool 2 always", small), refused);
+    says(approvals.answer("v 1", small), "xxx");
+    assert!(
+        approvals
+            .refuses_always("read_file", window(79, 24))
+            .is_some()
+    );
+    approvals.show_again(small);
+    assert_eq!(approvals.refuses_always("read_file", small), None);
+    let reply = approvals.answer("tool 2 always", small);
+    assert!(matches!(reply, Reply::Tools(..)), "{reply:?}");
+}
+
+#[test]
 fn what_is_too_long_to_be_shown_whole_is_read_in_an_editor() {
     let all = window(240, 24);
     let mut long = entry(1);
