@@ -201,6 +201,31 @@ pub fn left_out_tools(app: &App) -> Result<Vec<String>, AutoError> {
     Ok(here.filter_map(|kept| kept.edit.left_out_tool()).collect())
 }
 
+/// Has the edits of one session hold in a copy of it as well, those that `fits`. How many do not.
+///
+/// # Errors
+/// They cannot be read or written.
+pub fn copy(
+    app: &App,
+    (from, to): (&str, &str),
+    fits: impl Fn(&SavedEdit) -> bool,
+) -> Result<usize, AutoError> {
+    let is_of = |kept: &&Kept| kept.scope == Scope::Session && kept.of == from;
+    if !read(app)?.edits.iter().any(|kept| is_of(&kept)) {
+        return Ok(0);
+    }
+    update(app, |file| {
+        let of_session: Vec<Kept> = file.edits.iter().filter(is_of).cloned().collect();
+        let (fitting, others): (Vec<Kept>, Vec<Kept>) =
+            of_session.into_iter().partition(|kept| fits(&kept.edit));
+        file.edits.extend(fitting.into_iter().map(|kept| Kept {
+            of: to.to_owned(),
+            ..kept
+        }));
+        others.len()
+    })
+}
+
 /// The index of a message.
 fn message(id: &SectionId) -> Option<usize> {
     match id {

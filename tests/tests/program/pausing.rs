@@ -585,6 +585,44 @@ fn a_provider_cannot_undo_saved_edits() {
 }
 
 #[test]
+fn saved_edits_hold_in_a_copy_of_the_session() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "auto");
+    chat.say("my word is heron");
+    chat.does("e 1 my word is gull");
+    chat.chat.say("send");
+    let prompt = "› (pause: auto) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    for (copies, said) in [("/fork", "one more"), ("/fork", "and one more")] {
+        chat.chat.say(copies);
+        chat.chat.terminal.wait_for("Forked ");
+        chat.prompt(prompt);
+        chat.chat.say(said);
+        chat.prompt(prompt);
+        let request = provider.requests().pop().expect("a request");
+        let body = body(&request);
+        assert!(
+            body.contains("my word is gull") && !body.contains("heron"),
+            "{body}"
+        );
+    }
+    drop(chat);
+    let copied = environment.run(["requests", "fork", "1"]);
+    assert_eq!(copied.status, Some(0), "{copied}");
+    let edits =
+        std::fs::read_to_string(environment.data().join("saved_edits.json")).expect("edits");
+    let id = copied.stdout.trim();
+    assert!(
+        edits.contains(id)
+            || copied
+                .stderr
+                .contains("1 saved edit of a message does not hold"),
+        "{copied}"
+    );
+}
+
+#[test]
 fn a_saved_edit_of_another_text_is_not_applied() {
     let provider = Provider::always(Response::reply("Fine."));
     let environment = environment(&provider);

@@ -9,11 +9,13 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::CliError;
+use crate::repl::auto;
 use dunlin_chat::message::ToolCall;
 use dunlin_chat::session::record::{CallEntry, Speaker};
 use dunlin_chat::session::requests::Side;
 use dunlin_chat::session::requests::history::History;
 use dunlin_chat::session::{Loaded, Session, Store};
+use dunlin_chat::tokens::counted;
 
 /// A body that says nothing which a chat could continue.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +67,12 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
             kept.extend(entry.filter(|entry| is_as_sent(entry, call)).cloned());
         }
     }
+    // A message that was edited is in the request as it was sent.
+    let is_as_said: Vec<bool> = messages
+        .iter()
+        .zip(&before.messages)
+        .map(|(sent, said)| sent.role == said.role && sent.content == said.content)
+        .collect();
     let loaded = Loaded {
         title: before.title,
         named: before.named,
@@ -77,12 +85,23 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
         calls: kept,
         ..Loaded::default()
     };
-    Ok(Session::fork(
-        &app.store(),
-        &Store::new_id(),
-        &log.entry,
-        &loaded,
-    )?)
+    let copy = Session::fork(&app.store(), &Store::new_id(), &log.entry, &loaded)?;
+    let left_out = auto::copy(app, (&log.entry.id, &copy.id()), |edit| {
+        edit.message()
+            .is_none_or(|index| is_as_said.get(index) == Some(&true))
+    });
+    let left_out = left_out.map_err(CliError::failed)?;
+    if left_out > 0 {
+        let edits = counted(
+            left_out,
+            "saved edit of a message does",
+            "saved edits of messages do",
+        );
+        app.ui.warn(&format!(
+            "{edits} not hold in the copy, whose messages are those of the request"
+        ));
+    }
+    Ok(copy)
 }
 
 /// Makes the session and says how it is continued.

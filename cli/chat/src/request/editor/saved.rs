@@ -68,6 +68,14 @@ impl SavedEdit {
         }
     }
 
+    /// The index of the message that it is about.
+    pub fn message(&self) -> Option<usize> {
+        match self.section.parse() {
+            Ok(SectionId::Message(index)) => Some(index),
+            _ => None,
+        }
+    }
+
     fn deletes(&self) -> bool {
         self.path.is_none() || self.value.is_none()
     }
