@@ -594,12 +594,15 @@ fn saved_edits_hold_in_a_copy_of_the_session() {
     chat.chat.say("send");
     let prompt = "› (pause: auto) Type a message, @ to attach a file";
     chat.prompt(prompt);
-    for (copies, said) in [("/fork", "one more"), ("/fork", "and one more")] {
-        chat.chat.say(copies);
-        chat.chat.terminal.wait_for("Forked ");
-        chat.prompt(prompt);
-        chat.chat.say(said);
-        chat.prompt(prompt);
+    for turn in 1..=2 {
+        chat.chat.say("/fork");
+        chat.chat.terminal.wait_until("a copy", |screen| {
+            screen.count("Forked ") == turn && screen.cursor_line.trim_end() == prompt
+        });
+        chat.chat.say("one more");
+        chat.chat.terminal.wait_until("an answer", |screen| {
+            screen.count("Fine.") == turn + 1 && screen.cursor_line.trim_end() == prompt
+        });
         let request = provider.requests().pop().expect("a request");
         let body = body(&request);
         assert!(
