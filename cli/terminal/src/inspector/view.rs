@@ -175,15 +175,12 @@ fn title_line(
 
 fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static> {
     let request = paused.request();
-    let mut parts = vec![paused.total()];
+    let mut total = paused.total();
     if let Some(window) = paused.window_tokens().filter(|window| *window > 0) {
-        let used = paused.tokens();
-        let percent = used.saturating_mul(100) / window;
-        parts.push(format!(
-            "{} {percent} %",
-            bar(used, window, WINDOW_BAR_COLUMNS)
-        ));
+        total.push(' ');
+        total.push_str(&bar(paused.tokens(), window, WINDOW_BAR_COLUMNS));
     }
+    let mut parts = vec![total];
     parts.push(counted(request.sections().len(), "section", "sections"));
     if let Some(pinned) = paused.pinned_tokens() {
         parts.push(format!("{} pinned", grouped(pinned)));
