@@ -1,5 +1,6 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
+mod age;
 pub mod app;
 pub mod args;
 pub mod commands;

@@ -12,7 +12,7 @@ use dunlin_host::nearest::nearest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::hub::ago;
+use crate::age::ago;
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::config::{edit, json_file};

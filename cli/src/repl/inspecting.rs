@@ -1,4 +1,4 @@
-//! Opens the request inspector: on a paused request, or on the one that would be sent next.
+//! The request inspector on a paused request, and what it shows beside a request.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,8 +8,6 @@ use super::editing::EditValue;
 use super::metadata::{Answering, Metadata};
 use crate::app::App;
 use crate::commands::requests::summary;
-use crate::dialogue::Dialogue;
-use crate::error::CliError;
 use dunlin_chat::session::requests::RequestFile;
 use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
 use dunlin_terminal::request::paused::Paused;
@@ -17,10 +15,6 @@ use dunlin_terminal::request::paused::Paused;
 /// What is said where nothing can take the whole screen.
 pub const NO_SCREEN: &str =
     "This terminal has no full screen; list, show N and payload show the same.";
-
-/// What the inspector says of a request that is not paused.
-const NOT_PAUSED: &str =
-    "no request is paused: this would be sent for an empty message; /pause next holds the next one";
 
 /// How many requests the log lists.
 const MAX_LISTED: usize = 1000;
@@ -48,32 +42,6 @@ pub async fn paused(
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// `/request`: shows the request that would be sent for an empty message. Nothing can be changed in it.
-///
-/// # Errors
-/// The agent has no key, or the conversation does not fit the model's context window.
-pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
-    let ui = &app.ui;
-    if !ui.has_full_screen() {
-        ui.status(NO_SCREEN);
-        return Ok(());
-    }
-    let dialogue = match dialogue {
-        Some(dialogue) => dialogue,
-        none => none.insert(Dialogue::begin(app)?.saved(app)),
-    };
-    let mut paused = dialogue.preview(app)?.with_pins(app.pausing.pins());
-    let metadata = Metadata::of_paused(app, dialogue.answering(), &paused);
-    let mode = Mode::ReadOnly(NOT_PAUSED.to_owned());
-    let mut inspector = Inspector::new(mode, sides(app, metadata), ui.styles(), &paused);
-    let edit = EditValue::of(app);
-    let shown = inspector::run(ui, &mut inspector, &mut paused, &|draft| edit.run(draft));
-    app.pausing.set_pins(paused.pins());
-    shown
-        .map(drop)
-        .map_err(|source| CliError::failed(NoInspector { source }))
-}
-
 /// The terminal does not do what the inspector needs.
 #[derive(Debug, thiserror::Error)]
 #[error("the request cannot be shown on the whole screen")]
@@ -82,7 +50,8 @@ pub struct NoInspector {
     pub source: io::Error,
 }
 
-fn sides(app: &App, metadata: Metadata) -> Sides {
+/// What is shown beside a request.
+pub fn sides(app: &App, metadata: Metadata) -> Sides {
     let fields = app.metadata_fields();
     let conversation = format!(
         "pause: {} · {} · {}",

@@ -1,10 +1,18 @@
-//! `/requests`: what was sent in this session, and sending it again.
+//! `/request`: what would be sent next. `/requests`: what was sent in this session, and sending it again.
 
+use super::editing::EditValue;
+use super::inspecting;
+use super::metadata::Metadata;
 use crate::app::App;
 use crate::commands::requests::{Log, Part, fork, print, replay, rows};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
+use dunlin_terminal::inspector::{self, Inspector, Mode};
 use dunlin_terminal::ui::style::Label;
+
+/// What the inspector says of a request that is not paused.
+const NOT_PAUSED: &str =
+    "no request is paused: this would be sent for an empty message; /pause next holds the next one";
 
 /// How many requests are listed.
 const MAX_LISTED: usize = 20;
@@ -70,4 +78,31 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
         ),
     }
     Ok(())
+}
+
+/// `/request`: shows the request that would be sent for an empty message. Nothing can be changed in it.
+///
+/// # Errors
+/// The agent has no key, or the conversation does not fit the model's context window.
+pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+    let ui = &app.ui;
+    if !ui.has_full_screen() {
+        ui.status(inspecting::NO_SCREEN);
+        return Ok(());
+    }
+    let dialogue = match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(Dialogue::begin(app)?.saved(app)),
+    };
+    let mut paused = dialogue.preview(app)?.with_pins(app.pausing.pins());
+    let metadata = Metadata::of_paused(app, dialogue.answering(), &paused);
+    let mode = Mode::ReadOnly(NOT_PAUSED.to_owned());
+    let mut inspector =
+        Inspector::new(mode, inspecting::sides(app, metadata), ui.styles(), &paused);
+    let edit = EditValue::of(app);
+    let shown = inspector::run(ui, &mut inspector, &mut paused, &|draft| edit.run(draft));
+    app.pausing.set_pins(paused.pins());
+    shown
+        .map(drop)
+        .map_err(|source| CliError::failed(inspecting::NoInspector { source }))
 }

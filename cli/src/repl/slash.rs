@@ -9,8 +9,8 @@ use dunlin_host::undo::Fate;
 
 use super::table::{SERVERS, Slash, commands};
 use super::{
-    auto, budget, choice, compose, expand, help, inspecting, last_request, messages, pausing,
-    requests, servers, sessions, steps, tags,
+    auto, budget, choice, compose, expand, help, last_request, messages, pausing, requests,
+    servers, sessions, steps, tags,
 };
 use crate::app::App;
 use crate::commands::{permissions, tools};
@@ -102,7 +102,7 @@ pub fn run(
             sessions::run(app, dialogue, slash, rest)?;
         }
         Slash::Requests => requests::run(app, dialogue.as_ref(), rest)?,
-        Slash::Request => inspecting::preview(app, dialogue)?,
+        Slash::Request => requests::preview(app, dialogue)?,
         Slash::Metadata => last_request::run(app, dialogue.as_ref(), rest)?,
         Slash::Context => budget::context(app, dialogue),
         Slash::Cost => budget::cost(app, dialogue),

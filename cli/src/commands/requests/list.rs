@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::about::{About, ending, number_of_edits, size};
 use super::log::Log;
+use crate::age::ago;
 use crate::app::App;
 use crate::error::CliError;
-use crate::repl::hub::ago;
 use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
