@@ -26,7 +26,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub enum Typing {
     /// It is still being typed.
-    More(Entry),
+    More(Box<Entry>),
     /// It is done.
     Done(Purpose, String),
     /// It was left.
@@ -103,7 +103,7 @@ impl Entry {
             } if !is_value || !self.is_long() => return self.done(),
             input => drop(self.area.input(input)),
         }
-        Typing::More(self)
+        Typing::More(Box::new(self))
     }
 
     /// Takes a text that was pasted. Line ends of a terminal's paste are carriage returns.

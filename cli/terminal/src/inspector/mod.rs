@@ -4,11 +4,11 @@
 //! the metadata or the session's log. Everything that a key does here can also be typed as a word at the prompt below a
 //! paused request; [`KEYMAP`] names both.
 //!
-//! - [`keymap`] maps keys to actions: one table, from which the help is made.
-//! - [`state`] applies an action to the request and to the view. It knows no terminal, so tests call it directly.
-//! - [`list`], [`tree`] and [`tabs`] lay out what the panes show; [`entry`] is the text area of an edit.
-//! - [`view`] draws the state into a frame.
-//! - [`screen`] owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
+//! - `keymap` maps keys to actions: one table, from which the help is made.
+//! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly.
+//! - `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
+//! - `view` draws the state into a frame.
+//! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
 //!
 //! A request is untrusted text: everything is escaped before it is drawn. Colour never carries information alone: each
 //! state also has a mark or a word.

@@ -28,10 +28,13 @@ pub enum Mode {
     ReadOnly(String),
 }
 
+/// Finds the names and values of the metadata tab.
+type Metadata = Box<dyn Fn(&Paused) -> Vec<(String, String)> + Send>;
+
 /// What is shown beside the request.
 pub struct Sides {
-    /// Names and values for the metadata tab.
-    pub metadata: Box<dyn Fn(&Paused) -> Vec<(String, String)> + Send>,
+    /// The metadata tab.
+    pub metadata: Metadata,
     /// The requests that the session has sent, newest first, as rows for people. Called when the tab is shown.
     pub log: Box<dyn Fn() -> Vec<String> + Send>,
     /// The mode of pausing, the agent and the conversation's title, for the status line.
@@ -371,12 +374,12 @@ impl Inspector {
             Event::Key(input) => entry.input(input),
             Event::Paste(text) => {
                 entry.paste(&text);
-                Typing::More(entry)
+                Typing::More(Box::new(entry))
             }
-            _ => Typing::More(entry),
+            _ => Typing::More(Box::new(entry)),
         };
         match typing {
-            Typing::More(entry) => self.entry = Some(entry),
+            Typing::More(entry) => self.entry = Some(*entry),
             Typing::Left => self.say("Nothing is changed."),
             Typing::Done(Purpose::Value(_, old), text) if old == text => {
                 self.say("Nothing is changed.");
@@ -498,10 +501,11 @@ impl Inspector {
                 (Pane::Detail, Tab::Request) => drop(self.toggle_fold(None)),
                 (Pane::Detail, _) => {}
             },
-            Action::Left => match (self.pane, self.toggle_fold(Some(true))) {
-                (Pane::Detail, false) => self.pane = Pane::Sections,
-                _ => {}
-            },
+            Action::Left => {
+                if self.pane == Pane::Detail && !self.toggle_fold(Some(true)) {
+                    self.pane = Pane::Sections;
+                }
+            }
             Action::Right => match self.pane {
                 Pane::Sections => self.pane = Pane::Detail,
                 Pane::Detail => drop(self.toggle_fold(Some(false))),
