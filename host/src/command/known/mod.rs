@@ -78,9 +78,30 @@ pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Know
     found.map_or(Known::Nothing, Known::Words)
 }
 
-/// Whether a known subcommand of git changes nothing in a repository.
+/// The known subcommands of git that change nothing in a repository.
+const LOOKING: &[&str] = &[
+    "blame",
+    "cat-file",
+    "describe",
+    "diff",
+    "diff-tree",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+];
+
+/// Whether a subcommand of git is known to change nothing in a repository.
 pub(super) fn only_looks(subcommand: &str) -> bool {
-    !["add", "commit"].contains(&subcommand)
+    LOOKING.contains(&subcommand)
 }
 
 /// Programs that take every file they are given as data, whatever their options are: they neither run it nor read
