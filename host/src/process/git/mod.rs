@@ -47,7 +47,7 @@ const SUFFIX: &str = ".set-aside";
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Repositories {
     /// The folders below which these were looked for.
-    roots: Vec<OsString>,
+    roots: BTreeSet<OsString>,
     /// The folders where git keeps a repository (`.git`, `.git/modules/…`, `.git/worktrees/…`, bare repositories).
     #[serde(with = "pairs")]
     folders: BTreeMap<PathBuf, GitFolder>,
@@ -108,7 +108,7 @@ struct Unread {
 }
 
 /// A `.git` that leads elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct GitLink {
     /// The number of the file or link itself.
     number: u64,
@@ -118,11 +118,11 @@ struct GitLink {
 }
 
 /// What tells whether a file or folder was changed, and the same of what is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 struct Mark(Vec<Status>);
 
 /// What tells whether one file or folder was changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Status {
     name: OsString,
     number: u64,

@@ -1,6 +1,6 @@
 //! What a command made of the repositories: looked at after it has ended.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,7 @@ pub(in crate::process) fn review(
     let mut review = Review {
         access,
         before,
+        index: Index::of(before),
         after,
         means,
         protected: protected.clone().flat_map(Repositories::ids).collect(),
@@ -182,9 +183,39 @@ const UNREAD: &str = "The command made a git repository that cannot be looked at
 /// The file without which git takes a folder for no repository.
 const HEAD: &str = "HEAD";
 
+/// What was there before a command, by what identifies it: a command can make any number of things that are looked up.
+struct Index<'a> {
+    folders: BTreeMap<FileId, Vec<(&'a Path, &'a GitFolder)>>,
+    /// The folders with which others share settings.
+    shared: BTreeSet<&'a Path>,
+    links: HashSet<&'a GitLink>,
+    unread: BTreeSet<FileId>,
+}
+
+impl<'a> Index<'a> {
+    fn of(before: &'a Repositories) -> Index<'a> {
+        let mut folders: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (path, folder) in &before.folders {
+            let same = folders.entry(folder.id).or_default();
+            same.push((path.as_path(), folder));
+        }
+        Index {
+            folders,
+            shared: before.shared(),
+            links: before.links.values().collect(),
+            unread: before.unread.values().map(|unread| unread.id).collect(),
+        }
+    }
+
+    fn folders(&self, id: FileId) -> impl Iterator<Item = (&'a Path, &'a GitFolder)> {
+        self.folders.get(&id).into_iter().flatten().copied()
+    }
+}
+
 struct Review<'a> {
     access: &'a Access,
     before: &'a Repositories,
+    index: Index<'a>,
     after: &'a Repositories,
     means: Means<'a>,
     /// The folders that could not be changed.
@@ -232,19 +263,16 @@ impl<'a> Review<'a> {
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
     fn known(&self, folder: &GitFolder) -> Option<&'a GitFolder> {
-        let before = self.before;
-        let mut known = before.folders.iter();
-        let known = known.find(|(path, known)| {
-            // What was not a repository can hold what was set aside before, or what another command has prepared.
-            known.id == folder.id && (known.has_head || before.is_shared(path))
-        });
+        let mut known = self.index.folders(folder.id);
+        // What was not a repository can hold what was set aside before, or what another command has prepared.
+        let known = known.find(|(path, known)| known.has_head || self.index.shared.contains(path));
         known.map(|(_, known)| known)
     }
 
     /// Whether a folder was there before the command, with the same settings.
     fn was_there(&self, folder: &GitFolder) -> bool {
-        let mut before = self.before.folders.values();
-        before.any(|known| known.id == folder.id && known.settings == folder.settings)
+        let mut before = self.index.folders(folder.id);
+        before.any(|(_, known)| known.settings == folder.settings)
     }
 
     /// Whether the settings in a folder were protected, or are judged by themselves.
@@ -374,22 +402,24 @@ impl<'a> Review<'a> {
     }
 
     fn unread(&mut self, path: &Path, unread: &Unread) {
-        let is_in = |found: &Repositories| {
-            let mut known = found.unread.values();
-            known.any(|known| known.id == unread.id)
-        };
-        let is_known = is_in(self.before);
+        let is_known = self.index.unread.contains(&unread.id);
         let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
         // Nothing in it could be changed, or its HEAD was set aside before.
-        let is_protected = self.means.protected.is_some_and(is_in);
+        let is_protected = self.means.protected.is_some_and(|found| {
+            let mut known = found.unread.values();
+            known.any(|known| known.id == unread.id)
+        });
         if is_known && (is_protected || unread.is_git && !is_repository)
             || self.is_within_frozen(path)
         {
             return;
         }
         if !is_known {
-            let mut before = self.before.folders.values();
-            if before.any(|known| known.id == unread.id && !known.is_reference) {
+            let was_one = self
+                .index
+                .folders(unread.id)
+                .any(|(_, known)| !known.is_reference);
+            if was_one {
                 return self.make_unusable(path, unread.id);
             }
             if !unread.is_git && self.unread_part(path) {
@@ -399,7 +429,7 @@ impl<'a> Review<'a> {
         let name = path.file_name().unwrap_or_default();
         let is_read = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
         let is_read = unread.is_git && is_read;
-        let is_users_own = self.before.ids().any(|id| id == unread.id);
+        let is_users_own = self.index.folders.contains_key(&unread.id);
         match is_repository {
             true if is_known => self.set_aside(UNREAD, path, unread.id, OsStr::new(HEAD)),
             // The next `git init` would make one of it.
@@ -418,7 +448,7 @@ impl<'a> Review<'a> {
         let target = link.target();
         let is_judged = target.is_some_and(|target| self.is_judged(target));
         // It may have been moved together with a folder that it lies in.
-        let was_there = self.before.links.values().any(|known| known == link);
+        let was_there = self.index.links.contains(link);
         // It may lead to what was there before, also outside of what a command can change.
         let is_outside = target.is_none_or(|target| !self.after.folders.contains_key(target));
         if was_there && (is_judged || is_outside) {
