@@ -232,9 +232,13 @@ impl PendingApprovals {
 
     /// Rows in Dunlin's words, and the key.
     pub fn say(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Reply {
+        Reply::Say(self.said(sentences, window))
+    }
+
+    fn said(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Vec<String> {
         let mut rows = sentences_in_rows(sentences, window);
         rows.push(self.key(window));
-        Reply::Say(rows)
+        rows
     }
 
     fn understand(&mut self, typed: &str, window: Window) -> Result<Reply, String> {
@@ -452,10 +456,7 @@ impl PendingApprovals {
             return Some(self.window_changed(window));
         }
         let problem = self.seen_in_full(pending, window).err()?;
-        match self.say([problem], window) {
-            Reply::Say(rows) => Some(rows),
-            _ => None,
-        }
+        Some(self.said([problem], window))
     }
 
     fn window_changed(&mut self, window: Window) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::McpTools;
-use super::tool::{Start, longest_start, server_need};
+use super::tool::{Start, longest_start};
 use crate::Progress;
 use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, Standing, Success};
@@ -62,7 +62,7 @@ impl McpTools {
                 needs: Vec::new(),
                 actions: Vec::new(),
                 standing: Standing::Denied {
-                    need: server_need(server),
+                    need: self.server_need(server),
                     revert: rule.revert(Operation::Execute),
                     rule: rule.to_string(),
                 },

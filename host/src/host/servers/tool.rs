@@ -34,7 +34,7 @@ impl McpTools {
         let mut needs = Vec::new();
         let mut standing = match self.shared.permissions.tool_mode(&call.tool) {
             ToolMode::Never => Standing::Denied {
-                need: server_need(server),
+                need: self.server_need(server),
                 rule: Rule::ToolNever(call.tool.clone()).to_string(),
                 revert: Some(Revert::ToolMode(call.tool.clone())),
             },
@@ -277,17 +277,19 @@ pub(super) enum Start {
     Denied(Need),
 }
 
-/// What stands for a server where a need has to be named.
-pub(super) fn server_need(server: &Server) -> Need {
-    let program = match &server.config.at {
-        ServerAt::Program(program) => program.path(),
-        ServerAt::Web { .. } => None,
-    };
-    Need {
-        target: match program {
-            Some(path) => Target::Program(path),
-            None => Target::Url(server.place().into()),
-        },
-        operation: Operation::Execute,
+impl McpTools {
+    /// What stands for a server where a need has to be named.
+    pub(super) fn server_need(&self, server: &Server) -> Need {
+        let program = match &server.config.at {
+            ServerAt::Program(program) => program.now(&self.shared.permissions).path(),
+            ServerAt::Web { .. } => None,
+        };
+        Need {
+            target: match program {
+                Some(path) => Target::Program(path),
+                None => Target::Url(server.place().into()),
+            },
+            operation: Operation::Execute,
+        }
     }
 }
