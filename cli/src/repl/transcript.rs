@@ -1,10 +1,13 @@
 //! What was said last, shown again when a session is resumed.
 
+use std::collections::HashMap;
+
 use dunlin_host::display::{escape, width};
 
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::CallRecord;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -32,6 +35,12 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
         let before = counted(before, "earlier message", "earlier messages");
         quiet(&format!("  … {before} of your messages: /history"));
     }
+    let records = loaded.records();
+    let records: HashMap<usize, &CallRecord> = records
+        .iter()
+        .rev()
+        .map(|record| (record.number, record))
+        .collect();
     for (index, message) in messages.iter().enumerate().skip(start) {
         match message.role {
             Role::User => {
@@ -47,8 +56,9 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
                 if message.partial {
                     quiet("(interrupted)");
                 }
-                for call in &message.tool_calls {
-                    ui.call(&loaded.record(call).view());
+                let calls = message.tool_calls.iter();
+                for record in calls.filter_map(|call| records.get(&call.number)) {
+                    ui.call(&record.view());
                 }
             }
             Role::System | Role::Tool => {}

@@ -119,20 +119,6 @@ impl Loaded {
         }
         records
     }
-
-    /// A call of the conversation as the chat knows it.
-    pub fn record(&self, call: &ToolCall) -> CallRecord {
-        let mut entries = self.calls.iter();
-        let entry = entries.find(|entry| entry.number == call.number);
-        entry.map_or_else(
-            || {
-                let is_result =
-                    |message: &&Message| message.tool_call_id.as_ref() == Some(&call.id);
-                without_entry(call, self.messages.iter().find(is_result))
-            },
-            |entry| entry.clone().into_record(),
-        )
-    }
 }
 
 /// A call that was interrupted with Dunlin, and the message with its result.
