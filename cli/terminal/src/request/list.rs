@@ -364,7 +364,7 @@ fn preview(request: &EditableRequest, number: usize) -> String {
         let Some(Step::Key(key)) = row.target.path.steps().last() else {
             return None;
         };
-        TEXTS.iter().position(|text| text == key)
+        TEXTS.iter().position(|text| **text == **key)
     };
     let texts = rows.iter().filter_map(|row| {
         let leaf = leaf(&row.value)?;

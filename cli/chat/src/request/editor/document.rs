@@ -71,7 +71,7 @@ impl Node {
             (Shape::Array(items), Step::Index(index)) => items.get(*index),
             (Shape::Object(members), Step::Key(key)) => members
                 .iter()
-                .find(|member| member.key == *key)
+                .find(|member| *member.key == **key)
                 .map(|member| &member.value),
             _ => None,
         }

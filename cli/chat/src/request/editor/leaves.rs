@@ -11,9 +11,12 @@ use super::sections::SectionKind;
 /// How many paths an error names.
 const NEAREST: usize = 3;
 
-/// The longest wrong path that is compared with the right ones, in bytes: real ones are shorter, and comparing takes
-/// time in proportion.
+/// How much of a wrong path is compared with the right ones, in bytes: real ones are shorter, and comparing takes time in
+/// proportion.
 const MAX_COMPARED: usize = 160;
+
+/// The longest path that an error names or a completion offers, in bytes. A model can make longer ones, which nobody types.
+const MAX_OFFERED: usize = 2 * MAX_COMPARED;
 
 /// One value of a section. Rows are in the order of the payload, each value before those in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +162,7 @@ impl EditableRequest {
         }
         if let [Step::Key(key)] = inside.steps() {
             let mut options = self.base.options.iter();
-            if let Some(option) = options.find(|option| option.key() == key)
+            if let Some(option) = options.find(|option| option.key() == &**key)
                 && self.known_option(index, &option.path).is_some()
             {
                 return Ok(target(option.path.clone()));
@@ -217,13 +220,13 @@ impl EditableRequest {
             })?;
         let is_tool = section.kind == SectionKind::ToolDefinition;
         let is_text = |row: &Row| match row.target.path.steps() {
-            [Step::Key(content)] if section.kind.is_message() => content == "content",
+            [Step::Key(content)] if section.kind.is_message() => &**content == "content",
             [Step::Key(content), Step::Index(_), Step::Key(text)] if section.kind.is_message() => {
-                content == "content" && text == "text"
+                &**content == "content" && &**text == "text"
             }
-            [Step::Key(description)] if is_tool => description == "description",
+            [Step::Key(description)] if is_tool => &**description == "description",
             [Step::Key(function), Step::Key(description)] if is_tool => {
-                function == "function" && description == "description"
+                &**function == "function" && &**description == "description"
             }
             _ => false,
         };
@@ -277,10 +280,7 @@ impl EditableRequest {
                 _ => {}
             }
             let rows = self.rows(number).into_iter();
-            for path in rows.filter_map(|row| match row.value {
-                RowValue::Leaf(_) => row.path,
-                _ => None,
-            }) {
+            for path in rows.filter_map(offered) {
                 add(one_step_beyond(&path, typed));
             }
         }
@@ -309,11 +309,13 @@ impl EditableRequest {
             if self.is_deleted(number) {
                 continue;
             }
-            let leaves = self.rows(number).into_iter().filter_map(leaf_path);
-            paths.extend(leaves.map(|path| (distance(&path), path)));
-            // Only the best are kept, so that the paths of a long request never are all in memory.
-            paths.sort();
-            paths.truncate(NEAREST);
+            for path in self.rows(number).into_iter().filter_map(offered) {
+                let path = path.to_string();
+                paths.push((distance(&path), path));
+                // Only the best are kept: the paths of a long request never are all in memory.
+                paths.sort();
+                paths.truncate(NEAREST);
+            }
         }
         let absent = self
             .base
@@ -339,7 +341,11 @@ impl EditableRequest {
         let inside = rows.filter(|row| row.target.path.steps().starts_with(path.steps()));
         EditError::NotALeaf {
             path: self.shown(index, path),
-            nearest: inside.filter_map(leaf_path).take(NEAREST).collect(),
+            nearest: inside
+                .filter_map(offered)
+                .take(NEAREST)
+                .map(|path| path.to_string())
+                .collect(),
         }
     }
 }
@@ -355,11 +361,10 @@ fn one_step_beyond(path: &Path, typed: &str) -> Option<String> {
     text.starts_with(typed).then_some(text)
 }
 
-fn leaf_path(row: Row) -> Option<String> {
-    match row.value {
-        RowValue::Leaf(_) => row.path.map(|path| path.to_string()),
-        _ => None,
-    }
+/// The path of a leaf, where it may be named.
+fn offered(row: Row) -> Option<Path> {
+    let path = row.path.filter(|path| path.key_bytes() <= MAX_OFFERED);
+    path.filter(|_| matches!(row.value, RowValue::Leaf(_)))
 }
 
 /// Makes the rows of one section.

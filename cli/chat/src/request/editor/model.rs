@@ -242,7 +242,7 @@ fn lists(root: &Node, sections: &[Section]) -> Option<Vec<List>> {
         }
     }
     for list in &lists {
-        match &root.child(&Step::from(list.key.as_str()))?.shape {
+        match &root.child(&Step::Key(Arc::clone(&list.key)))?.shape {
             Shape::Array(items) if items.len() == list.sections.len() => {}
             _ => return None,
         }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::document::{self, LeafKind, Node, Shape};
 use super::edits::Edit;
@@ -30,7 +31,7 @@ pub(super) struct Base {
 /// An array at the top of the body whose elements are sections.
 #[derive(Debug, Clone)]
 pub(super) struct List {
-    pub(super) key: String,
+    pub(super) key: Arc<str>,
     /// The section of each element.
     pub(super) sections: Vec<usize>,
 }
@@ -48,7 +49,7 @@ impl Base {
 
     /// Whether this key at the top is a list of sections, and so no part of the options.
     pub(super) fn is_list(&self, key: &str) -> bool {
-        self.lists.iter().any(|list| list.key == key)
+        self.lists.iter().any(|list| *list.key == *key)
     }
 
     /// Whether a path relative to a section leads out of it.
@@ -219,7 +220,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Rang
     }
     let mut left_out = BTreeSet::new();
     for list in &base.lists {
-        let key = Step::from(list.key.as_str());
+        let key = Step::Key(Arc::clone(&list.key));
         let Some(Shape::Array(items)) = base.root.child(&key).map(|node| &node.shape) else {
             continue;
         };
@@ -231,7 +232,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Rang
         // An empty list of tools is refused by some endpoints; no list means no tools everywhere.
         let mut sections = list.sections.iter();
         if sections.all(|section| is_tools(section) && is_deleted(section)) {
-            left_out.insert(list.key.as_str());
+            left_out.insert(&*list.key);
             continue;
         }
         let deleted = list.sections.iter().map(is_deleted);
@@ -281,7 +282,7 @@ fn add(base: &Base, overlay: &Overlay, mut has_members: bool, splices: &mut Vec<
         match path.steps() {
             [Step::Key(key)] => at_top.push(member(key)),
             [Step::Key(parent), Step::Key(key)] => {
-                match within.iter_mut().find(|(within, _)| within == parent) {
+                match within.iter_mut().find(|(within, _)| *within == &**parent) {
                     Some((_, members)) => members.push(member(key)),
                     None => within.push((parent, vec![member(key)])),
                 }

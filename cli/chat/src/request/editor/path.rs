@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +11,16 @@ use super::document;
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// To a member of an object.
-    Key(String),
+    /// To a member of an object. Shared: all paths that lead through a member hold the same text, and a model can choose a
+    /// long one.
+    Key(Arc<str>),
     /// To an element of an array, from 0.
     Index(usize),
 }
 
 impl From<&str> for Step {
     fn from(key: &str) -> Step {
-        Step::Key(key.to_owned())
+        Step::Key(key.into())
     }
 }
 
@@ -44,6 +46,15 @@ impl Path {
     /// The steps in order.
     pub fn steps(&self) -> &[Step] {
         &self.0
+    }
+
+    /// How long all keys in it are together, in bytes.
+    pub(super) fn key_bytes(&self) -> usize {
+        let keys = self.0.iter().map(|step| match step {
+            Step::Key(key) => key.len(),
+            Step::Index(_) => 0,
+        });
+        keys.sum()
     }
 
     /// The path one step further.
@@ -131,7 +142,7 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
     let end = text.char_indices().skip(1).find(is_end)?.0 + 1;
     let (quoted, rest) = text.split_at(end);
     let key = document::decode(quoted)?;
-    Some((Step::Key(key), rest.strip_prefix(']')?))
+    Some((Step::Key(key.into()), rest.strip_prefix(']')?))
 }
 
 impl From<Path> for String {
