@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 
 use crate::display;
 
@@ -30,6 +31,86 @@ pub fn harmless(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Indents a JSON document without reading its values: numbers keep their digits, strings their escapes, and a key that is
+/// repeated stays twice. `None`: the text is no JSON.
+pub fn indented(json: &str) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(json).ok()?;
+    Some(laid_out(json))
+}
+
+fn laid_out(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let mut depth = 0_usize;
+    let mut tokens = Tokens(json).peekable();
+    while let Some(token) = tokens.next() {
+        let closes = matches!(tokens.peek(), None | Some(&("}" | "]")));
+        match token {
+            "{" | "[" => {
+                out.push_str(token);
+                depth += 1;
+                // An empty one stays on its line.
+                if !closes {
+                    line(&mut out, depth);
+                }
+            }
+            "}" | "]" => {
+                depth = depth.saturating_sub(1);
+                if !out.ends_with(['{', '[']) {
+                    line(&mut out, depth);
+                }
+                out.push_str(token);
+            }
+            "," => {
+                out.push(',');
+                line(&mut out, depth);
+            }
+            ":" => out.push_str(": "),
+            token => out.push_str(token),
+        }
+    }
+    out
+}
+
+/// Leaves out the white space between the values of a JSON document; the text must be one.
+pub fn compact(json: &str) -> String {
+    Tokens(json).collect()
+}
+
+fn line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+/// The tokens of a JSON document, without white space between them.
+struct Tokens<'a>(&'a str);
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.0.trim_ascii_start();
+        let end = match text.bytes().next()? {
+            b'"' => {
+                let mut is_escaped = false;
+                let quote = text.bytes().skip(1).position(|byte| {
+                    let ends = byte == b'"' && !is_escaped;
+                    is_escaped = byte == b'\\' && !is_escaped;
+                    ends
+                });
+                quote.map_or(text.len(), |inside| inside + 2)
+            }
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
+            _ => {
+                let ends = |byte: u8| b"{}[],:\"".contains(&byte) || byte.is_ascii_whitespace();
+                text.bytes().position(ends).unwrap_or(text.len())
+            }
+        };
+        let (token, rest) = text.split_at_checked(end)?;
+        self.0 = rest;
+        Some(token)
+    }
 }
 
 /// Writes a value on one line.
@@ -86,6 +167,7 @@ fn is_harmless(json: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     #[test]
@@ -125,6 +207,54 @@ mod tests {
             let written = to_string(&text).unwrap();
             proptest::prop_assert!(!written.chars().any(display::needs_escape));
             proptest::prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn the_layout_changes_and_nothing_else() {
+        let check = |json: &str, expected: &str| {
+            assert_eq!(laid_out(json), expected);
+            assert_eq!(compact(expected), json);
+        };
+        check("1e400", "1e400");
+        check(r#"{"a":[],"b":{}}"#, "{\n  \"a\": [],\n  \"b\": {}\n}");
+        check(
+            r#"{"k":12345678901234567890123,"k":["{,:}","\\\"]",null]}"#,
+            "{\n  \"k\": 12345678901234567890123,\n  \"k\": [\n    \"{,:}\",\n    \"\\\\\\\"]\",\n    null\n  ]\n}",
+        );
+        for text in ["", " ", "}", "\"", "[\"\\", "{]", "ä ö", "[1"] {
+            assert_eq!(compact(&laid_out(text)), compact(text));
+        }
+    }
+
+    /// Values of every kind, with texts that look like JSON.
+    fn values() -> impl Strategy<Value = Value> {
+        let text = "[a{}\\[\\],:\"\\\\ \n]{0,6}";
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            text.prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 32, 4, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(text, inner, 0..4)
+                    .prop_map(|members| members.into_iter().collect())
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_indented_as_serde_does(value in values()) {
+            let text = serde_json::to_string(&value).unwrap();
+            prop_assert_eq!(laid_out(&text), serde_json::to_string_pretty(&value).unwrap());
+            prop_assert_eq!(compact(&laid_out(&text)), text);
+        }
+
+        #[test]
+        fn any_text_is_laid_out(text: String) {
+            prop_assert_eq!(compact(&laid_out(&text)), compact(&text));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_host::display::{escape, one_line, shorten};
+use dunlin_host::json;
 use futures::StreamExt;
 use serde_json::Value;
 
@@ -194,7 +195,9 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     if !app.asks() {
         return Err(CliError::usage(NoTerminal));
     }
-    let text = serde_json::to_string_pretty(request.body()).map_err(CliError::failed)?;
+    // What is left as it was shown is sent as it was shown: keys that are there twice, and every digit.
+    let bytes = String::from_utf8_lossy(request.bytes());
+    let text = json::indented(&bytes).unwrap_or_else(|| bytes.into_owned());
     // Within the editor Ctrl-C is a key like others.
     let _interrupt = interrupted(app)?;
     let settings = &app.settings;
@@ -206,11 +209,11 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     if !left.is_saved {
         return Ok(None);
     }
-    let value = serde_json::from_str(&left.text);
-    let value: Value = value.map_err(|error| CliError::usage(NotJson(error)))?;
-    let bytes = match value == *request.body() {
+    let read = serde_json::from_str::<Value>(&left.text);
+    read.map_err(|error| CliError::usage(NotJson(error)))?;
+    let bytes = match left.text.trim_end() == text {
         true => request.bytes().clone(),
-        false => Bytes::from(value.to_string()),
+        false => Bytes::from(json::compact(&left.text)),
     };
     Request::of_bytes(bytes).map(Some).map_err(CliError::failed)
 }

@@ -8,6 +8,7 @@ use dunlin_host::json;
 use super::tree::{Line, Look};
 use crate::approval::text::wrap;
 use crate::request::difference;
+use crate::ui::calls::fit;
 use crate::ui::style::Label;
 
 /// What the right pane shows.
@@ -60,14 +61,10 @@ impl Tab {
 /// The JSON that would be sent, indented.
 pub fn payload(request: &EditableRequest, columns: usize) -> Vec<Line> {
     let text = String::from_utf8_lossy(request.bytes());
-    let indented = serde_json::from_str::<serde_json::Value>(&text)
-        .ok()
-        .and_then(|value| serde_json::to_string_pretty(&value).ok());
-    let note = match indented {
-        Some(_) => "indented here; P copies the exact bytes",
-        None => "not JSON",
+    let (note, shown) = match json::indented(&text) {
+        Some(indented) => ("indented here; P copies the exact bytes", indented),
+        None => ("not JSON", text.into_owned()),
     };
-    let shown = indented.unwrap_or_else(|| text.into_owned());
     let shown = json::harmless(&shown);
     let mut lines = vec![Line::new(Look::Label(Label::Quiet), note)];
     let pieces = shown
@@ -90,14 +87,17 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
         match difference {
             Difference::Deleted { .. } => {
                 let heading = format!("- {number} {label}  deleted");
-                lines.push(Line::new(Look::Label(Label::Removed), heading));
+                lines.push(Line::new(
+                    Look::Label(Label::Removed),
+                    fit(&heading, columns),
+                ));
             }
             Difference::Set {
                 target, old, new, ..
             } => {
                 let path = one_line(&target.path.to_string());
                 let heading = format!("* {number} {label}  {path}");
-                lines.push(Line::new(Look::Label(Label::Name), heading));
+                lines.push(Line::new(Look::Label(Label::Name), fit(&heading, columns)));
                 let old = old.map_or_else(String::new, |old| decoded(&old));
                 lines.extend(words(&old, &decoded(&new), columns));
             }

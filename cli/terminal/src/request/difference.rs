@@ -3,7 +3,7 @@
 use dunlin_host::display::escape_multiline;
 use dunlin_host::edit::diff::{Change, Diff};
 use dunlin_host::edit::words::{Words, between};
-use serde_json::Value;
+use dunlin_host::json;
 
 use crate::ui::style::{Label, Styles};
 
@@ -42,11 +42,7 @@ impl WordDiff {
 
 /// The difference between two bodies. Of JSON the values are compared, on lines of their own.
 pub fn of_bodies(old: &str, new: &str) -> WordDiff {
-    let indented = |text: &str| {
-        let value: Value = serde_json::from_str(text).ok()?;
-        serde_json::to_string_pretty(&value).ok()
-    };
-    let (Some(old), Some(new)) = (indented(old), indented(new)) else {
+    let (Some(old), Some(new)) = (json::indented(old), json::indented(new)) else {
         return of_texts(old, new);
     };
     let mut lines = Vec::new();

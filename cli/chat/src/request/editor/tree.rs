@@ -18,9 +18,7 @@ impl EditableRequest {
     /// There is none.
     pub fn tree(&self, path: &str) -> Result<String, EditError> {
         let (_, text) = self.value_at(path)?;
-        let value: Result<serde_json::Value, _> = serde_json::from_str(&text);
-        let pretty = value.and_then(|value| serde_json::to_string_pretty(&value));
-        pretty.map_err(|_| self.unknown(path))
+        dunlin_host::json::indented(&text).ok_or_else(|| self.unknown(path))
     }
 
     /// Sets every leaf below a path in which the JSON `edited` differs, in one step of the history each. Options that the
