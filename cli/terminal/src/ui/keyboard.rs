@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{MutexGuard, TryLockError};
 
 use dunlin_host::display::escape;
@@ -18,6 +18,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::style::Label;
 use super::{Sink, Ui, lock, terminal, wrap};
 use crate::approval::line::is_answer;
+
+/// The time for which another program has the terminal. Ends with a panic, too.
+struct Lent<'a>(&'a AtomicBool);
+
+impl Lent<'_> {
+    fn begin(lent: &AtomicBool) -> Lent<'_> {
+        lent.store(true, Ordering::Relaxed);
+        Lent(lent)
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
 
 impl Ui {
     /// Reads away what was typed during a turn and keeps it, and does what Ctrl-V does. Only while the terminal is in
@@ -140,10 +156,8 @@ impl Ui {
         let _keyboard = self.hold_keyboard();
         self.take_live_line_away();
         let _lines = terminal::TurnMode::lines();
-        self.lent.store(true, Ordering::Relaxed);
-        let done = work();
-        self.lent.store(false, Ordering::Relaxed);
-        done
+        let _lent = Lent::begin(&self.lent);
+        work()
     }
 
     /// Whether another program has the terminal.
