@@ -1,6 +1,7 @@
 //! The request inspector in a real terminal: keys act on the request, and the terminal comes back as it was.
 
 use std::num::NonZeroU16;
+use std::process::Command;
 
 use dunlin_tests::{Key, Provider, Response, Screen};
 use rustix::process::{Signal, kill_process};
@@ -16,10 +17,12 @@ const PAUSED: &str = " ⏸ PAUSED  request ";
 const ALTERNATE: &str = "\u{1b}[?1049h";
 const USUAL: &str = "\u{1b}[?1049l";
 
-/// Waits until the inspector has been drawn and shows a text.
+/// Waits until the inspector has been drawn, shows a text, and takes keys.
 fn shows(chat: &Chat, text: &str) -> Screen {
     chat.terminal.wait_until(text, |screen| {
-        screen.text.starts_with(PAUSED) && screen.contains(text)
+        let last = screen.text.lines().last().unwrap_or_default();
+        let takes_keys = last.contains("s send") || last.contains("Esc");
+        screen.text.starts_with(PAUSED) && screen.contains(text) && takes_keys
     })
 }
 
@@ -39,8 +42,8 @@ fn what_is_edited_on_the_whole_screen_is_sent() {
     shows(chat, "content: \"count the birds\"");
     chat.terminal.type_text("e");
     shows(chat, "Enter saves");
-    chat.terminal.type_text("quickly ");
-    shows(chat, "quickly count");
+    chat.terminal.type_text(" quickly");
+    shows(chat, "birds quickly");
     chat.terminal.press(Key::Enter);
     shows(chat, "content set");
     chat.terminal.type_text("gjd");
@@ -53,7 +56,7 @@ fn what_is_edited_on_the_whole_screen_is_sent() {
     chat.terminal.type_text("q");
     paused.request();
     let screen = paused.does("diff");
-    assert!(screen.contains("{+quickly +}"), "{screen}");
+    assert!(screen.contains("{+ quickly+}"), "{screen}");
     assert!(
         provider.requests().is_empty(),
         "nothing is sent before it is"
@@ -66,7 +69,7 @@ fn what_is_edited_on_the_whole_screen_is_sent() {
     paused.prompt("› (pause: turn) Type a message, @ to attach a file");
     let sent = provider.requests().pop().expect("a request");
     let messages: Vec<&Value> = sent.messages().iter().map(|it| &it["content"]).collect();
-    assert_eq!(messages, ["quickly count the birds"]);
+    assert_eq!(messages, ["count the birds quickly"]);
     let screen = paused.chat.terminal.screen();
     assert!(screen.contains("Terns."), "{screen:?}");
     assert!(
@@ -89,6 +92,38 @@ fn keys_that_were_typed_before_it_was_there_do_nothing() {
     chat.terminal.press(Key::CtrlC);
     paused.prompt("› (pause: turn) count the birds  (put back: Enter sends it)");
     assert!(provider.requests().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn keys_that_were_typed_while_an_editor_was_open_do_nothing() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    // An editor with a window of its own: what is typed meanwhile is the terminal's. It waits at both pipes.
+    let at = |name: &str| environment.project().join(name);
+    let pipes = ["opened", "typed"].map(at);
+    let made = Command::new("mkfifo").args(&pipes).status();
+    assert!(made.expect("mkfifo").success());
+    let script = "printf 'count owls' > \"$1\"; echo > opened; read -r line < typed\n";
+    let editor = format!(
+        "sh {}",
+        environment.outside_file("editor", script).display()
+    );
+    let command = environment.command(["--intercept", "turn"]);
+    let chat = Chat::waiting(command.variable("EDITOR", &editor).terminal());
+    let mut paused = Pausing::of(chat);
+    paused.say("count the birds");
+    let chat = &mut paused.chat;
+    chat.say("open");
+    shows(chat, "count the birds");
+    chat.terminal.type_text("o");
+    std::fs::read(at("opened")).expect("the editor");
+    chat.terminal.type_text("s");
+    std::fs::write(at("typed"), "\n").expect("the editor");
+    shows(chat, "count owls");
+    assert!(provider.requests().is_empty(), "nothing is sent unseen");
+    chat.terminal.type_text("s");
+    paused.prompt("› (pause: turn) Type a message, @ to attach a file");
+    assert_eq!(provider.requests().len(), 1);
 }
 
 #[test]
@@ -140,7 +175,9 @@ fn the_next_request_can_be_looked_at() {
     chat.turn("count the birds");
     chat.say("/request");
     chat.terminal.wait_until("the next request", |screen| {
-        screen.text.starts_with(" READ ONLY  no request is paused") && screen.contains("Terns.")
+        let takes_keys = screen.contains("q close");
+        let is_shown = screen.text.starts_with(" READ ONLY  no request is paused");
+        is_shown && screen.contains("Terns.") && takes_keys
     });
     chat.terminal.type_text("d");
     chat.terminal.wait_for("/pause next holds the next one");

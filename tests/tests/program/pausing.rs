@@ -19,8 +19,11 @@ impl Pausing {
     pub fn open(environment: &Environment, mode: &str) -> Pausing {
         let command = environment.command(["--intercept", mode]);
         // Long texts are printed.
-        let terminal = command.variable("PAGER", "cat").terminal();
-        let chat = Chat::waiting(terminal);
+        Pausing::of(Chat::waiting(command.variable("PAGER", "cat").terminal()))
+    }
+
+    /// A chat that has begun.
+    pub fn of(chat: Chat) -> Pausing {
         chat.terminal.wait_for("› ");
         Pausing { chat, lines: 0 }
     }

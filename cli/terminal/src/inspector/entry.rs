@@ -1,7 +1,7 @@
 //! The text area in which a value, or a text to find, is typed.
 
 use dunlin_chat::request::editor::Target;
-use ratatui_textarea::{Input, Key, TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, Input, Key, TextArea, WrapMode};
 
 /// What is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +39,13 @@ impl Entry {
         let mut area = TextArea::from(text.split('\n'));
         area.set_wrap_mode(WrapMode::WordOrGlyph);
         area.set_cursor_line_style(ratatui::style::Style::default());
-        if matches!(purpose, Purpose::Find | Purpose::Filter) {
-            area.move_cursor(ratatui_textarea::CursorMove::End);
+        match purpose {
+            // What is typed replaces what was searched last.
+            Purpose::Find | Purpose::Filter => area.select_all(),
+            Purpose::Value(..) => {
+                area.move_cursor(CursorMove::Bottom);
+                area.move_cursor(CursorMove::End);
+            }
         }
         Entry {
             purpose,

@@ -3,19 +3,34 @@
 //! The terminal is restored when [`Screen`] is dropped, also by a panic.
 
 use std::io::{self, Stdout};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
 use ratatui::layout::Position;
 use ratatui_textarea::{Input, Key};
+use rustix::process::Signal;
+use signal_hook::SigId;
+use signal_hook::flag;
+use signal_hook::low_level::unregister;
 
 use super::state::{Effect, Event, Inspector};
 use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
 use crate::ui::{Ui, alternate, stop};
+
+/// How often a continued program looks whether it was stopped.
+const SIGNALS: Duration = Duration::from_millis(250);
+
+/// The time without input after which keys act.
+const QUIET: Duration = Duration::from_millis(30);
+
+/// Whoever types longer than this is not waited for.
+const LONGEST_TYPING: Duration = Duration::from_secs(1);
 
 /// How the inspector was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +49,8 @@ pub type EditText<'a> = &'a dyn Fn(&Draft) -> Result<String, EditorError>;
 
 /// Shows the inspector until it is left. Blocks; has the keyboard alone.
 ///
-/// Keystrokes typed before the first frame are discarded: they were meant for something else.
+/// Keystrokes are discarded until the first frame is there, and again after an editor or a stop: they were meant for
+/// something else. The row of keys is shown once they act.
 ///
 /// # Errors
 /// The terminal cannot be used. The request is as it was.
@@ -46,8 +62,13 @@ pub fn run(
 ) -> io::Result<Closed> {
     ui.lend(|| {
         let mut screen = Screen::enter()?;
-        drop_typed()?;
         loop {
+            if std::mem::take(&mut screen.is_new) {
+                inspector.keys_act(false);
+                screen.draw(inspector, paused)?;
+                drop_typed()?;
+                inspector.keys_act(true);
+            }
             screen.draw(inspector, paused)?;
             let Some(event) = screen.next(inspector)? else {
                 continue;
@@ -79,14 +100,33 @@ pub fn run(
 /// The alternate screen. Dropping it gives the terminal back.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Whether nothing was drawn since it was entered.
+    is_new: bool,
+    /// Whether the program was stopped and goes on. The shell has the terminal in its own mode meanwhile.
+    is_continued: Arc<AtomicBool>,
+    continued: SigId,
 }
 
 impl Screen {
     fn enter() -> io::Result<Screen> {
-        alternate::enter()?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
-        let terminal = terminal.inspect_err(|_| alternate::leave())?;
-        Ok(Screen { terminal })
+        let is_continued = Arc::new(AtomicBool::new(false));
+        let continued = flag::register(Signal::CONT.as_raw(), Arc::clone(&is_continued))?;
+        let terminal = alternate::enter().and_then(|()| {
+            let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+            terminal.inspect_err(|_| alternate::leave())
+        });
+        match terminal {
+            Ok(terminal) => Ok(Screen {
+                terminal,
+                is_new: true,
+                is_continued,
+                continued,
+            }),
+            Err(error) => {
+                unregister(continued);
+                Err(error)
+            }
+        }
     }
 
     fn draw(&mut self, inspector: &mut Inspector, paused: &Paused) -> io::Result<()> {
@@ -98,8 +138,14 @@ impl Screen {
 
     /// Waits for something that the user does. `None`: draw again.
     fn next(&mut self, inspector: &mut Inspector) -> io::Result<Option<Event>> {
-        let event = event::read()?;
-        Ok(match event {
+        while !event::poll(SIGNALS)? {
+            if self.is_continued.swap(false, Ordering::Relaxed) {
+                // It was stopped from outside, so the terminal is not in the inspector's mode.
+                self.outside(|| ())?;
+                return Ok(None);
+            }
+        }
+        Ok(match event::read()? {
             event::Event::Key(key) if key.kind == KeyEventKind::Release => None,
             event::Event::Key(key) => {
                 let input = Input::from(key);
@@ -134,20 +180,27 @@ impl Screen {
         alternate::leave();
         let done = work();
         alternate::enter()?;
-        self.terminal.clear()?;
+        // Clearing the old one would ask the terminal for its cursor, and the answer would stand behind what was typed.
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        self.is_new = true;
+        self.is_continued.store(false, Ordering::Relaxed);
         Ok(done)
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        unregister(self.continued);
         alternate::leave();
     }
 }
 
 /// Reads away what was typed until now. From then on changes of the window's size are noticed, too.
+///
+/// It takes a moment without any input until keys act: the rest of a line or of a paste is on its way.
 fn drop_typed() -> io::Result<()> {
-    while event::poll(Duration::ZERO)? {
+    let deadline = Instant::now() + LONGEST_TYPING;
+    while event::poll(QUIET)? && Instant::now() < deadline {
         event::read()?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The inspector without a terminal: what is selected and shown, and what an event does to it and to the request.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use dunlin_chat::request::editor::{EditableRequest, Row, RowValue, SectionStep, Target};
 use dunlin_host::display::{escape, one_line};
@@ -15,6 +15,9 @@ use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
 use crate::request::paused::{Draft, Paused};
 use crate::ui::style::Styles;
+
+/// How much of a text is looked at for a preview, in characters.
+const PREVIEW_CHARS: usize = 120;
 
 /// Rows that one notch of the wheel moves.
 const WHEEL_ROWS: usize = 3;
@@ -98,6 +101,8 @@ pub struct Areas {
     pub detail: Rect,
     /// The titles of the tabs.
     pub tabs: Vec<(Rect, Tab)>,
+    /// The rows of the help.
+    pub help: Rect,
 }
 
 /// A row that is selected, and the first one that is visible.
@@ -150,7 +155,12 @@ pub struct Inspector {
     pub(super) tab: Tab,
     pub(super) entry: Option<Entry>,
     pub(super) note: Option<String>,
-    pub(super) shows_help: bool,
+    /// The first row of the help, while that is shown.
+    pub(super) help: Option<usize>,
+    /// Whether keys act: not before what they act upon is on the screen.
+    pub(super) keys_act: bool,
+    /// Whether the window has room for anything.
+    pub(super) has_room: bool,
     pub(super) needle: String,
     pub(super) areas: Areas,
     markdown: bool,
@@ -160,6 +170,8 @@ pub struct Inspector {
     values: Vec<Row>,
     lines: Vec<Line>,
     made: Option<Made>,
+    /// The beginnings of sections at one revision.
+    previews: (u64, HashMap<usize, String>),
     /// The section that was selected last; the list may be filtered.
     number: usize,
     /// The value to select as soon as its rows are laid out.
@@ -188,7 +200,9 @@ impl Inspector {
             tab: Tab::default(),
             entry: None,
             note: None,
-            shows_help: false,
+            help: None,
+            keys_act: true,
+            has_room: true,
             needle: String::new(),
             areas: Areas::default(),
             markdown: false,
@@ -197,11 +211,34 @@ impl Inspector {
             values: Vec::new(),
             lines: Vec::new(),
             made: None,
+            previews: (0, HashMap::new()),
             number: 1,
             wanted: None,
         };
         inspector.select(last.unwrap_or_default() + 1);
         inspector
+    }
+
+    /// Whether keys act from now on.
+    pub fn keys_act(&mut self, act: bool) {
+        self.keys_act = act;
+    }
+
+    /// The first row of the help after a key; `None`: the key closes it.
+    fn scrolled_help(&self, top: usize, action: Option<Action>) -> Option<usize> {
+        // One row of those before stays.
+        let page = usize::from(self.areas.help.height).saturating_sub(1).max(1);
+        let last = keymap::KEYMAP.len().saturating_sub(page + 1);
+        let top = match action? {
+            Action::Down => top + 1,
+            Action::Up => top.saturating_sub(1),
+            Action::PageDown => top + page,
+            Action::PageUp => top.saturating_sub(page),
+            Action::First => 0,
+            Action::Last => last,
+            _ => return None,
+        };
+        Some(top.min(last))
     }
 
     /// What it is for.
@@ -241,6 +278,29 @@ impl Inspector {
         }
         let line = self.lines.get(self.detail.at)?;
         self.values.get(line.value?)
+    }
+
+    /// The beginning of a section's text; empty where it has none, or several.
+    pub(super) fn preview(&mut self, request: &EditableRequest, number: usize) -> &str {
+        // Reading a section takes time in proportion to it, and every frame shows many.
+        let (revision, previews) = &mut self.previews;
+        if *revision != request.revision() {
+            *revision = request.revision();
+            previews.clear();
+        }
+        previews.entry(number).or_insert_with(|| {
+            let target = request.only_text(number);
+            let mut rows = request.rows(number).into_iter();
+            let row = target
+                .ok()
+                .and_then(|target| rows.find(|row| row.target == target));
+            let text = match row.map(|row| row.value) {
+                Some(RowValue::Leaf(leaf)) => leaf.text(),
+                _ => String::new(),
+            };
+            let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
+            one_line(&beginning.replace(['\n', '\t'], " "))
+        })
     }
 
     /// Brings everything that is shown up to date. `columns`: those of the right pane.
@@ -323,12 +383,22 @@ impl Inspector {
 
     /// Does what an event means. Events come one by one; a frame is drawn after each.
     pub fn handle(&mut self, event: Event, paused: &mut Paused) -> Effect {
+        if !self.has_room {
+            // Nobody sees what another key would do, or what is being typed.
+            let closes =
+                matches!(&event, Event::Key(input) if keymap::action(input) == Some(Action::Close));
+            return match closes && self.entry.is_none() {
+                true => Effect::Close,
+                false => Effect::None,
+            };
+        }
         if let Some(entry) = self.entry.take() {
             return self.type_on(entry, event, paused);
         }
         match event {
             Event::Key(input) => {
-                if std::mem::take(&mut self.shows_help) {
+                if let Some(top) = self.help.take() {
+                    self.help = self.scrolled_help(top, keymap::action(&input));
                     return Effect::None;
                 }
                 self.note = None;
@@ -346,7 +416,7 @@ impl Inspector {
                 Effect::None
             }
             Event::Press(at) => {
-                self.shows_help = false;
+                self.help = None;
                 self.press(at);
                 Effect::None
             }
@@ -441,7 +511,7 @@ impl Inspector {
             },
             Action::Cancel => return Effect::Cancel,
             Action::Close => return self.close(paused),
-            Action::Help => self.shows_help = true,
+            Action::Help => self.help = Some(0),
             Action::Edit => return self.edit(false, paused),
             Action::EditOutside => return self.edit(true, paused),
             Action::DeleteOrRestore => self.delete_or_restore(paused),
@@ -739,7 +809,7 @@ impl Inspector {
                 return;
             }
         }
-        self.say("Not found.");
+        self.say(&format!("Not found: {}", self.needle));
     }
 
     /// Selects a value: its section, with nothing around it folded.

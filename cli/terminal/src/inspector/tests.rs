@@ -115,6 +115,11 @@ impl Fixture {
         self.screen()
     }
 
+    fn size(&mut self, columns: u16, rows: u16) {
+        self.terminal.backend_mut().resize(columns, rows);
+        self.draw();
+    }
+
     fn event(&mut self, event: Event) -> Effect {
         let effect = self.inspector.handle(event, &mut self.paused);
         self.draw();
@@ -213,7 +218,6 @@ fn nothing_untrusted_reaches_the_screen_unescaped() {
 fn a_value_is_edited_in_place() {
     let mut fixture = fixture();
     fixture.keys("e");
-    fixture.ctrl('e');
     fixture.keys(" Now.");
     assert!(matches!(fixture.key(Key::Enter), Effect::None));
     assert_eq!(
@@ -236,14 +240,14 @@ fn a_value_is_edited_in_place() {
 fn several_lines_are_saved_with_ctrl_s() {
     let mut fixture = fixture();
     fixture.keys("ge");
-    fixture.keys("A ");
     fixture.key(Key::Enter);
+    fixture.keys("Now.");
     let text = &body()["messages"][0]["content"];
     assert_eq!(&fixture.body()["messages"][0]["content"], text);
     fixture.ctrl('s');
     assert_eq!(
         fixture.body()["messages"][0]["content"],
-        "A \nYou are a careful assistant.\nAnswer briefly."
+        "You are a careful assistant.\nAnswer briefly.\nNow."
     );
 }
 
@@ -330,16 +334,67 @@ fn send_cancel_and_close_ask_nothing() {
 }
 
 #[test]
+fn nothing_but_closing_works_unseen() {
+    let mut fixture = fixture();
+    fixture.size(10, 4);
+    for keys in ["s", "c", "d", "e", "x", "?"] {
+        assert!(matches!(fixture.keys(keys), Effect::None), "{keys}");
+    }
+    assert_eq!(fixture.body(), body());
+    assert!(matches!(fixture.keys("q"), Effect::Close));
+    // What is being typed is not lost.
+    fixture.size(80, 24);
+    fixture.keys("e new");
+    fixture.size(10, 4);
+    assert!(matches!(fixture.key(Key::Esc), Effect::None));
+    fixture.size(80, 24);
+    assert!(fixture.screen().contains(" new"), "{}", fixture.screen());
+}
+
+#[test]
+fn the_help_can_be_scrolled() {
+    let mut fixture = fixture();
+    fixture.size(40, 10);
+    fixture.keys("?");
+    assert!(fixture.screen().contains("send"), "{}", fixture.screen());
+    fixture.keys("G");
+    assert!(
+        fixture.screen().contains("all keys"),
+        "{}",
+        fixture.screen()
+    );
+    fixture.keys("jjk");
+    assert!(fixture.inspector.help.is_some());
+    assert!(matches!(fixture.keys("s"), Effect::None), "it only closes");
+    assert!(fixture.inspector.help.is_none());
+}
+
+#[test]
+fn a_search_begins_anew() {
+    let mut fixture = fixture();
+    fixture.keys("/nowhere");
+    fixture.key(Key::Enter);
+    assert!(fixture.screen().contains("Not found: nowhere"));
+    fixture.keys("/limit");
+    fixture.key(Key::Enter);
+    assert!(
+        !fixture.screen().contains("Not found"),
+        "{}",
+        fixture.screen()
+    );
+}
+
+#[test]
 fn a_paste_is_no_sequence_of_keys() {
     let mut fixture = fixture();
     let effect = fixture.event(Event::Paste("s\rc\rq".to_owned()));
     assert!(matches!(effect, Effect::None));
     fixture.keys("ge");
-    fixture.event(Event::Paste("one\rtwo ".to_owned()));
+    fixture.event(Event::Paste("\rone\rtwo".to_owned()));
     fixture.ctrl('s');
     assert_eq!(
         fixture.body()["messages"][0]["content"],
-        "one\ntwo You are a careful assistant.\nAnswer briefly."
+        "You are a careful assistant.\nAnswer briefly.\none\ntwo"
     );
 }
 

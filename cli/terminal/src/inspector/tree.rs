@@ -7,6 +7,7 @@ use dunlin_chat::tokens::counted;
 use dunlin_host::display::{escape, escape_multiline, one_line, width};
 use ratatui::style::Style;
 
+use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 
@@ -15,6 +16,9 @@ const INDENT: usize = 2;
 
 /// The deepest level that stands in further than the one above it: the text would have no room.
 const MAX_INDENTED_DEPTH: usize = 10;
+
+/// Columns of the longest key that is shown whole.
+const MAX_KEY_COLUMNS: usize = 30;
 
 /// How much of a folded text is shown, in characters.
 const PREVIEW_CHARS: usize = 60;
@@ -218,7 +222,8 @@ fn head(
 
 fn key(row: &Row) -> String {
     match row.target.path.steps().last() {
-        Some(Step::Key(key)) => one_line(key),
+        // The model may have chosen it; the path in the row below the panes has all of it.
+        Some(Step::Key(key)) => fit(&one_line(key), MAX_KEY_COLUMNS),
         Some(Step::Index(index)) => index.to_string(),
         None => String::new(),
     }

@@ -1,7 +1,7 @@
 //! Draws the inspector into a frame.
 
 use ansi_to_tui::IntoText;
-use dunlin_chat::request::editor::{EditableRequest, LeafKind, RowValue, SectionKind};
+use dunlin_chat::request::editor::SectionKind;
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{grouped, one_line, usual_width};
 use ratatui::Frame;
@@ -47,13 +47,11 @@ const KIND_COLUMNS: usize = 9;
 /// Rows of the longest note: a reason why a request cannot be sent, in a narrow window.
 const MAX_NOTE_ROWS: usize = 4;
 
-/// How much of a text is looked at for a preview, in characters.
-const PREVIEW_CHARS: usize = 120;
-
 /// Draws everything, and notes where it is.
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
     let area = frame.area();
-    if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
+    inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
+    if !inspector.has_room {
         let text = Paragraph::new("This window is too small: q closes the inspector.");
         frame.render_widget(text.wrap(ratatui::widgets::Wrap { trim: true }), area);
         return;
@@ -86,8 +84,8 @@ pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
     if inspector.entry.is_some() {
         draw_entry(frame, inspector, palette, body);
     }
-    if inspector.shows_help {
-        draw_help(frame, palette, area);
+    if inspector.help.is_some() {
+        draw_help(frame, inspector, palette, area);
     }
 }
 
@@ -228,15 +226,14 @@ fn draw_list(
     let count = inspector.sections.shown().len();
     inspector.list.scroll(usize::from(area.height), count);
     let cursor = inspector.list;
-    let numbers = inspector.sections.shown();
-    let numbers = numbers
-        .iter()
-        .skip(cursor.top)
-        .take(usize::from(area.height));
+    let numbers = inspector.sections.shown().iter();
+    let numbers = numbers.skip(cursor.top).take(usize::from(area.height));
+    let numbers: Vec<usize> = numbers.copied().collect();
     let mut rows = Vec::new();
-    for (offset, number) in numbers.enumerate() {
-        let is_selected = cursor.top + offset == cursor.at && inspector.selected() == *number;
-        let row = section_row(paused, *number, palette, usize::from(area.width));
+    for (offset, number) in numbers.into_iter().enumerate() {
+        let is_selected = cursor.top + offset == cursor.at && inspector.selected() == number;
+        let preview = inspector.preview(paused.request(), number).to_owned();
+        let row = section_row(paused, number, &preview, palette, usize::from(area.width));
         rows.push(match is_selected {
             true => selected(row, inspector.pane == Pane::Sections, area.width),
             false => row,
@@ -262,7 +259,13 @@ fn selected(row: Line<'static>, has_keys: bool, columns: u16) -> Line<'static> {
     row.patch_style(Style::default().add_modifier(style))
 }
 
-fn section_row(paused: &Paused, number: usize, palette: Palette, columns: usize) -> Line<'static> {
+fn section_row(
+    paused: &Paused,
+    number: usize,
+    preview: &str,
+    palette: Palette,
+    columns: usize,
+) -> Line<'static> {
     let request = paused.request();
     let Some(section) = request.section(number) else {
         return Line::default();
@@ -299,14 +302,12 @@ fn section_row(paused: &Paused, number: usize, palette: Palette, columns: usize)
         .iter()
         .sum();
     let label = match section.kind {
-        SectionKind::User | SectionKind::System | SectionKind::Assistant => {
-            preview(request, number)
-        }
-        _ => String::new(),
+        SectionKind::User | SectionKind::System | SectionKind::Assistant => preview,
+        _ => "",
     };
     let label = match label.is_empty() {
         true => one_line(&section.label),
-        false => label,
+        false => label.to_owned(),
     };
     let label = beginning(&label, columns.saturating_sub(fixed + state.len()));
     Line::from(vec![
@@ -325,22 +326,6 @@ fn kind(kind: SectionKind) -> &'static str {
         SectionKind::ToolDefinition => "tool",
         kind => kind.name(),
     }
-}
-
-/// The beginning of a section's text.
-fn preview(request: &EditableRequest, number: usize) -> String {
-    let Ok(target) = request.only_text(number) else {
-        return String::new();
-    };
-    let rows = request.rows(number);
-    let text = rows.iter().find(|row| row.target == target);
-    let text = text.and_then(|row| match &row.value {
-        RowValue::Leaf(leaf) if leaf.kind == LeafKind::String => Some(leaf.text()),
-        _ => None,
-    });
-    let text = text.unwrap_or_default();
-    let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
-    one_line(&beginning.replace(['\n', '\t'], " "))
 }
 
 /// A bar of a share; a little one where there is anything.
@@ -444,6 +429,9 @@ fn note_lines(
 
 /// The most important keys, as many as fit; `?` is always there.
 fn key_line(inspector: &Inspector, palette: Palette, columns: u16) -> Line<'static> {
+    if !inspector.keys_act {
+        return Line::default();
+    }
     if let Some(entry) = &inspector.entry {
         return Line::from(palette.span(Label::Key, format!(" {}", entry.keys())));
     }
@@ -511,34 +499,24 @@ fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, bo
     frame.render_widget(entry.area(), inside);
 }
 
-fn draw_help(frame: &mut Frame<'_>, palette: Palette, area: Rect) {
+fn draw_help(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palette, area: Rect) {
+    const KEYS: &str = "j k scroll · any other key closes";
     let widest =
         |texts: &mut dyn Iterator<Item = &'static str>| texts.map(str::len).max().unwrap_or(0);
     let keys = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.keys));
     let about = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.about));
-    let rows = keymap::KEYMAP.iter().map(|binding| {
-        let word = match binding.word {
-            "" => String::new(),
-            word => format!("  {word}"),
-        };
+    let words = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.word));
+    let Some(top) = inspector.help else { return };
+    let rows = keymap::KEYMAP.iter().skip(top).map(|binding| {
         Line::from(vec![
             palette.span(Label::Key, format!(" {:keys$}  ", binding.keys)),
-            Span::raw(format!("{:about$}", binding.about)),
-            palette.span(Label::Quiet, word),
+            Span::raw(format!("{:about$}  ", binding.about)),
+            palette.span(Label::Quiet, binding.word),
         ])
     });
-    let rows: Vec<Line<'_>> = rows.collect();
-    // In a low window the keys stand in two columns.
-    let room = usize::from(area.height.saturating_sub(2)).max(1);
-    let columns = rows.len().div_ceil(room).max(1);
-    let column_width = u16::try_from(keys + about + 14).unwrap_or(u16::MAX);
-    let width = column_width
-        .saturating_mul(u16::try_from(columns).unwrap_or(1))
-        .saturating_add(2)
-        .min(area.width);
-    let height = u16::try_from(rows.len().min(room) + 2)
-        .unwrap_or(u16::MAX)
-        .min(area.height);
+    let wanted = |length: usize| u16::try_from(length + 2).unwrap_or(u16::MAX);
+    let width = wanted(keys + about + words + 6).min(area.width);
+    let height = wanted(keymap::KEYMAP.len()).min(area.height);
     let place = Rect {
         x: area.x + (area.width - width) / 2,
         y: area.y + (area.height - height) / 2,
@@ -547,19 +525,13 @@ fn draw_help(frame: &mut Frame<'_>, palette: Palette, area: Rect) {
     };
     frame.render_widget(Clear, place);
     let block = Block::bordered()
-        .title(" keys, and the words that do the same at the prompt · any key closes ")
+        .title(" Keys, and words at the prompt ")
+        .title_bottom(format!(" {KEYS} "))
         .border_style(palette.style(Label::Key));
     let inside = block.inner(place);
+    inspector.areas.help = inside;
     frame.render_widget(block, place);
-    for (column, rows) in rows.chunks(room).enumerate() {
-        let x = column_width.saturating_mul(u16::try_from(column).unwrap_or(u16::MAX));
-        let part = Rect {
-            x: inside.x.saturating_add(x),
-            width: column_width,
-            ..inside
-        };
-        frame.render_widget(Paragraph::new(rows.to_vec()), part.intersection(inside));
-    }
+    frame.render_widget(Paragraph::new(rows.collect::<Vec<Line<'_>>>()), inside);
 }
 
 /// A text as the chat renders Markdown.

@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
+use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+
+use super::edge::{CUT, WRAP};
 
 /// Whether the alternate screen is shown.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
@@ -24,6 +27,8 @@ pub fn enter() -> io::Result<()> {
     let entered = execute!(
         io::stdout(),
         EnterAlternateScreen,
+        // What a terminal shows wider than it was measured must not begin the next row.
+        Print(CUT),
         EnableMouseCapture,
         EnableBracketedPaste
     );
@@ -40,6 +45,7 @@ pub fn leave() {
         io::stdout(),
         DisableBracketedPaste,
         DisableMouseCapture,
+        Print(WRAP),
         LeaveAlternateScreen,
         cursor::Show
     );
