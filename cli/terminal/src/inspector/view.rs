@@ -47,6 +47,9 @@ const KIND_COLUMNS: usize = 9;
 /// Rows of the longest note: a reason why a request cannot be sent, in a narrow window.
 const MAX_NOTE_ROWS: usize = 4;
 
+/// What stands between the parts of a row.
+const SEPARATOR: &str = " · ";
+
 /// Draws everything, and notes where it is.
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
     let area = frame.area();
@@ -159,16 +162,29 @@ fn title_line(
         Mode::ReadOnly(why) => format!("READ ONLY  {}", one_line(why)),
     };
     let conversation = one_line(&inspector.sides().conversation);
-    let text = match conversation.is_empty() {
-        true => format!(" {what} "),
-        false => format!(" {what} · {conversation} "),
-    };
-    let text = fit(&text, usize::from(columns));
+    let conversation = conversation.split(SEPARATOR).filter(|it| !it.is_empty());
+    let parts = std::iter::once(what.as_str()).chain(conversation);
+    let text = fields(parts, usize::from(columns));
     let padding = usize::from(columns).saturating_sub(usual_width(&text));
     let style = palette
         .style(Label::Warning)
         .add_modifier(Modifier::REVERSED | Modifier::BOLD);
     Line::styled(format!("{text}{}", " ".repeat(padding)), style)
+}
+
+/// As many parts as fit into a row; what is cut out of the middle of several would read as something else.
+fn fields<'a>(parts: impl Iterator<Item = &'a str>, columns: usize) -> String {
+    let mut row = " ".to_owned();
+    for (number, part) in parts.enumerate() {
+        let separator = if number == 0 { "" } else { SEPARATOR };
+        let used = usual_width(&row) + usual_width(separator);
+        if number > 0 && used + usual_width(part) > columns {
+            break;
+        }
+        row.push_str(separator);
+        row.push_str(&beginning(part, columns.saturating_sub(used)));
+    }
+    row
 }
 
 fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static> {
@@ -187,7 +203,7 @@ fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static>
         parts.push(counted(paused.edits(), "edit", "edits"));
     }
     parts.extend(paused.kept());
-    let text = fit(&format!(" {}", parts.join(" · ")), usize::from(columns));
+    let text = fields(parts.iter().map(String::as_str), usize::from(columns));
     Line::from(palette.span(Label::Name, text))
 }
 
