@@ -423,7 +423,8 @@ fn is_value(kind: Value, value: &str) -> bool {
     let is_of = |is_usual: fn(char) -> bool| !value.is_empty() && value.chars().all(is_usual);
     match kind {
         Value::None => false,
-        Value::Text => true,
+        // Many programs read more options from a file that is named like this, also where a value stands.
+        Value::Text => !value.starts_with('@'),
         Value::Number => is_of(|c| c.is_ascii_digit()),
         // Without dots, brackets and quotes nothing can be reached by evaluating it.
         Value::Names => is_of(|c| c.is_alphanumeric() || "_ ".contains(c)),
@@ -624,7 +625,9 @@ mod tests {
             "git commit -m -- --no-verify",
             "git shortlog --since -- --output=x",
             "git blame -L -- --output=x f",
-            "mypy @options",
+            "pytest @options",
+            "pytest --tb @options",
+            "ruff check --output-format @options",
             "pytest @options",
             "ruff check @options",
             "make test -f /x",
