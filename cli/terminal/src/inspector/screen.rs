@@ -21,16 +21,14 @@ use super::state::{Effect, Event, Inspector};
 use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
+use crate::ui::answer::SILENCE;
 use crate::ui::{Ui, alternate, stop};
 
 /// How often a continued program looks whether it was stopped.
 const SIGNALS: Duration = Duration::from_millis(250);
 
-/// The time without input after which keys act.
-const QUIET: Duration = Duration::from_millis(30);
-
-/// Whoever types longer than this is not waited for.
-const LONGEST_TYPING: Duration = Duration::from_secs(1);
+/// Whoever types longer than this does not look at the inspector.
+const LONGEST_TYPING: Duration = Duration::from_secs(5);
 
 /// How the inspector was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +64,9 @@ pub fn run(
             if std::mem::take(&mut screen.is_new) {
                 inspector.keys_act(false);
                 screen.draw(inspector, paused)?;
-                drop_typed()?;
+                if !drop_typed()? {
+                    return Ok(Closed::Closed);
+                }
                 inspector.keys_act(true);
             }
             screen.draw(inspector, paused)?;
@@ -177,6 +177,7 @@ impl Screen {
 
     /// Gives the terminal to something else, and takes it again.
     fn outside<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        alternate::end_reports();
         alternate::leave();
         let done = work();
         alternate::enter()?;
@@ -191,19 +192,24 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         unregister(self.continued);
+        alternate::end_reports();
         alternate::leave();
     }
 }
 
 /// Reads away what was typed until now. From then on changes of the window's size are noticed, too.
 ///
-/// It takes a moment without any input until keys act: the rest of a line or of a paste is on its way.
-fn drop_typed() -> io::Result<()> {
+/// It takes a moment without any input until keys act, as where a line answers a question: the rest of what is being typed is
+/// meant for something else. `false`: somebody types without end.
+fn drop_typed() -> io::Result<bool> {
     let deadline = Instant::now() + LONGEST_TYPING;
-    while event::poll(QUIET)? && Instant::now() < deadline {
+    while event::poll(SILENCE)? {
         event::read()?;
+        if Instant::now() > deadline {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn is_suspend(input: &Input) -> bool {

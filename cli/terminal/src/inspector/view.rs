@@ -55,7 +55,10 @@ pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
     let area = frame.area();
     inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
     if !inspector.has_room {
-        let text = Paragraph::new("This window is too small: q closes the inspector.");
+        let text = Paragraph::new(match &inspector.entry {
+            Some(_) => "This window is too small: enlarge it.",
+            None => "This window is too small: q closes the inspector.",
+        });
         frame.render_widget(text.wrap(ratatui::widgets::Wrap { trim: true }), area);
         return;
     }

@@ -34,7 +34,7 @@ use crate::approval::line::looks_like_answer;
 
 /// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
 /// paste over a slow line; shorter than the time it takes to read the question.
-const SILENCE: Duration = Duration::from_millis(250);
+pub(crate) const SILENCE: Duration = Duration::from_millis(250);
 
 /// How long typing may go on before a question. A person stops earlier; after this time the question counts as
 /// interrupted.
