@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use dunlin_chat::message::Message;
 use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
+use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
@@ -30,7 +31,9 @@ use crate::settings::Settings;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_provider::http;
+use dunlin_terminal::editor;
 use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::prompt::TerminalAsk;
 use dunlin_terminal::ui::terminal;
 
@@ -271,6 +274,31 @@ impl App {
         }
         let permissions = self.permissions();
         permissions.map_or_else(|_| OsString::new(), |it| self.settings.search_path(&it))
+    }
+
+    /// The user's editor as a shell command, with a program that commands cannot change.
+    pub fn editor(&self) -> Result<OsString, StartError> {
+        self.started_line(editor::choose(&self.settings.environment))
+    }
+
+    /// The user's pager, a program that commands cannot change.
+    pub fn pager(&self) -> Result<Pager, StartError> {
+        let environment = &self.settings.environment;
+        let program = self.started_line(Pager::choose(environment))?;
+        Ok(Pager::of(environment, program, self.search_path()))
+    }
+
+    fn started_line(&self, line: OsString) -> Result<OsString, StartError> {
+        if let Some(host) = self.made_host() {
+            return self.settings.started_line(line, host.permissions());
+        }
+        match self.permissions() {
+            Ok(permissions) => self.settings.started_line(line, &permissions),
+            // Nothing is known of what commands can change.
+            Err(_) => Err(StartError::Missing {
+                name: line.to_string_lossy().into_owned(),
+            }),
+        }
     }
 }
 

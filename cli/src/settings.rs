@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dunlin_host::Permissions;
+use dunlin_host::command::StartError;
 use dunlin_host::egress::SiteHeaders;
 use dunlin_host::mounted_elsewhere;
 
@@ -296,6 +297,21 @@ impl Settings {
         let kept = folders.filter(|folder| !permissions.can_commands_change(folder));
         // None holds a separator: they were separated.
         std::env::join_paths(kept).unwrap_or_default()
+    }
+
+    /// A command line of the user's with a program that commands cannot change, in the folders of [`Settings::search_path`].
+    pub fn started_line(
+        &self,
+        line: OsString,
+        permissions: &Permissions,
+    ) -> Result<OsString, StartError> {
+        let folders: Vec<PathBuf> = std::env::split_paths(&self.search_path(permissions)).collect();
+        match line.to_str() {
+            Some(text) => permissions.started_line(text, &folders).map(Into::into),
+            None => Err(StartError::Missing {
+                name: line.to_string_lossy().into_owned(),
+            }),
+        }
     }
 
     /// Reads a key of the configuration, with a warning about it, if there is one. May wait for the user to unlock

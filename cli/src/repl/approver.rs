@@ -15,6 +15,7 @@ use super::line::Recall;
 use super::table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
+use crate::error::CliError;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
@@ -22,7 +23,6 @@ use dunlin_terminal::approval::look::{MARGIN, height};
 use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
-use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::wrap;
 
 /// How many rows stand below a view: a sentence, the key and the line to answer in.
@@ -123,7 +123,13 @@ impl<'a> TerminalApprover<'a> {
     /// Shows rows in the user's pager; the rows that follow, without the key. Where there is none, they are printed.
     async fn page(&self, rows: Vec<String>) -> Vec<String> {
         let ui = Arc::clone(&self.app.ui);
-        let pager = Pager::of(&self.app.settings.environment, self.app.search_path());
+        let pager = match self.app.pager() {
+            Ok(pager) => pager,
+            Err(error) => {
+                ui.error(&CliError::failed(error));
+                return rows;
+            }
+        };
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
@@ -202,10 +208,10 @@ impl<'a> TerminalApprover<'a> {
         let draft = self.approvals.borrow().drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
         let settings = &self.app.settings;
-        let program = editor::choose(&settings.environment);
+        let program = self.app.editor();
         let folder = settings.folders.data.clone();
         let path = self.app.search_path();
-        let work = move || ui.lend(|| editor::edit(&program, &path, &folder, ARGUMENTS, &text));
+        let work = move || ui.lend(|| editor::edit(&program?, &path, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(edited)) => edited.text,
             Ok(Err(error)) => return say(error.to_string()),

@@ -35,9 +35,9 @@ pub fn write(app: &App, start: &str, is_foreign: bool) -> Result<Option<String>,
         false => ui.keep_for_later(start),
     };
     let settings = &app.settings;
-    let program = editor::choose(&settings.environment);
+    let program = app.editor();
     let path = app.search_path();
-    match ui.lend(|| editor::edit(&program, &path, &settings.folders.data, MESSAGE, start)) {
+    match ui.lend(|| editor::edit(&program?, &path, &settings.folders.data, MESSAGE, start)) {
         Ok(edited) if edited.is_saved => {
             let text = edited.text.trim();
             if text.is_empty() {

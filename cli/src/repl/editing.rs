@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::app::App;
+use dunlin_host::command::StartError;
 use dunlin_terminal::editor;
 use dunlin_terminal::request::paused::{Draft, Edited};
 
@@ -24,7 +25,7 @@ const TREE: editor::Draft = editor::Draft {
 /// What it takes to start the editor; it can go to another thread.
 #[derive(Debug, Clone)]
 pub struct EditValue {
-    program: OsString,
+    program: Result<OsString, StartError>,
     search_path: OsString,
     folder: PathBuf,
 }
@@ -34,7 +35,7 @@ impl EditValue {
     pub fn of(app: &App) -> EditValue {
         let settings = &app.settings;
         EditValue {
-            program: editor::choose(&settings.environment),
+            program: app.editor(),
             search_path: app.search_path(),
             folder: settings.folders.data.clone(),
         }
@@ -50,7 +51,7 @@ impl EditValue {
             Edited::Tree(_) => TREE,
         };
         let (path, folder) = (&self.search_path, &self.folder);
-        let edited = editor::edit(&self.program, path, folder, file, &draft.text)?.text;
+        let edited = editor::edit(&self.program.clone()?, path, folder, file, &draft.text)?.text;
         // Editors end a file with a line end, which the value need not have.
         let ends = draft.text.ends_with('\n');
         let whole = edited.strip_suffix('\n').filter(|_| !ends);

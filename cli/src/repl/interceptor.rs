@@ -25,7 +25,6 @@ use dunlin_terminal::request::complete::candidates;
 use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
 use dunlin_terminal::request::words;
 use dunlin_terminal::ui::Typed;
-use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::wrap::visible;
 
 /// What has to be done before a command that waits.
@@ -145,8 +144,13 @@ impl<'a> TerminalInterceptor<'a> {
         if height <= window.rows {
             return rows;
         }
-        let settings = &self.app.settings;
-        let pager = Pager::of(&settings.environment, self.app.search_path());
+        let pager = match self.app.pager() {
+            Ok(pager) => pager,
+            Err(error) => {
+                self.app.ui.error(&CliError::failed(error));
+                return rows;
+            }
+        };
         let (ui, shown) = (Arc::clone(&self.app.ui), rows.clone());
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {

@@ -464,3 +464,49 @@ fn changeable_folders_are_left_out_of_the_search_path() {
         .unwrap();
     assert_eq!(settings.search_path(&permissions), joined(&["own/bin"]));
 }
+
+/// A link in a folder in which no command can write may lead to a file that a command can.
+#[test]
+fn a_changeable_program_is_not_started() {
+    let home = Home::new("", "");
+    let root = home.folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join("bin")).unwrap();
+    std::fs::create_dir_all(root.join("repo")).unwrap();
+    for name in ["repo/myed", "bin/vi.basic", "bin/env"] {
+        std::fs::write(root.join(name), "").unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(root.join(name), mode).unwrap();
+    }
+    std::os::unix::fs::symlink(root.join("repo/myed"), root.join("bin/myed")).unwrap();
+    std::os::unix::fs::symlink("vi.basic", root.join("bin/vi")).unwrap();
+    let path = root.join("bin").display().to_string();
+    let settings = home.load(&Global::default(), &[("PATH", &path)]).unwrap();
+    let options = crate::app::host_options(&settings, "s");
+    std::fs::create_dir_all(options.permissions_file.parent().unwrap()).unwrap();
+    let permissions = Permissions::open(&options).unwrap();
+    let started = |line: &str| settings.started_line(line.into(), &permissions);
+    // By its own name: many programs look at that.
+    let vi = |line: String| Ok(OsString::from(line));
+    assert_eq!(started("vi -u 'a b'"), vi(format!("'{path}/vi' -u 'a b'")));
+    assert_eq!(
+        started("f() { vi \"$1\"; }; f"),
+        vi("f() { vi \"$1\"; }; f".to_owned())
+    );
+    for line in [
+        "myed",
+        "myed -x",
+        "env myed",
+        "X=1 myed",
+        "f() { myed \"$1\"; }; f",
+    ] {
+        let refused = started(line);
+        assert!(
+            matches!(refused, Err(StartError::Changeable { .. })),
+            "{line}: {refused:?}"
+        );
+    }
+    assert!(matches!(
+        started("nothing"),
+        Err(StartError::Missing { .. })
+    ));
+}

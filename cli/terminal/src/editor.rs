@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::variables::{self, Variables};
+use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 
 /// What is opened where nothing is set: the one that POSIX knows.
@@ -52,6 +53,9 @@ pub enum EditorError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Commands can change the editor, or there is none.
+    #[error("{0}; set $VISUAL or $EDITOR")]
+    Refused(#[from] StartError),
     /// The editor failed, or the user left it with an error.
     #[error("the editor {editor} ended with {status}; nothing is changed")]
     Failed {

@@ -27,6 +27,7 @@ mod named;
 mod names;
 mod programs;
 mod server;
+mod started;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -39,6 +40,7 @@ use self::named::Bound;
 pub use self::names::CommandError;
 pub(crate) use self::names::{Changeable, Names};
 use self::programs::Programs;
+pub use self::started::StartError;
 pub use self::words::{NotSimple, simple_words};
 use crate::ask::Scope;
 use crate::limits;
@@ -96,6 +98,23 @@ impl Names for Permissions {
 
     fn changeable(&self, written: &str) -> Option<Changeable> {
         Permissions::changeable(self, written)
+    }
+
+    fn names_in(&self, folder: &str, most: usize) -> Option<Vec<String>> {
+        let folder = if folder.is_empty() { "." } else { folder };
+        let path = match Permissions::changeable(self, folder) {
+            Some(Changeable::Folder) => self.resolve_path(folder).ok(),
+            Some(Changeable::Other { path, is_folder }) if is_folder => Some(Target::Path(path)),
+            _ => None,
+        };
+        let path = path.as_ref().and_then(Target::path);
+        let Some(entries) = path.and_then(|path| std::fs::read_dir(path).ok()) else {
+            return Some(Vec::new());
+        };
+        let names = entries.map_while(Result::ok);
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let names: Vec<String> = names.take(most + 1).collect();
+        (names.len() <= most).then_some(names)
     }
 
     fn is_inside(&self, written: &str) -> bool {
@@ -252,13 +271,8 @@ impl CommandLine {
                 ),
             });
         } else if !self.target.is_storable && !is_sensitive {
-            let may_be_code = self
-                .target
-                .subject
-                .iter()
-                .skip(1)
-                .any(|it| named::may_be_code(it));
-            notices.push(match may_be_code {
+            let arguments = self.target.subject.get(1..).unwrap_or_default();
+            notices.push(match named::may_be_code(arguments) {
                 true => "A word with spaces or special characters may be code, which Dunlin does not read: s allows \
                          exactly this line until the session ends. It can't be allowed permanently.".to_owned(),
                 false => "This line is too long or too unusual to be stored: it can be allowed for this session, not \
@@ -338,7 +352,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         }
         CommandKey::Line(_) => {
             let mut bound = named::bound(program, arguments, None, names);
-            bound.can_be_stored &= !arguments.iter().any(|word| named::may_be_code(word));
+            bound.can_be_stored &= !named::may_be_code(arguments);
             bound
         }
         _ => Bound::nothing(),

@@ -3,8 +3,12 @@
 //!
 //! This sees what stands in the line. What a command can read at all is for the sandbox.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 use super::{Changeable, Names};
 use crate::secrets::looks_secret;
@@ -21,6 +25,21 @@ const MAX_LOOK_UPS: usize = 4_000;
 
 /// Pieces of the words of one line that are considered to be names.
 const MAX_PIECES: usize = 10_000;
+
+/// Dots that stand for folders: `.`, `..`, and `./...` for all below it.
+const MAX_DOTS: usize = 3;
+
+/// Names of one folder that are read to find what a name is completed to.
+const MAX_NAMES: usize = 20_000;
+
+/// Folders of one line whose names are read.
+const MAX_LISTED: usize = 64;
+
+/// Scripts of one line whose interpreters are followed. The kernel follows five.
+const MAX_SCRIPTS: usize = 16;
+
+/// Bytes at the beginning of a script in which the kernel looks for its interpreter.
+const HEAD_BYTES: usize = 256;
 
 /// What stands between the paths of a word: `--file=.env`, `HEAD:.env`, `file=@.env`, `src=.env,dst=x`.
 const SEPARATORS: [char; 4] = ['=', ':', '@', ','];
@@ -61,7 +80,8 @@ impl Bound {
     }
 }
 
-/// What a yes to a simple command is bound to: whatever commands can change of what it names, its own program included.
+/// What a yes to a simple command is bound to: whatever commands can change of what it names, its own program included, and
+/// the interpreters of the scripts among that.
 ///
 /// Names mean something in the project, in the folder where it runs if that is another one, and in each folder that it
 /// names (`env -C sub sh r.sh`).
@@ -75,70 +95,333 @@ pub(super) fn bound(
     if names.is_writable(program) {
         bound.add(program.real.clone());
     }
-    // A name within a path is a folder of another one, unless there is such a file.
-    let mut pieces: Vec<(&str, bool)> = Vec::new();
-    let mut seen = HashSet::new();
-    let words = || arguments.iter();
-    let likely = words().flat_map(|word| pieces_of(word).map(|(piece, _)| (piece, true)));
-    let all = words().flat_map(|word| between(word, "_-./").map(|piece| (piece, true)));
-    let within = words().flat_map(|word| between(word, "_-.").map(|piece| (piece, false)));
-    let mut all = likely.chain(all).chain(within);
-    for (piece, may_be_folder) in all.by_ref().take(MAX_PIECES) {
-        if !piece.is_empty() && seen.insert(piece) {
-            pieces.push((piece, may_be_folder));
-        }
-    }
-    bound.can_be_stored &= all.next().is_none();
-    // The project, which relative names begin in, has no name of its own.
-    let mut folders = vec![String::new()];
-    folders.extend(folder.map(|folder| format!("{folder}/")));
-    let mut left = MAX_LOOK_UPS;
+    let mut search = Search {
+        names,
+        folder,
+        left: MAX_LOOK_UPS,
+        listed: HashMap::new(),
+    };
+    search.words(arguments, &mut bound);
+    // Each file that is found may be run.
+    let mut scripts = vec![program.real.clone()];
     let mut at = 0;
-    while let Some(folder) = folders.get(at).cloned() {
+    loop {
+        let found = bound.files.iter().find(|file| !scripts.contains(file));
+        scripts.extend(found.cloned());
+        let Some(script) = scripts.get(at) else {
+            return bound;
+        };
         at += 1;
-        for (piece, may_be_folder) in &pieces {
-            if left == 0 {
+        let words = match interpreter(script) {
+            Ok(None) => continue,
+            Ok(Some(words)) if at <= MAX_SCRIPTS => words,
+            // It cannot be told what would run.
+            Ok(Some(_)) | Err(_) => {
                 bound.can_be_stored = false;
                 return bound;
             }
-            left -= 1;
-            let is_relative = !piece.starts_with('/');
-            if !is_relative && at > 1 {
-                continue;
+        };
+        search.words(&words, &mut bound);
+        // `env` looks its program up; so does the kernel for none, and a path is found in any case.
+        for program in words.iter().filter_map(|word| names.program(word).ok()) {
+            if names.is_writable(&program) {
+                bound.add(program.real.clone());
             }
-            // `~` is a home only to a shell: the word may also be a name that begins like this.
-            let home = (piece.starts_with('~') && at == 1).then(|| format!("./{piece}"));
-            for written in std::iter::once(format!("{folder}{piece}")).chain(home) {
-                let is_folder = match names.changeable(&written) {
-                    Some(Changeable::File(path)) => {
-                        bound.add(path);
-                        false
-                    }
-                    Some(Changeable::Folder) => *may_be_folder,
-                    Some(Changeable::Other { path, is_folder }) if *may_be_folder || !is_folder => {
-                        bound.add(path);
-                        bound.can_be_stored = false;
-                        is_folder
-                    }
-                    _ => false,
-                };
-                let is_other = piece.chars().any(|c| !"./".contains(c));
-                if is_folder && is_other && folders.len() <= MAX_FOUND {
-                    folders.push(format!("{written}/"));
-                } else if is_folder && is_other {
+            if !scripts.contains(&program.real) {
+                scripts.push(program.real);
+            }
+        }
+    }
+}
+
+/// The words with which the kernel starts a script in front of its own: its interpreter, what stands behind it, and the
+/// words of that. `None`: it is none that names an interpreter.
+fn interpreter(script: &Path) -> io::Result<Option<Vec<String>>> {
+    // Not blocking, for what may have become a pipe.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = match rustix::fs::open(script, flags, Mode::empty()) {
+        Ok(file) => std::fs::File::from(file),
+        // What cannot be read is not started by an interpreter either.
+        Err(_) => return Ok(None),
+    };
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    let Some(rest) = head.strip_prefix(b"#!") else {
+        return Ok(None);
+    };
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = std::str::from_utf8(line).map_err(io::Error::other)?;
+    let line = line.trim();
+    let (program, argument) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let words = std::iter::once(program).chain(std::iter::once(argument));
+    let words = words.chain(argument.split_whitespace());
+    let words = words.filter(|word| !word.is_empty());
+    Ok(Some(words.map(str::to_owned).collect()))
+}
+
+/// Something in a word that may be a name.
+struct Piece<'a> {
+    text: Cow<'a, str>,
+    /// Names in the folder mean something to it. A name within a path is a folder of another one, unless there is such a
+    /// file.
+    may_be_folder: bool,
+    /// A program may complete it: `node evil` runs `evil.js`.
+    may_be_completed: bool,
+}
+
+/// Looks up what words name.
+struct Search<'a> {
+    names: &'a dyn Names,
+    /// Where the command runs, if that is not the project.
+    folder: Option<&'a str>,
+    /// Look-ups that are left.
+    left: usize,
+    /// The names in the folders that were read.
+    listed: HashMap<String, Vec<String>>,
+}
+
+impl Search<'_> {
+    fn words(&mut self, words: &[String], bound: &mut Bound) {
+        let pieces = match pieces(words) {
+            Some(pieces) => pieces,
+            None => {
+                bound.can_be_stored = false;
+                return;
+            }
+        };
+        // The project, which relative names begin in, has no name of its own.
+        let mut folders = vec![String::new()];
+        folders.extend(self.folder.map(|folder| format!("{folder}/")));
+        let mut at = 0;
+        while let Some(folder) = folders.get(at).cloned() {
+            at += 1;
+            for piece in &pieces {
+                if self.left == 0 {
                     bound.can_be_stored = false;
+                    return;
+                }
+                self.left -= 1;
+                let text = &piece.text;
+                let is_relative = !text.starts_with('/');
+                if !is_relative && at > 1 {
+                    continue;
+                }
+                // `~` is a home only to a shell: the word may also be a name that begins like this.
+                let home = (text.starts_with('~') && at == 1).then(|| format!("./{text}"));
+                let folder = if is_relative { folder.as_str() } else { "" };
+                for written in std::iter::once(format!("{folder}{text}")).chain(home) {
+                    let is_folder = self.piece(piece, &written, bound);
+                    let is_other = text.chars().any(|c| !"./".contains(c));
+                    if is_folder && is_other && folders.len() <= MAX_FOUND {
+                        folders.push(format!("{written}/"));
+                    } else if is_folder && is_other {
+                        bound.can_be_stored = false;
+                    }
                 }
             }
         }
     }
-    bound
+
+    /// Whether it is a folder in which other names mean something.
+    fn piece(&mut self, piece: &Piece<'_>, written: &str, bound: &mut Bound) -> bool {
+        let found = self.names.changeable(written);
+        let is_file = matches!(&found, Some(Changeable::File(_)))
+            || matches!(&found, Some(Changeable::Other { is_folder, .. }) if !is_folder);
+        if piece.may_be_completed && !is_file {
+            self.completed(written, bound);
+        }
+        match found {
+            Some(Changeable::File(path)) => {
+                bound.add(path);
+                false
+            }
+            Some(Changeable::Folder) => piece.may_be_folder,
+            Some(Changeable::Other { path, is_folder }) if piece.may_be_folder || !is_folder => {
+                bound.add(path);
+                bound.can_be_stored = false;
+                is_folder
+            }
+            _ => false,
+        }
+    }
+
+    /// What has a name as all before one of its dots.
+    fn completed(&mut self, written: &str, bound: &mut Bound) {
+        let (folder, name) = match written.rsplit_once('/') {
+            Some((folder, name)) => (format!("{folder}/"), name),
+            None => (String::new(), written),
+        };
+        if name.is_empty() || name.starts_with('.') && name.chars().all(|c| c == '.') {
+            return;
+        }
+        let Some(names) = self.names_in(&folder) else {
+            bound.can_be_stored = false;
+            return;
+        };
+        let is_stem = |other: &&String| {
+            let rest = other.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        let found: Vec<String> = names.iter().filter(is_stem).cloned().collect();
+        for name in found {
+            match self.names.changeable(&format!("{folder}{name}")) {
+                Some(Changeable::File(path)) => bound.add(path),
+                Some(Changeable::Other { path, .. }) => {
+                    bound.add(path);
+                    bound.can_be_stored = false;
+                }
+                Some(Changeable::Folder) | None => {}
+            }
+        }
+    }
+
+    /// What is in a folder that commands can change; `None`: too much.
+    fn names_in(&mut self, folder: &str) -> Option<&[String]> {
+        if !self.listed.contains_key(folder) {
+            if self.listed.len() >= MAX_LISTED {
+                return None;
+            }
+            let names = self.names.names_in(folder, MAX_NAMES)?;
+            self.listed.insert(folder.to_owned(), names);
+        }
+        self.listed.get(folder).map(Vec::as_slice)
+    }
 }
 
-/// Whether a word is more than a name, a number or an option: spaces, quotes, brackets, what shells replace. A program may
-/// read it as code, and which files code uses cannot be told: `bash -c 'cd sub; sh r.sh'`, `python3 -c 'exec(…)'`.
-pub(super) fn may_be_code(word: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^~".contains(c);
-    !word.chars().all(is_plain)
+/// What in the words may be names, each once; `None`: too much.
+fn pieces(words: &[String]) -> Option<Vec<Piece<'_>>> {
+    let likely = words.iter().flat_map(|word| {
+        let pieces: Vec<&str> = pieces_of(word).map(|(piece, _)| piece).collect();
+        let modules = pieces.clone().into_iter().chain([word.as_str()]);
+        let modules: Vec<String> = modules.flat_map(as_modules).collect();
+        let pieces = pieces
+            .into_iter()
+            .map(|piece| (Cow::Borrowed(piece), true, true));
+        let modules = modules
+            .into_iter()
+            .map(|piece| (Cow::Owned(piece), false, true));
+        pieces.chain(modules)
+    });
+    let all = words
+        .iter()
+        .flat_map(|word| between(word, "_-./").map(|piece| (Cow::Borrowed(piece), true, false)));
+    let within = words
+        .iter()
+        .flat_map(|word| between(word, "_-.").map(|piece| (Cow::Borrowed(piece), false, false)));
+    // Code that looks like a name can name files between any of its characters. What is seen to be code is not stored.
+    let plain = words.iter().filter(|word| is_plain(word, false));
+    let every =
+        plain.flat_map(|word| between_any(word).map(|piece| (Cow::Borrowed(piece), false, false)));
+    let mut all = likely.chain(all).chain(within).chain(every);
+    let mut seen = HashSet::new();
+    let mut pieces = Vec::new();
+    for (text, may_be_folder, may_be_completed) in all.by_ref().take(MAX_PIECES) {
+        if !text.is_empty() && seen.insert(text.clone()) {
+            pieces.push(Piece {
+                text,
+                may_be_folder,
+                may_be_completed,
+            });
+        }
+    }
+    all.next().is_none().then_some(pieces)
+}
+
+/// The files that a name of a module may stand for, without their endings: `tools/gen` for `tools.gen` and for `tools::gen`,
+/// and `tools` for something in it.
+fn as_modules(piece: &str) -> Vec<String> {
+    let piece = piece.trim_start_matches('-');
+    let is_dotted = |piece: &str| piece.contains('.') && !piece.contains('/');
+    let slashed = match piece.contains("::") {
+        true => piece.replace("::", "/"),
+        false if is_dotted(piece) && !piece.starts_with('.') => piece.replace('.', "/"),
+        false => return Vec::new(),
+    };
+    let ends = slashed.match_indices('/').map(|(at, _)| at);
+    let ends = ends.chain([slashed.len()]);
+    ends.map(|end| slashed[..end].to_owned()).collect()
+}
+
+/// Whether one of the words is more than an option, a number, or names between `=`, `,`, `:` and `@`. A program may read it
+/// as code, and which files code uses cannot be told: `bash -c 'cd sub; sh r.sh'`, `perl -edo+q-./x-`.
+///
+/// Code needs few characters (quotes can be any in Perl, and `%2f` is a slash in a URL), so what is allowed is the shape of
+/// names, and where code often stands, in and behind an option of one letter, one name only.
+pub(super) fn may_be_code(words: &[String]) -> bool {
+    let before = std::iter::once(None).chain(words.iter().map(Some));
+    let mut all = words.iter().zip(before);
+    all.any(|(word, before)| {
+        let is_value = before.is_some_and(|before| is_letter_option(before));
+        !is_plain(word, is_value)
+    })
+}
+
+/// `-x`: the next word may be its value.
+fn is_letter_option(word: &str) -> bool {
+    let mut characters = word.chars();
+    characters.next() == Some('-')
+        && characters.next().is_some_and(char::is_alphabetic)
+        && characters.next().is_none()
+}
+
+/// Whether a word can be nothing but names. `is_value`: it stands behind an option of one letter.
+fn is_plain(word: &str, is_value: bool) -> bool {
+    // `cargo +nightly`
+    if let Some(toolchain) = word.strip_prefix('+') {
+        return !toolchain.contains('/') && is_plain_path(toolchain);
+    }
+    if matches!(word, "-" | "--") {
+        return true;
+    }
+    if let Some(long) = word.strip_prefix("--") {
+        return long.split(SEPARATORS).all(is_plain_path);
+    }
+    if let Some(short) = word.strip_prefix('-') {
+        return is_one_value(short);
+    }
+    match is_value {
+        true => is_one_value(word),
+        false => word.split(SEPARATORS).all(is_plain_path),
+    }
+}
+
+/// A name, one that is set to another (`A=b`), or numbers: `8080:80`, `1,3`.
+fn is_one_value(text: &str) -> bool {
+    let is_numbers = text
+        .chars()
+        .all(|c| c.is_ascii_digit() || SEPARATORS.contains(&c) || c == '.');
+    is_numbers || text.splitn(2, '=').all(is_plain_path)
+}
+
+/// A path whose parts have the usual shape of names, a number, or a revision of git.
+fn is_plain_path(text: &str) -> bool {
+    let text = text
+        .strip_prefix('-')
+        .filter(|rest| is_digits(rest))
+        .unwrap_or(text);
+    text.split('/').all(|part| {
+        if part.chars().all(|c| c == '.') {
+            return part.len() <= MAX_DOTS;
+        }
+        let part = part.strip_prefix('.').unwrap_or(part);
+        part.split(['-', '.']).all(is_plain_name)
+    })
+}
+
+/// `name`, `c++17`, `HEAD~2`.
+fn is_plain_name(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let suffix = rest.strip_prefix("++").unwrap_or(rest);
+    let is_revision = |c: char| c.is_ascii_digit() || "~^".contains(c);
+    rest.len() < text.len()
+        && (is_digits(suffix) || suffix.is_empty() || rest.chars().all(is_revision))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// What `look_up` finds for the words and for their pieces, each once; `None`: there is too much to look at.
@@ -150,6 +433,7 @@ fn named<'a>(
     let mut seen = HashSet::new();
     for word in words {
         let before = found.len();
+        let is_code = !is_plain(word, false);
         for (piece, is_part) in pieces_of(word) {
             // What only may be a name counts where there is such a file.
             let is_likely = is_part || found.len() == before && is_whole(piece, word);
@@ -162,13 +446,32 @@ fn named<'a>(
             }
             if let Some(path) = look_up(piece)
                 && (!must_exist || path.exists())
-                && !found.contains(&path)
             {
-                found.push(path);
+                add(&mut found, path);
+                continue;
+            }
+            // What stands before may be replaced: `$PWD/.env`, `${x:-.env}`.
+            let ends = piece.match_indices(['/', '-']).filter(|_| is_code);
+            for end in ends.map(|(at, _)| &piece[at + 1..]) {
+                if end.is_empty() || !seen.insert((end, true)) {
+                    continue;
+                }
+                if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND {
+                    return None;
+                }
+                if let Some(path) = look_up(end).filter(|path| path.exists()) {
+                    add(&mut found, path);
+                }
             }
         }
     }
     Some(found)
+}
+
+fn add(found: &mut Vec<PathBuf>, path: PathBuf) {
+    if !found.contains(&path) {
+        found.push(path);
+    }
 }
 
 /// Whether a piece is the word, or all behind one of its separators.
@@ -201,6 +504,21 @@ fn between<'a>(word: &'a str, usual: &'a str) -> impl Iterator<Item = &'a str> {
         let ends = rest.match_indices(is_special).map(|(at, _)| at);
         ends.map(move |end| &rest[..end])
             .chain(std::iter::once(rest))
+    })
+}
+
+/// All that begins at or behind a character of a word that is neither letter nor digit, and ends before one.
+fn between_any(word: &str) -> impl Iterator<Item = &str> {
+    let marks: Vec<(usize, usize)> = word
+        .match_indices(|c: char| !c.is_alphanumeric())
+        .map(|(at, mark)| (at, at + mark.len()))
+        .collect();
+    let starts = marks.iter().flat_map(|(at, behind)| [*at, *behind]);
+    let starts: Vec<usize> = std::iter::once(0).chain(starts).collect();
+    starts.into_iter().flat_map(move |start| {
+        let ends = marks.iter().map(|(at, _)| *at).chain([word.len()]);
+        let ends: Vec<usize> = ends.filter(|end| *end > start).collect();
+        ends.into_iter().map(move |end| &word[start..end])
     })
 }
 

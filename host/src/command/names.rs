@@ -73,6 +73,12 @@ pub(crate) trait Names {
     /// What a path leads to, if commands can change what is there or where it leads.
     fn changeable(&self, written: &str) -> Option<Changeable>;
 
+    /// The names in a folder whose content commands can change, none elsewhere; empty is the project. `None`: there are more
+    /// than `most`.
+    fn names_in(&self, _folder: &str, _most: usize) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+
     /// Whether a relative path leads to a file or folder that exists in the project.
     fn is_inside(&self, written: &str) -> bool;
 

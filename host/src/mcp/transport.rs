@@ -23,6 +23,11 @@ pub enum TransportError {
     /// The program does not exist.
     #[error("cannot be started: there is no program {0:?}")]
     NoProgram(String),
+    /// What the search path leads to would be what a command left there.
+    #[error(
+        "cannot be started: commands can change the file that {0:?} leads to; configure a path, or sandbox = true"
+    )]
+    Changeable(PathBuf),
     /// The folder that it runs in could not be made.
     #[error("cannot be started: Dunlin cannot make its folder {}", path.display())]
     Folder {

@@ -39,6 +39,12 @@ impl Permissions {
         self.places.program(written, &self.search_path)
     }
 
+    /// The path by which a program is found in these folders.
+    pub(crate) fn program_in(&self, written: &str, search_path: &[PathBuf]) -> Option<PathBuf> {
+        let found = self.places.program(written, search_path).ok()?;
+        Some(found.called)
+    }
+
     /// Whether a command or a tool could change this file without a question.
     pub(crate) fn is_writable_for_commands(&self, path: &Path) -> bool {
         if (self.is_project && path.starts_with(&self.places.project))

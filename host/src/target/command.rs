@@ -262,6 +262,10 @@ impl CommandTarget {
             _ => self.key.describe(),
         };
         match names.as_slice() {
+            // Whatever the program reads may change.
+            [] if matches!(self.key, CommandKey::Line(_)) => {
+                format!("{covers}, bound to no file")
+            }
             [] => covers,
             [name] => format!("{covers}, as long as {name} is unchanged"),
             names => format!(

@@ -213,6 +213,31 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
     assert_eq!(plan.standing, Standing::Allowed);
 }
 
+/// A link in a folder of the search path, where no command can write, leads into the project.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_commands_can_change_is_not_found() {
+    let sandbox = Sandbox::new();
+    let bin = sandbox.root().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let real = sandbox.project().join("srv");
+    std::fs::copy(env!("CARGO_BIN_EXE_served"), &real).expect("a program");
+    std::os::unix::fs::symlink(&real, bin.join("srv")).expect("a link");
+    let host = host_with(&sandbox, &["good"], |server| {
+        if let ServerAt::Program(program) = &mut server.at {
+            program.search_path = vec![bin.clone()];
+            "srv".clone_into(&mut program.command);
+        }
+    });
+    let wanted = call("mcp_loader", json!({"server": "good"}));
+    let refused = play(&host, &wanted, Arc::new(Asker::no())).await;
+    let refused = refused.expect("allowed").result.unwrap_err().to_string();
+    assert!(
+        refused.contains("commands can change the file"),
+        "{refused}"
+    );
+    assert!(!heard_file(&sandbox, "good").exists());
+}
+
 /// A program that appears after its server was decided about.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_was_not_there_is_not_started() {

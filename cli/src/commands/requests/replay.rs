@@ -201,10 +201,10 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     // Within the editor Ctrl-C is a key like others.
     let _interrupt = interrupted(app)?;
     let settings = &app.settings;
-    let program = editor::choose(&settings.environment);
+    let program = app.editor();
     let path = app.search_path();
     let folder = &settings.folders.data;
-    let edit = || editor::edit(&program, &path, folder, REQUEST, &text);
+    let edit = || editor::edit(&program?, &path, folder, REQUEST, &text);
     let left = app.ui.lend(edit).map_err(CliError::failed)?;
     if !left.is_saved {
         return Ok(None);

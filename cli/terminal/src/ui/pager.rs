@@ -29,11 +29,16 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// The user's, looked up in this `PATH`: one without folders in which a command can put a program.
-    pub fn of(environment: &dyn Variables, search_path: OsString) -> Pager {
+    /// The pager that the user wants, as a shell command.
+    pub fn choose(environment: &dyn Variables) -> OsString {
         let program = environment.get(variables::PAGER);
+        program.map_or_else(|| DEFAULT_PAGER.into(), Into::into)
+    }
+
+    /// This program, looked up in this `PATH`: one without folders in which a command can put a program.
+    pub fn of(environment: &dyn Variables, program: OsString, search_path: OsString) -> Pager {
         Pager {
-            program: program.map_or_else(|| DEFAULT_PAGER.into(), Into::into),
+            program,
             less: environment
                 .get(variables::LESS)
                 .is_none()

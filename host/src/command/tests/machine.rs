@@ -147,6 +147,13 @@ impl Machine {
         names.split(' ').map(place).collect()
     }
 
+    /// Makes a script of the project.
+    pub(super) fn script(&self, name: &str, text: &str) {
+        let path = self.root.join("project").join(name);
+        program(&path);
+        fs::write(path, text).unwrap();
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }

@@ -72,6 +72,16 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
             &["It names /.env, which usually holds secrets."],
         ),
         (
+            "sh -c 'cat $PWD/.env'",
+            Scope::Once,
+            &["It names /.env, which usually holds secrets."],
+        ),
+        (
+            "sh -c 'cat ${x:-.env}'",
+            Scope::Once,
+            &["It names /.env, which usually holds secrets."],
+        ),
+        (
             "ls 'a .env.' process.env d.key",
             Scope::Once,
             &[

@@ -76,6 +76,18 @@ fn a_lasting_yes_covers_what_is_known_or_the_exact_line() {
 #[test]
 fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
     let machine = Machine::new();
+    let project = machine.root().join("project");
+    let interp = project.join("interp").display().to_string();
+    let direct = project.join("direct").display().to_string();
+    std::fs::write(project.join("interp.conf"), "").unwrap();
+    machine.script("interp", "#!/bin/sh interp.conf\n");
+    machine.script("direct", &format!("#! {interp}\n"));
+    machine.script(
+        "by-env",
+        &format!("#!/usr/bin/env -S A=b {interp} ./tool.sh\n"),
+    );
+    machine.script("twice", &format!("#!{direct} -x\n"));
+    machine.script("plain", "#!/bin/sh\n");
     for (line, files) in [
         ("python3 gen.py", "gen.py"),
         ("./tool.sh gen.py", "tool.sh gen.py"),
@@ -96,6 +108,21 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         ("python3 -c 'exec(open(\"gen.py\").read())'", "gen.py"),
         ("sed -i 's/a b/c/' gen.py", ""),
         ("perl -e do+q/gen.py/", "gen.py"),
+        // What a program completes.
+        ("node gen", "gen.py"),
+        ("python3 -m sub.in", "sub/in.py"),
+        ("python3 -m sub.in.part", "sub/in.py"),
+        ("perl -Msub::in", "sub/in.py"),
+        ("node sub/in", "sub/in.py"),
+        ("env -C sub node in", "sub/in.py"),
+        // What looks like a name can be code.
+        ("perl -e load:gen.to_s", "gen.py"),
+        ("make -C sub", ""),
+        // The interpreters of scripts.
+        ("./direct", "direct interp interp.conf"),
+        ("./by-env", "by-env interp interp.conf tool.sh"),
+        ("env ./twice", "twice direct interp interp.conf"),
+        ("./plain", "plain"),
     ] {
         let mut found = machine.read(line).unwrap().target.covers.clone();
         found.sort();
@@ -125,6 +152,18 @@ fn a_line_that_cannot_be_bound_is_not_stored() {
         "python3 -m pytest out",
         "npm run lint out",
         "python3 gen.py 'a b'",
+        "perl -edo+q-./evil-",
+        "perl -edo-q,evil,",
+        "perl -edo/x/.y:z",
+        "perl -e do-q.evil.",
+        "perl -e x,exec@y",
+        "ruby -eload:evil.to_s",
+        "node --import=data:text/javascript,import%28%22file:/x%2fevil.mjs%22%29 gen.py",
+        "make x=a^b",
+        "make a~b",
+        "vim +./x",
+        "python3 x=-y",
+        "python3 a+b",
     ] {
         if let Ok(command) = machine.read(line)
             && command.compound.is_none()
@@ -138,6 +177,13 @@ fn a_line_that_cannot_be_bound_is_not_stored() {
         "python3 out/perl",
         "python3 missing.py",
         "git push origin HEAD~1",
+        "git push origin HEAD^ v1.2~3^2",
+        "cargo +nightly install ripgrep@14.1",
+        "npm install --save-dev @types/node@20 -g",
+        "docker run -p 8080:80 -e A=b --volume=/a/b:/c image:1.2",
+        "env -std=c++17 -O2 -Isrc/my-lib -DNAME=value -o out.o",
+        "ssh -l me ada@host.example.org --date=2026-01-02T10:00:00",
+        "nice -n -5 tar --exclude=.git --level=-1 -xzf ../a-b_c.tar.gz ./...",
         "sed -i 's/a b/c/' gen.py",
     ] {
         assert!(is_storable(line), "{line}");

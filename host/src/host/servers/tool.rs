@@ -161,6 +161,12 @@ impl McpTools {
             let why = TransportError::NoProgram(program.command.clone());
             return Ok((Start::Missing(why), Rule::Executing));
         };
+        // A link in a folder of the search path may lead into the project. Whoever configured a path knows where it leads.
+        let is_found = !program.sandbox && !program.command.contains('/');
+        if is_found && self.shared.permissions.can_commands_change(&path) {
+            let why = TransportError::Changeable(path);
+            return Ok((Start::Missing(why), Rule::Executing));
+        }
         let target = self.start_target(&program, &path)?;
         let need = Need {
             target: Target::Command(Arc::new(target)),
