@@ -111,7 +111,9 @@ fn command_lines_are_explained() {
     );
     let exact = explain("git push --force");
     assert!(
-        exact.starts_with("one simple command; always would allow exactly this line\n= "),
+        exact.starts_with(
+            "one simple command; always would allow exactly this line, bound to no file\n= "
+        ),
         "{exact}"
     );
     let of_the_shell = explain("cd src");
