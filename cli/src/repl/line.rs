@@ -310,7 +310,8 @@ impl Recall {
         self.editor_with(None)
     }
 
-    /// The same, for a line that is completed in another way than a message. Slash commands always are.
+    /// The same, for a line that is completed in another way than a message. Slash commands always are. Ctrl-C clears such a
+    /// line, and leaves it only where it is empty: it would take more with it than the line.
     ///
     /// # Errors
     /// The terminal cannot be used.
@@ -318,6 +319,7 @@ impl Recall {
         &self,
         completion: Option<Completion>,
     ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
+        let is_completed = completion.is_some();
         let config = Config::builder()
             .auto_add_history(false)
             .keyseq_timeout(Some(SEQUENCE_MILLIS))
@@ -331,6 +333,15 @@ impl Recall {
         }));
         no_key_waits(&mut editor);
         clear_with_escape(&mut editor);
+        if is_completed {
+            let search = Arc::<AtomicBool>::default();
+            for key in ['R', 'S'] {
+                let begins = BeginSearch(Arc::clone(&search));
+                bind(&mut editor, &Arc::default(), KeyEvent::ctrl(key), begins);
+            }
+            let clear = ClearOrEndSearch(search);
+            bind(&mut editor, &Arc::default(), KeyEvent::ctrl('C'), clear);
+        }
         if let Some(ui) = &self.ui {
             let toggle = Toggle(Arc::clone(ui));
             bind(&mut editor, &Arc::default(), KeyEvent::ctrl('V'), toggle);
@@ -366,6 +377,33 @@ impl ConditionalEventHandler for ClearLine {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
+    }
+}
+
+/// A key that begins to search the history, or goes on with it. What it does is the line editor's.
+struct BeginSearch(Arc<AtomicBool>);
+
+impl ConditionalEventHandler for BeginSearch {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        self.0.store(true, Ordering::Relaxed);
+        None
+    }
+}
+
+/// Ctrl-C on a line with text clears it, and ends a search that has found nothing yet.
+struct ClearOrEndSearch(Arc<AtomicBool>);
+
+impl ConditionalEventHandler for ClearOrEndSearch {
+    fn handle(
+        &self,
+        event: &Event,
+        count: RepeatCount,
+        is_positive: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let is_search = self.0.swap(false, Ordering::Relaxed);
+        let clear = ClearLine.handle(event, count, is_positive, context);
+        clear.or(is_search.then_some(Cmd::Abort))
     }
 }
 
