@@ -20,9 +20,31 @@ pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
+/// The candidate that `name` is most likely a misspelling of: at most one letter in three is another one. Stricter than
+/// [`nearest`], for short words.
+pub fn misspelt<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let measured = candidates.into_iter().map(|candidate| {
+        let longest = name.chars().count().max(candidate.chars().count());
+        (strsim::osa_distance(name, candidate), longest, candidate)
+    });
+    let near = measured.filter(|(distance, longest, _)| 3 * distance <= *longest);
+    let best = near.min_by_key(|(distance, ..)| *distance);
+    best.map(|(.., candidate)| candidate)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_words_are_like_their_misspellings_only() {
+        let words = ["send", "redo", "list", "d"];
+        assert_eq!(misspelt("snd", words), Some("send"));
+        assert_eq!(misspelt("lsit", words), Some("list"));
+        for other in ["read", "first", "d2", ""] {
+            assert_eq!(misspelt(other, words), None, "{other}");
+        }
+    }
 
     #[test]
     fn the_most_similar_come_first() {

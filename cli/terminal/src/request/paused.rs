@@ -167,6 +167,13 @@ impl Paused {
         (!numbers.is_empty()).then(|| self.measure.real(tokens))
     }
 
+    /// How many sections are pinned, with their tokens; `None`: none is.
+    pub fn pinned(&self) -> Option<String> {
+        let tokens = counted_tokens(self.pinned_tokens()?);
+        let count = self.pins.numbers(&self.request).len();
+        Some(format!("{count} pinned ({tokens})"))
+    }
+
     /// Says that the edits are saved, and shows only the first so many sections.
     pub fn capture(&mut self, sections: usize) {
         self.captured = Some(sections);
@@ -331,9 +338,7 @@ impl Paused {
         if !self.request.edits().is_empty() {
             parts.push(counted(self.request.edits().len(), "edit", "edits"));
         }
-        if let Some(pinned) = self.pinned_tokens() {
-            parts.push(format!("{} pinned", grouped(pinned)));
-        }
+        parts.extend(self.pinned());
         parts.extend(self.kept());
         parts.join(" · ")
     }
@@ -397,13 +402,8 @@ impl Paused {
 
     /// One section in full, or a row for each of several.
     fn show(&self, numbers: &[usize], window: Window) -> Reply {
-        for number in numbers {
-            if self.request.section(*number).is_none() {
-                let count = self.request.sections().len();
-                let name = number.to_string();
-                let error = EditError::UnknownSection { name, count };
-                return Reply::Say(self.say(&error.to_string(), window));
-            }
+        if let Some(rows) = self.unknown(numbers, window) {
+            return Reply::Say(rows);
         }
         let [number] = *numbers else {
             let tokens = |count| self.measure.real(count);
@@ -439,6 +439,10 @@ impl Paused {
             && let Ok(now) = self.request.tree(path)
         {
             return Reply::Edit(self.tree(path, now, window));
+        }
+        if matches!(place, Place::Path(path) if path == "$") {
+            let alone = "`e $` takes no value: alone it opens the whole request as JSON";
+            return Reply::Say(self.say(alone, window));
         }
         let target = match place {
             Place::Section(number) => self.request.only_text(*number),
@@ -550,7 +554,18 @@ impl Paused {
         }
     }
 
+    /// Says that there is no such section, if one of them does not exist.
+    fn unknown(&self, numbers: &[usize], window: Window) -> Option<Vec<String>> {
+        let is_unknown = |number: &&usize| self.request.section(**number).is_none();
+        let name = numbers.iter().find(is_unknown)?.to_string();
+        let count = self.request.sections().len();
+        Some(self.error(&EditError::UnknownSection { name, count }, window))
+    }
+
     fn pin_all(&mut self, numbers: &[usize], pinned: bool, window: Window) -> Vec<String> {
+        if let Some(rows) = self.unknown(numbers, window) {
+            return rows;
+        }
         let mut count = 0;
         for number in numbers {
             count += usize::from(self.pin(*number, pinned));
@@ -559,9 +574,16 @@ impl Paused {
             true => "pinned at the top; what is sent keeps its order",
             false => "unpinned",
         };
-        match count {
-            0 => self.say("nothing to change", window),
-            count => {
+        match (count, numbers) {
+            (0, [number]) => {
+                let not = if pinned { "already" } else { "not" };
+                self.say(&format!("section {number} is {not} pinned"), window)
+            }
+            (0, _) => {
+                let none = if pinned { "all" } else { "none" };
+                self.say(&format!("{none} of these sections are pinned"), window)
+            }
+            (count, _) => {
                 let sections = counted(count, "section", "sections");
                 self.say(&format!("{sections} {done}"), window)
             }
@@ -653,6 +675,13 @@ impl Paused {
             *first = window.styles.paint(Label::Bad, first);
         }
         rows
+    }
+}
+
+fn counted_tokens(tokens: u64) -> String {
+    match tokens {
+        1 => "1 token".to_owned(),
+        tokens => format!("{} tokens", grouped(tokens)),
     }
 }
 

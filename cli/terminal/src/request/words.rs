@@ -2,7 +2,7 @@
 
 use dunlin_chat::request::editor::{Path, PathSyntax};
 use dunlin_host::display::{escape, shorten};
-use dunlin_host::nearest::nearest;
+use dunlin_host::nearest::misspelt;
 
 /// How much of a word that is none is quoted, in characters.
 const MAX_WORD_CHARS: usize = 40;
@@ -70,19 +70,19 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("?", "", "list these words"),
 ];
 
-/// The help line of the prompt, the most important words first.
+/// The help line of the prompt, the most important words first. Where not all fit, the last ones before `?` are left out.
 pub const KEY: &[&str] = &[
     "send",
     "cancel",
     "e N",
     "d N",
-    "restore N",
+    "show N",
+    "diff",
     "undo",
+    "open",
+    "restore N",
     "redo",
     "reset",
-    "diff",
-    "show N",
-    "open",
     "?",
 ];
 
@@ -208,7 +208,7 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         Some(word) => word,
         None if line.trim().is_empty() => return Ok(Command::List(false)),
         None => {
-            let near = nearest(&lower, WORDS.iter().map(|(word, ..)| *word));
+            let near = misspelt(&lower, WORDS.iter().map(|(word, ..)| *word));
             let near = WORDS.iter().find(|(word, ..)| Some(*word) == near);
             return Err(NotUnderstood::Unknown {
                 word: escape(&shorten(first, MAX_WORD_CHARS)).into_owned(),
@@ -373,6 +373,14 @@ mod tests {
             "snd",
             "\"snd\" is not a word of the request editor, did you mean send?; ? lists them",
         );
+        check(
+            "Shwo",
+            "\"Shwo\" is not a word of the request editor, did you mean show?; ? lists them",
+        );
+        for word in ["Read", "dunlin", "first", "d2", "x"] {
+            let expected = format!("{word:?} is not a word of the request editor; ? lists them");
+            check(word, &expected);
+        }
         check(
             "show",
             "show takes numbers of sections, as in show 2 or show 2 5-7",

@@ -120,7 +120,7 @@ pub enum EditError {
     #[error(transparent)]
     Syntax(#[from] PathSyntax),
     /// Nothing is at the path.
-    #[error("no leaf at {path}{}", or_nearest(.nearest))]
+    #[error("no value at {path}{}", or_nearest(.nearest))]
     UnknownPath {
         /// The path as it was given.
         path: String,

@@ -204,17 +204,17 @@ fn a_path_to_nothing_names_the_nearest() {
     check(
         "messages[1].contents",
         "x",
-        "no leaf at messages[1].contents; nearest: messages[1].content, messages[0].content, messages[2].content",
+        "no value at messages[1].contents; nearest: messages[1].content, messages[0].content, messages[2].content",
     );
     check(
         "temprature",
         "1",
-        "no leaf at temprature; nearest: temperature, max_tokens, model",
+        "no value at temprature; nearest: temperature, max_tokens, model",
     );
     check(
         "temp",
         "1",
-        "no leaf at temp; nearest: temperature, stream, model",
+        "no value at temp; nearest: temperature, stream, model",
     );
     check(
         "messages[5].content",
@@ -341,9 +341,9 @@ fn a_tree_is_edited_as_text() {
         "messages[1].content was",
     );
     let named = message.replace('}', ", \"name\": \"x\"}");
-    check("messages[1]", &named, "no leaf at messages[1].name");
+    check("messages[1]", &named, "no value at messages[1].name");
     check("messages", "[]", "messages was added or removed");
-    check("messages[9]", "{}", "no leaf at messages[9]");
+    check("messages[9]", "{}", "no value at messages[9]");
     request.set_tree("messages[1]", message).unwrap();
     assert_eq!(request.edits().len(), 1);
 }
