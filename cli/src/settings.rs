@@ -211,14 +211,27 @@ impl Settings {
     /// The agent of this name with the model that is configured for it, its key read now; with a warning about
     /// the key, if there is one.
     pub fn agent_named(&self, name: &str) -> Result<(Agent, Option<String>), SettingsError> {
-        let Some((name, entry)) = self.agents.get_key_value(name) else {
-            return Err(SettingsError::UnknownAgent {
+        let (name, entry) = self.entry_named(name, Origin::Flag("/agent"))?;
+        self.complete(name, entry, &entry.model)
+    }
+
+    /// The agent of this name, which comes from `origin`, as it is configured.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn entry_named(
+        &self,
+        name: &str,
+        origin: Origin,
+    ) -> Result<(&str, &AgentEntry), SettingsError> {
+        match self.agents.get_key_value(name) {
+            Some((name, entry)) => Ok((name, &entry.value)),
+            None => Err(SettingsError::UnknownAgent {
                 name: name.to_owned(),
-                origin: Origin::Flag("/agent"),
+                origin,
                 known: self.agents.keys().cloned().collect(),
-            });
-        };
-        self.complete(name, &entry.value, &entry.value.model)
+            }),
+        }
     }
 
     fn complete(

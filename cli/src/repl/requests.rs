@@ -7,12 +7,18 @@ use crate::app::App;
 use crate::commands::requests::{Log, Part, fork, print, replay, rows};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
+use dunlin_chat::session::requests::LogError;
+use dunlin_host::display::escape;
 use dunlin_terminal::inspector::{self, Inspector, Mode};
 use dunlin_terminal::ui::style::Label;
 
 /// What the inspector says of a request that is not paused.
 const NOT_PAUSED: &str =
     "no request is paused: this would be sent for an empty message; /pause next holds the next one";
+
+/// How the command is typed.
+const USAGE: &str =
+    "/requests [N [PART]], where PART is sent, original, diff, curl, replay, replay edited or fork";
 
 /// How many requests are listed.
 const MAX_LISTED: usize = 20;
@@ -54,7 +60,18 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
         return Ok(());
     }
     let mut words = rest.split_whitespace();
-    let number = words.next().and_then(|word| word.parse().ok());
+    let first = words.next().unwrap_or_default();
+    let Ok(number) = first.parse::<u64>() else {
+        ui.status(&format!(
+            "{} is not a number. Usage: {USAGE}",
+            escape(first)
+        ));
+        return Ok(());
+    };
+    // The way to the others is another one in the chat.
+    if let Err(error @ LogError::Unknown { .. }) = log.file.request(number) {
+        return Err(CliError::usage(error).with_hint("/requests lists them".to_owned()));
+    }
     let what = match (words.next(), words.next()) {
         (None, None) => Some(What::Show(Part::About)),
         (Some("sent"), None) => Some(What::Show(Part::Sent)),
@@ -66,16 +83,14 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
         (Some("fork"), None) => Some(What::Fork),
         _ => None,
     };
-    match (number, what, words.next()) {
-        (Some(number), Some(What::Show(part)), None) => print(app, &log, number, part)?,
-        (Some(number), Some(What::Replay { is_edited }), None) => {
+    match (what, words.next()) {
+        (Some(What::Show(part)), None) => print(app, &log, number, part)?,
+        (Some(What::Replay { is_edited }), None) => {
             // An interruption ends the replay and is said.
             replay(app, &log, number, None, is_edited)?;
         }
-        (Some(number), Some(What::Fork), None) => fork(app, &log, number)?,
-        _ => ui.status(
-            "Usage: /requests [N [PART]], where PART is sent, original, diff, curl, replay, replay edited or fork",
-        ),
+        (Some(What::Fork), None) => fork(app, &log, number)?,
+        _ => ui.status(&format!("Usage: {USAGE}")),
     }
     Ok(())
 }

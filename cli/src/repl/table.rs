@@ -6,6 +6,9 @@ use dunlin_host::nearest::nearest;
 /// Commands that earlier versions knew, and what they are called now.
 const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 
+/// What other programs call something that a command does here, and how it is done.
+const ELSEWHERE: [(&str, &str); 1] = [("/resume", "/sessions lists the sessions and resumes one.")];
+
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
@@ -382,6 +385,9 @@ pub fn parse(line: &str) -> Input {
 
 /// The message for a word that is neither a command nor one of these templates. It suggests the nearest of both.
 pub fn no_such_command<'a>(word: &str, templates: impl Iterator<Item = &'a str>) -> String {
+    if let Some((_, way)) = ELSEWHERE.iter().find(|(name, _)| *name == word) {
+        return format!("There is no {word}. {way}");
+    }
     // Without the slash: all names share it, which would make everything alike.
     let name = word.strip_prefix('/').unwrap_or(word);
     let commands = commands().filter_map(|command| command.name.strip_prefix('/'));
@@ -453,5 +459,10 @@ mod tests {
         check("/reviw", &["review"], "Did you mean /review?");
         check("/xyzzy", &["review"], "/help shows the commands.");
         check("/", &[], "/help shows the commands.");
+        check(
+            "/resume",
+            &["resumes"],
+            "/sessions lists the sessions and resumes one.",
+        );
     }
 }

@@ -12,6 +12,7 @@ mod show;
 use crate::app::App;
 use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
 use crate::error::{CliError, Exit};
+use crate::settings::Origin;
 
 pub use fork::run as fork;
 pub use list::{rows, summary};
@@ -47,6 +48,9 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
         RequestsCommand::Replay { request, edited } => {
             let (log, number) = find(app, &request)?;
             let agent = global.agent.as_deref();
+            if let Some(name) = agent {
+                app.settings.entry_named(name, Origin::Flag("--agent"))?;
+            }
             return replay::run(app, &log, number, agent, edited);
         }
         RequestsCommand::Fork { request } => {
