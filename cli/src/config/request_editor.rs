@@ -1,8 +1,11 @@
 //! `[request_editor]`: which requests are paused before they are sent, and what `/metadata` shows of one.
 
+use std::fmt;
+
 use clap::ValueEnum;
 use dunlin_host::nearest::nearest;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A field of a request's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +108,7 @@ fn suggestion(name: &str) -> String {
 }
 
 /// Which requests are paused before they are sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum PauseMode {
     /// None
@@ -160,6 +163,29 @@ impl PauseMode {
         PauseMode::ALL
             .into_iter()
             .find(|mode| mode.as_str() == name)
+    }
+}
+
+/// Written by hand, so that a value of another type, such as `true`, is answered with the modes, too.
+impl<'de> Deserialize<'de> for PauseMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PauseMode, D::Error> {
+        deserializer.deserialize_any(ModeVisitor)
+    }
+}
+
+struct ModeVisitor;
+
+impl Visitor<'_> for ModeVisitor {
+    type Value = PauseMode;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = PauseMode::ALL.map(|mode| format!("`{}`", mode.as_str()));
+        write!(f, "one of {}", names.join(", "))
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<PauseMode, E> {
+        const NAMES: &[&str] = &["off", "next", "turn", "every", "auto"];
+        PauseMode::named(name).ok_or_else(|| E::unknown_variant(name, NAMES))
     }
 }
 

@@ -96,6 +96,13 @@ fn errors_name_the_line_and_the_way_out() {
         "[request_editor]\nmetadata = [\"mode\", \"mode\"]",
         "config.toml:2: metadata has the field mode twice",
     );
+    let modes = "mode must be one of `off`, `next`, `turn`, `every`, `auto`, not";
+    for (value, found) in [("\"always\"", "`always`"), ("true", "true")] {
+        check(
+            &format!("[request_editor]\nmode = {value}"),
+            &format!("config.toml:2: {modes} {found}"),
+        );
+    }
     check(
         "[keys.k]\n",
         "config.toml:1: [keys.k] needs one of env, file and keyring",
