@@ -549,11 +549,11 @@ fn conclude_with(
             is_unsent: false,
             reason: CancelReason::User | CancelReason::ModeOff,
         } => quiet(&format!(
-            "{CANCELLED_BEFORE_SENDING}; what came before it stays, and /retry begins the message again"
+            "{CANCELLED_BEFORE_SENDING} What came before it stays, and /retry begins the message again."
         )),
         TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
             CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
-            CancelReason::ContextChanged => "Context changed: request discarded",
+            CancelReason::ContextChanged => "Context changed: request discarded.",
         }),
         TurnEnd::TooLong(why) => {
             let hint = match ui.is_chat() {
@@ -571,4 +571,4 @@ fn conclude_with(
 }
 
 /// Said of a paused request that was not sent.
-const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending";
+const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending.";

@@ -135,6 +135,13 @@ pub fn has_edits(app: &App) -> Result<bool, AutoError> {
     Ok(file.edits.iter().any(|kept| holds(app, kept)))
 }
 
+/// Whether the edits of the next message's first request are saved: the user wants it, or none are saved yet.
+pub fn is_capturing(app: &App) -> bool {
+    let pausing = &app.pausing;
+    let has_edits = || has_edits(app).unwrap_or(true);
+    pausing.mode() == PauseMode::Auto && (pausing.is_capturing() || !has_edits())
+}
+
 /// Does the saved edits that hold here, those of the widest scope first.
 ///
 /// # Errors
@@ -296,11 +303,15 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
     match verb {
         "" => list(app).map_err(CliError::failed)?,
         "capture" if after.is_empty() => {
+            let ended = match app.pausing.mode() {
+                PauseMode::Auto => "",
+                _ => " Pausing is auto from now on.",
+            };
             app.pausing.set(PauseMode::Auto);
             app.pausing.capture(true);
-            ui.status(
-                "The first request of the next message is paused; what you change in it is saved.",
-            );
+            ui.status(&format!(
+                "The first request of the next message is paused; what you change in it is saved.{ended}"
+            ));
         }
         "scope" => match Scope::ALL.into_iter().find(|scope| scope.as_str() == after) {
             Some(scope) => {
@@ -396,10 +407,15 @@ fn remove(app: &App, which: &str) -> Result<(), CliError> {
         before - file.edits.len()
     });
     let removed = removed.map_err(CliError::failed)?;
+    let next = match is_capturing(app) {
+        true => " The first request of the next message is paused; what you change in it is saved.",
+        false => "",
+    };
     app.ui.status(&match removed {
+        0 if number.is_none() => "No edits are saved here.".to_owned(),
         0 => "No saved edit has that number; /auto lists them.".to_owned(),
         _ => format!(
-            "{} removed.",
+            "{} removed.{next}",
             counted(removed, "saved edit is", "saved edits are")
         ),
     });

@@ -88,16 +88,11 @@ fn may_use(
         }
     }
     let known = dialogue.models();
-    let is_it = |listed: &String| {
-        listed == name || (api == Api::Ollama && ollama::is_same_model(listed, name))
-    };
-    if known.is_empty() || known.iter().any(is_it) {
+    if known.is_empty() || has(known, (api, name)) {
         used_models::add(&file, dialogue.agent(), name);
         return Ok(true);
     }
-    let near = nearest(name, known.iter().map(String::as_str));
-    let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
-    let problem = format!("the server does not list the model {name:?}{near}");
+    let problem = not_listed(name, known);
     if !app.asks() {
         ui.warn(&problem);
         return Ok(true);
@@ -110,6 +105,91 @@ fn may_use(
     Ok(may)
 }
 
+/// Whether a model is among those that a server of this kind lists.
+fn has(listed: &[String], (api, name): (Api, &str)) -> bool {
+    let is_it = |listed: &String| {
+        listed == name || (api == Api::Ollama && ollama::is_same_model(listed, name))
+    };
+    listed.iter().any(is_it)
+}
+
+fn not_listed(name: &str, listed: &[String]) -> String {
+    let near = nearest(name, listed.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
+    format!("the server does not list the model {name:?}{near}")
+}
+
+/// Why `/model NAME` would ask first, or fail, for whoever cannot be asked now; `None`: it switches to the model.
+///
+/// # Errors
+/// None yet: a server that cannot be asked says so when it is sent a message.
+pub async fn refusal_of_model(
+    app: &App,
+    agent: &Agent,
+    name: &str,
+) -> Result<Option<String>, CliError> {
+    if agent.api == Api::Local {
+        return Ok(None);
+    }
+    let Fetched::Listed(listed) = ask_for_models(app, agent, CHECK_TIMEOUT).await else {
+        return Ok(None);
+    };
+    if listed.is_empty() || has(&listed, (agent.api, name)) {
+        return Ok(None);
+    }
+    let problem = escape(&not_listed(name, &listed)).into_owned();
+    Ok(Some(format!(
+        "Nothing is changed: {problem}. To use it anyway, send or cancel the request first."
+    )))
+}
+
+/// Lists the models while a request is paused.
+///
+/// # Errors
+/// The endpoint cannot be asked.
+pub async fn list_models(app: &App, agent: &Agent) -> Result<(), CliError> {
+    say_who(&app.ui, agent);
+    let fetched = ask_for_models(app, agent, LIST_TIMEOUT).await;
+    show_models(&app.ui, agent, fetched).map(drop)
+}
+
+/// Looks whether an agent can be used.
+///
+/// # Errors
+/// There is none of that name, or its key cannot be read.
+pub fn check_agent(app: &App, name: &str) -> Result<(), CliError> {
+    // A keyring is waited for, which must not be done where tasks run.
+    let settings = &app.settings;
+    let read = || settings.agent_named(name);
+    let read = std::thread::scope(|scope| scope.spawn(read).join());
+    read.map_or(Ok(()), |agent| agent.map(drop))?;
+    Ok(())
+}
+
+/// Lists the agents; the one in use is marked.
+pub fn list_agents(app: &App, current: &str) {
+    let (ui, settings) = (&app.ui, &app.settings);
+    let names = settings
+        .agents
+        .keys()
+        .map(|name| escape(name).chars().count());
+    let wide = names.max().unwrap_or_default();
+    for (name, entry) in &settings.agents {
+        let entry = &entry.value;
+        let in_use = if name == current { "✓" } else { " " };
+        let name = format!("{:<wide$}", escape(name));
+        let about = format!("{} {}", escape(&entry.model), place(&entry.base_url));
+        let room = ui.window().columns.saturating_sub(wide + 6);
+        ui.data(&format!(
+            "{} {}  {}",
+            ui.styles().paint(Label::Good, in_use),
+            ui.styles().paint(Label::Name, &name),
+            fit(&about, room)
+        ));
+    }
+    quiet(ui, "  /agent NAME switches agents");
+}
+
 /// `/agent [NAME]`: lists the agents, or goes on with one of them.
 pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(), CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
@@ -118,25 +198,7 @@ pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
             Some(dialogue) => dialogue.agent().name.clone(),
             None => settings.agent_entry()?.0.to_owned(),
         };
-        let names = settings
-            .agents
-            .keys()
-            .map(|name| escape(name).chars().count());
-        let wide = names.max().unwrap_or_default();
-        for (name, entry) in &settings.agents {
-            let entry = &entry.value;
-            let in_use = if *name == current { "✓" } else { " " };
-            let name = format!("{:<wide$}", escape(name));
-            let about = format!("{} {}", escape(&entry.model), place(&entry.base_url));
-            let room = ui.window().columns.saturating_sub(wide + 6);
-            ui.data(&format!(
-                "{} {}  {}",
-                ui.styles().paint(Label::Good, in_use),
-                ui.styles().paint(Label::Name, &name),
-                fit(&about, room)
-            ));
-        }
-        quiet(ui, "  /agent NAME switches agents");
+        list_agents(app, &current);
         return Ok(());
     }
     let (agent, warning) = settings.agent_named(name)?;
@@ -167,9 +229,13 @@ fn kept(app: &App, dialogue: Dialogue) -> Dialogue {
 
 /// Lists what an endpoint offers. `None`: it was interrupted, or there is no list.
 fn list(app: &App, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
-    let ui = &app.ui;
-    say_who(ui, agent);
-    let models = match fetch(app, agent, LIST_TIMEOUT)? {
+    say_who(&app.ui, agent);
+    let fetched = fetch(app, agent, LIST_TIMEOUT)?;
+    show_models(&app.ui, agent, fetched)
+}
+
+fn show_models(ui: &Ui, agent: &Agent, fetched: Fetched) -> Result<Option<Vec<String>>, CliError> {
+    let models = match fetched {
         Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
             return Ok(None);
@@ -214,29 +280,28 @@ enum Fetched {
 }
 
 fn fetch(app: &App, agent: &Agent, timeout: Duration) -> Result<Fetched, CliError> {
-    if agent.api == Api::Local {
-        return Ok(match here(app) {
-            Ok(models) => Fetched::Listed(models),
-            Err(error) => Fetched::Failed(error),
-        });
-    }
     let interrupt = interrupted(app)?;
     let _hands_off = HandsOff::begin(app);
-    let listed = app.runtime()?.block_on(async {
+    Ok(app.runtime()?.block_on(async {
         tokio::select! {
             biased;
-            () = interrupt => None,
-            listed = models_of(agent.api, &agent.base_url, agent.api_key.as_ref(), timeout) => Some(listed),
+            () = interrupt => Fetched::Interrupted,
+            fetched = ask_for_models(app, agent, timeout) => fetched,
         }
-    });
-    Ok(match listed {
-        None => Fetched::Interrupted,
-        Some(Ok(models)) => Fetched::Listed(models),
-        Some(Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. })) => {
-            Fetched::NoList
-        }
-        Some(Err(error)) => Fetched::Failed(error),
-    })
+    }))
+}
+
+/// Asks an endpoint for its models. Never [`Fetched::Interrupted`].
+async fn ask_for_models(app: &App, agent: &Agent, timeout: Duration) -> Fetched {
+    let listed = match agent.api {
+        Api::Local => here(app),
+        api => models_of(api, &agent.base_url, agent.api_key.as_ref(), timeout).await,
+    };
+    match listed {
+        Ok(models) => Fetched::Listed(models),
+        Err(ProbeError::NoList { .. } | ProbeError::Status { status: 404, .. }) => Fetched::NoList,
+        Err(error) => Fetched::Failed(error),
+    }
 }
 
 /// The models that run in this process.

@@ -9,6 +9,7 @@ use dunlin_host::Tool;
 use super::auto;
 use super::editing::EditValue;
 use super::inspecting;
+use super::leaving;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
 use super::table::{self, Input, Slash, commands};
@@ -29,6 +30,9 @@ use dunlin_terminal::ui::wrap::visible;
 
 /// What has to be done before a command that waits.
 const FIRST: &str = "send or cancel the request first.";
+
+/// Said where a command that would discard the request was not done.
+const STILL_PAUSED: &str = "The request is still paused.";
 
 /// Pauses requests of one turn at the terminal.
 pub struct TerminalInterceptor<'a> {
@@ -103,7 +107,7 @@ impl<'a> TerminalInterceptor<'a> {
             }
             // It takes the request whole: see `open`.
             Reply::Open => Follow::Continue(Vec::new()),
-            Reply::Slash => self.command(line, paused, messages),
+            Reply::Slash => self.command(line, paused, messages).await,
             Reply::Keep(rows) => {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
@@ -217,16 +221,58 @@ impl<'a> TerminalInterceptor<'a> {
         Ok((paused, follow))
     }
 
-    fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
+    /// Whether the user wants a command that begins another context, also where edits are lost with the request.
+    async fn agrees_to_lose(&self, paused: &Paused) -> bool {
+        let question = match paused.edits() {
+            0 => return true,
+            1 => "The request has 1 edit, which is lost. Go on?".to_owned(),
+            edits => format!("The request has {edits} edits, which are lost. Go on?"),
+        };
+        let ui = Arc::clone(&self.app.ui);
+        let asked = tokio::task::spawn_blocking(move || ui.confirms(&question)).await;
+        asked.unwrap_or(false)
+    }
+
+    /// A command that begins another context, in which the request means nothing.
+    async fn leave(
+        &self,
+        line: &str,
+        (command, rest): (Slash, &str),
+        paused: &Paused,
+        messages: &[Message],
+    ) -> Follow {
+        let app = self.app;
+        let window = app.ui.window();
+        let agent = self.answering.agent;
+        match leaving::refusal(app, agent, messages, (command, rest)).await {
+            Ok(None) => {}
+            Ok(Some(sentence)) => return Follow::Continue(paused.say(&sentence, window)),
+            Err(error) => {
+                app.ui.error(&error);
+                return Follow::Continue(paused.say(STILL_PAUSED, window));
+            }
+        }
+        if !self.agrees_to_lose(paused).await {
+            return Follow::Continue(paused.say(STILL_PAUSED, window));
+        }
+        app.pausing.defer(line);
+        Follow::Break(Err(CancelReason::ContextChanged))
+    }
+
+    async fn command(&self, line: &str, paused: &Paused, messages: &[Message]) -> Follow {
         let app = self.app;
         let window = app.ui.window();
         let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
             Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
-            // These begin another context, in which this request means nothing.
-            Input::Slash(command, rest) if app.ui.is_chat() && leaves(command, &rest) => {
-                app.pausing.defer(line);
-                Follow::Break(Err(CancelReason::ContextChanged))
+            Input::Slash(command, rest) if app.ui.is_chat() && leaving::leaves(command, &rest) => {
+                self.leave(line, (command, &rest), paused, messages).await
+            }
+            Input::Slash(command, rest) if leaving::lists(command, &rest) => {
+                if let Err(error) = leaving::list(app, self.answering.agent, command).await {
+                    app.ui.error(&error);
+                }
+                again()
             }
             Input::Slash(command, rest) => {
                 let entry = commands().find(|entry| entry.slash == command);
@@ -269,29 +315,12 @@ fn is_request(line: &str) -> bool {
     matches!(table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
 }
 
-/// Whether a command goes on elsewhere than where the request belongs.
-fn leaves(command: Slash, rest: &str) -> bool {
-    match command {
-        Slash::New | Slash::Clear | Slash::Fork | Slash::Exit => true,
-        // Alone they list what there is.
-        Slash::Sessions | Slash::Model | Slash::Agent => !rest.is_empty(),
-        _ => false,
-    }
-}
-
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.
 pub fn may_hold(app: &App) -> bool {
     app.pausing.pauses(1) || app.pausing.mode() == PauseMode::Auto
 }
 
 impl TerminalInterceptor<'_> {
-    /// Whether the edits of the next message's first request are saved: the user wants it, or none are saved yet.
-    fn captures(&self) -> bool {
-        let pausing = &self.app.pausing;
-        let has_edits = || auto::has_edits(self.app).unwrap_or(true);
-        pausing.mode() == PauseMode::Auto && (pausing.is_capturing() || !has_edits())
-    }
-
     /// Does what is saved. `false`: that cannot be known, and a request that may miss its edits must not be sent unseen.
     fn apply_saved(&self, request: &mut PausedRequest<'_>) -> bool {
         let ui = &self.app.ui;
@@ -336,7 +365,7 @@ impl TerminalInterceptor<'_> {
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(round) || round == 1 && self.captures()
+        self.app.pausing.pauses(round) || round == 1 && auto::is_capturing(self.app)
     }
 
     fn revises(&self) -> bool {
@@ -353,7 +382,7 @@ impl Interceptor for TerminalInterceptor<'_> {
 
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
         let pauses = request.must_pause;
-        let captures = request.round == 1 && self.captures();
+        let captures = request.round == 1 && auto::is_capturing(self.app);
         let is_whole = !self.revises() || self.apply_saved(&mut request);
         let applied = match captures {
             true => request.request.to_save(),
@@ -368,7 +397,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             let limit = usize::from(self.app.preview_limit.get());
             paused.capture(limit.max(1));
         }
-        self.app.pausing.begin();
+        let held = self.app.pausing.begin();
         let mut rows = paused.open(self.app.ui.window());
         loop {
             let Typed::Line(line) = self.read(&rows, &paused).await else {
@@ -388,6 +417,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             self.app.pausing.set_pins(paused.pins());
             match follow {
                 Follow::Break(Ok(())) => {
+                    held.sent();
                     let request = paused.into_request();
                     if captures {
                         self.keep_edits(&request, &applied);

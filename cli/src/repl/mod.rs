@@ -19,6 +19,7 @@ pub mod hub;
 mod inspecting;
 pub mod interceptor;
 mod last_request;
+mod leaving;
 pub mod line;
 mod messages;
 pub mod metadata;

@@ -7,11 +7,11 @@ use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
+use super::auto;
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
 use dunlin_terminal::request::pins::Pins;
-use dunlin_terminal::ui::Ui;
 
 /// Which requests are paused; shared with the key that changes it.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ struct State {
     mode: PauseMode,
     /// Whether the next request is paused whatever the mode is.
     next: bool,
+    /// Whether the request that is paused now was the next one. Only sending it uses that up.
+    held: bool,
     /// Whether the edits of the next message's first request are saved.
     captures: bool,
     /// A command that ended a pause, to be run after its turn.
@@ -50,6 +52,7 @@ impl Pausing {
                 state.mode = mode;
                 state.captures = false;
                 state.next &= mode != PauseMode::Off;
+                state.held &= mode != PauseMode::Off;
             }
         }
     }
@@ -84,9 +87,11 @@ impl Pausing {
         self.state().captures
     }
 
-    /// A request is paused: it was the next one.
-    pub fn begin(&self) {
-        self.state().next = false;
+    /// A request is paused: it was the next one, unless it is not sent.
+    pub fn begin(&self) -> Held<'_> {
+        let mut state = self.state();
+        state.held = std::mem::take(&mut state.next);
+        Held(self)
     }
 
     /// The sections that stay at the top of every request of this chat.
@@ -114,6 +119,24 @@ impl Pausing {
     }
 }
 
+/// A request is paused. Dropped, it was not sent, and the next one is paused again if this one was.
+#[derive(Debug)]
+pub struct Held<'a>(&'a Pausing);
+
+impl Held<'_> {
+    /// The request is sent.
+    pub fn sent(self) {
+        self.0.state().held = false;
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.next |= std::mem::take(&mut state.held);
+    }
+}
+
 /// Somebody has to be there to look at a request.
 #[derive(Debug, thiserror::Error)]
 #[error("--intercept needs a terminal: nobody could look at the request here")]
@@ -132,17 +155,31 @@ pub fn intercept(app: &App, mode: Option<PauseMode>) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What is said of the mode where no edits are saved, or the next ones are.
+const CAPTURES: &str = "the first request of the next message is paused, and what you change in it is saved for later requests";
+
+/// What a mode does now.
+fn about(app: &App, mode: PauseMode) -> &'static str {
+    match mode {
+        PauseMode::Auto if auto::is_capturing(app) => CAPTURES,
+        mode => mode.about(),
+    }
+}
+
 /// `/pause [MODE]`
-pub fn run(ui: &Ui, pausing: &Pausing, rest: &str) {
+pub fn run(app: &App, rest: &str) {
+    let (ui, pausing) = (&app.ui, &app.pausing);
     let names = || PauseMode::ALL.iter().map(|mode| mode.as_str());
     match PauseMode::named(rest) {
         Some(mode) => {
             pausing.set(mode);
-            ui.status(&format!("Pausing is {}: {}.", mode.as_str(), mode.about()));
+            let about = about(app, mode);
+            ui.status(&format!("Pausing is {}: {about}.", mode.as_str()));
         }
         None if rest.is_empty() => {
             let now = pausing.mode();
-            ui.data_rows(&format!("Pausing is {}: {}.", now.as_str(), now.about()), 0);
+            let about = about(app, now);
+            ui.data_rows(&format!("Pausing is {}: {about}.", now.as_str()), 0);
             for mode in PauseMode::ALL {
                 let name = format!("  /pause {:5}  ", mode.as_str());
                 ui.data_rows(&format!("{name}{}", mode.about()), name.len());
@@ -210,12 +247,30 @@ mod tests {
     #[test]
     fn next_is_one_request() {
         let pausing = Pausing::new(Next);
-        pausing.begin();
+        pausing.begin().sent();
         assert_eq!((pausing.mode(), pausing.pauses(1)), (Off, false));
         let pausing = Pausing::new(Turn);
         pausing.set(Next);
-        pausing.begin();
+        pausing.begin().sent();
         assert_eq!((pausing.mode(), pausing.pauses(1)), (Turn, true));
+    }
+
+    #[test]
+    fn a_request_that_is_not_sent_was_not_the_next_one() {
+        let pausing = Pausing::new(Next);
+        let held = pausing.begin();
+        assert_eq!(pausing.mode(), Off);
+        drop(held);
+        assert_eq!((pausing.mode(), pausing.pauses(1)), (Next, true));
+        let held = pausing.begin();
+        pausing.set(Off);
+        drop(held);
+        assert_eq!(pausing.mode(), Off);
+        // What is asked for while a request is paused is about the one after it.
+        let held = pausing.begin();
+        pausing.set(Next);
+        held.sent();
+        assert_eq!(pausing.mode(), Next);
     }
 
     #[test]

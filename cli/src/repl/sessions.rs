@@ -12,9 +12,15 @@ use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use dunlin_chat::session::export::file_name;
-use dunlin_chat::session::store::StoreError;
+use dunlin_chat::session::store::{Entry, StoreError};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
+
+/// Said of a session that is the current one.
+pub const IS_OPEN: &str = "That session is open already.";
+
+/// Said where nothing was said yet.
+pub const NOTHING_TO_FORK: &str = "Nothing to fork yet; /fork ID forks another session.";
 
 /// Runs one of the commands.
 ///
@@ -59,33 +65,14 @@ fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<()
     let session = dialogue.as_ref().and_then(Dialogue::session);
     let current = session.map(|session| session.entry());
     if rest.is_empty() {
-        if let Some(session) = session.filter(|session| session.exists()) {
-            let title = escape(&session.title()).into_owned();
-            ui.data(&format!("    {} {title} · this one", session.id()));
-        }
-        if !hub::list(app, current.as_ref()).is_empty() {
-            let note = "/sessions N, or the id, resumes one";
-            ui.status(&ui.status_styles().paint(Label::Quiet, note));
-        }
+        let title = session.filter(|session| session.exists());
+        let title = title.map(|session| session.title());
+        list(app, current.as_ref().map(|entry| (entry, title.as_deref())));
         return Ok(());
     }
-    let store = app.store();
-    let numbered = rest.parse::<usize>().ok().and_then(|number| {
-        let others = store.entries(false).into_iter();
-        let mut others = others.filter(|entry| Some(entry) != current.as_ref());
-        others.nth(number.checked_sub(1)?)
-    });
-    let entry = match numbered {
-        Some(entry) => entry,
-        None => store.find(Some(rest)).map_err(|error| match error {
-            StoreError::Unknown { .. } => {
-                CliError::usage(error).with_hint("/sessions lists them".to_owned())
-            }
-            error => error.into(),
-        })?,
-    };
+    let entry = named(app, current.as_ref(), rest)?;
     if Some(&entry) == current.as_ref() {
-        ui.status("That session is open already.");
+        ui.status(IS_OPEN);
         return Ok(());
     }
     let loaded = hub::resume(app, dialogue, &entry)?;
@@ -93,6 +80,68 @@ fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<()
         hub::show_resumed(app, dialogue, &loaded);
     }
     Ok(())
+}
+
+/// Lists the sessions of the project, the current one first with its title, if it has one.
+pub fn list(app: &App, current: Option<(&Entry, Option<&str>)>) {
+    let ui = &app.ui;
+    if let Some((entry, Some(title))) = current {
+        ui.data(&format!("    {} {} · this one", entry.id, escape(title)));
+    }
+    if !hub::list(app, current.map(|(entry, _)| entry)).is_empty() {
+        let note = "/sessions N, or the id, resumes one";
+        ui.status(&ui.status_styles().paint(Label::Quiet, note));
+    }
+}
+
+/// The session with this id or title.
+///
+/// # Errors
+/// There is none, or there are several.
+pub fn find(app: &App, typed: &str) -> Result<Entry, CliError> {
+    app.store().find(Some(typed)).map_err(|error| match error {
+        StoreError::Unknown { .. } => {
+            CliError::usage(error).with_hint("/sessions lists them".to_owned())
+        }
+        error => error.into(),
+    })
+}
+
+/// The session with this number in the list of the others than the current one, or with this id or title.
+///
+/// # Errors
+/// There is none, or there are several.
+pub fn named(app: &App, current: Option<&Entry>, typed: &str) -> Result<Entry, CliError> {
+    let numbered = typed.parse::<usize>().ok().and_then(|number| {
+        let others = app.store().entries(false).into_iter();
+        let mut others = others.filter(|entry| Some(entry) != current);
+        others.nth(number.checked_sub(1)?)
+    });
+    match numbered {
+        Some(entry) => Ok(entry),
+        None => find(app, typed),
+    }
+}
+
+/// Looks whether a session could be resumed now.
+///
+/// # Errors
+/// It cannot be read, belongs to another project, or is open elsewhere.
+pub fn check(app: &App, entry: &Entry) -> Result<(), CliError> {
+    let loaded = entry.load()?;
+    let is_here = loaded.is_of(&app.store().project_name());
+    if let Some(head) = loaded.head.filter(|_| !is_here) {
+        let (id, project) = (entry.id.clone(), head.project);
+        return Err(StoreError::Elsewhere { id, project }.into());
+    }
+    match entry.summary().open {
+        true => Err(StoreError::Locked {
+            id: entry.id.clone(),
+            pid: None,
+        }
+        .into()),
+        false => Ok(()),
+    }
 }
 
 fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
@@ -115,18 +164,17 @@ fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
 /// Goes on with a copy: of this session, or of another one, wherever it is open.
 fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
-    let store = app.store();
     let entry = if rest.is_empty() {
         let session = dialogue.as_ref().and_then(Dialogue::session);
         match session.filter(|session| session.exists()) {
             Some(session) => session.entry(),
             None => {
-                ui.status("Nothing to fork yet; /fork ID forks another session.");
+                ui.status(NOTHING_TO_FORK);
                 return Ok(());
             }
         }
     } else {
-        store.find(Some(rest))?
+        find(app, rest)?
     };
     let (copy, loaded) = fork(app, &entry)?;
     let (id, was) = (copy.id(), entry.id);

@@ -34,7 +34,7 @@ pub enum Next {
 }
 
 /// What is said of words behind a command that takes none, or none such: to pass over them could do what nobody meant.
-fn surplus(slash: Slash, rest: &str) -> Option<String> {
+pub(super) fn surplus(slash: Slash, rest: &str) -> Option<String> {
     let command = commands().find(|command| command.slash == slash)?;
     let fits = rest.is_empty()
         || match command.arguments {
@@ -184,7 +184,7 @@ fn look(
         Slash::Diff => ui.data_all(&expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Auto => auto::run(app, rest)?,
-        Slash::Pause => pausing::run(ui, &app.pausing, rest),
+        Slash::Pause => pausing::run(app, rest),
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
         Slash::Exit

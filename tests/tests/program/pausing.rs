@@ -168,6 +168,29 @@ fn lines_are_completed_and_taken_as_they_are() {
     chat.does(" terns \\");
     let screen = chat.does("show 1 3-4");
     assert!(screen.contains("   1 user  "), "{screen}");
+    for (line, said) in [
+        (
+            "e $ {}",
+            "`e $` takes no value: alone it opens the whole request",
+        ),
+        (
+            "e temprature 1",
+            "no value at temprature; nearest: temperature",
+        ),
+        ("pin 0", "no section 0: this request has sections 1 to "),
+        ("unpin 2", "section 2 is not pinned"),
+        ("pin 2-3", "2 sections pinned at the top"),
+        ("pin 2", "section 2 is already pinned"),
+        ("unpin 3", "1 section unpinned"),
+        ("list", "1 pinned (169 tokens)"),
+        (
+            "Read",
+            "\"Read\" is not a word of the request editor; ? lists them",
+        ),
+    ] {
+        let screen = chat.does(line);
+        assert!(screen.contains(said), "{line}: {screen}");
+    }
     assert!(screen.contains("terns \\  edited"), "{screen}");
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Terns.");
@@ -257,7 +280,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     chat.chat.say("cancel");
     chat.chat
         .terminal
-        .wait_for("Request cancelled before sending");
+        .wait_for("Request cancelled before sending.");
     let logged = environment.command(["requests", "list", "--json"]);
     let logged: Value = serde_json::from_slice(&logged.stdout_bytes()).expect("JSON");
     // What was cancelled is not kept.
@@ -273,6 +296,26 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     assert_eq!(show("--sent"), shown);
     assert_eq!(show("--sent"), body(&provider.requests()[0]));
     assert_eq!(show("--original"), shown.replacen("gulls", "birds", 1));
+    for (line, said) in [
+        (
+            "/requests two",
+            "two is not a number. Usage: /requests [N [PART]]",
+        ),
+        ("/requests 9", "hint: /requests lists them"),
+        ("/fork zz", "hint: /sessions lists them"),
+    ] {
+        chat.chat.terminal.press(Key::CtrlC);
+        chat.prompt("› (pause: every) Type a message, @ to attach a file");
+        chat.chat.say(line);
+        chat.chat.terminal.wait_for(said);
+    }
+    let output = environment.run(["requests", "replay", "1", "--agent", "foo"]);
+    assert!(
+        output
+            .stderr
+            .contains("there is no agent \"foo\" (--agent)"),
+        "{output}"
+    );
     let diff = show("--diff");
     assert!(diff.contains("count the [-birds\"-]{+gulls\"+}"), "{diff}");
 }
@@ -281,24 +324,28 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
 fn a_cancelled_request_gives_the_message_back() {
     let provider = Provider::play([Response::reply("Fine.")]);
     let environment = environment(&provider);
-    let leave: [fn(&mut Pausing); 4] = [
-        |chat| chat.chat.say("cancel"),
-        |chat| chat.chat.terminal.press(Key::CtrlC),
-        |chat| chat.chat.say("/pause off"),
-        |chat| chat.chat.terminal.press(Key::CtrlD),
+    let leave: [(fn(&mut Pausing), bool); 4] = [
+        (|chat| chat.chat.say("cancel"), false),
+        (|chat| chat.chat.terminal.press(Key::CtrlC), false),
+        (|chat| chat.chat.say("/pause off"), true),
+        (|chat| chat.chat.terminal.press(Key::CtrlD), false),
     ];
-    for leave in leave {
+    for (leave, is_off) in leave {
         let mut chat = Pausing::open(&environment, "next");
         chat.say("count the birds");
         leave(&mut chat);
-        chat.prompt("› count the birds  (put back: Enter sends it)");
+        // Only a request that is sent was the next one.
+        let mode = if is_off { "" } else { "(pause: next) " };
+        chat.prompt(&format!(
+            "› {mode}count the birds  (put back: Enter sends it)"
+        ));
         let screen = chat.chat.terminal.screen();
         assert!(
-            screen.contains("Request cancelled before sending"),
+            screen.contains("Request cancelled before sending."),
             "{screen:?}"
         );
         chat.chat.terminal.press(Key::CtrlC);
-        chat.chat.prompt_cleared();
+        chat.prompt(&format!("› {mode}Type a message, @ to attach a file"));
         chat.chat.terminal.press(Key::CtrlD);
         assert_eq!(chat.chat.terminal.wait_end(), Some(0));
     }
@@ -339,12 +386,89 @@ fn another_context_discards_the_request() {
     let provider = Provider::play([]);
     let environment = environment(&provider);
     let mut chat = Pausing::open(&environment, "every");
+    let put_back = "› (pause: every) count the birds  (put back: Enter sends it)";
     chat.say("count the birds");
     chat.chat.say("/new");
     chat.chat
         .terminal
-        .wait_for("Context changed: request discarded");
-    chat.prompt("› (pause: every) count the birds  (put back: Enter sends it)");
+        .wait_for("Context changed: request discarded.");
+    chat.prompt(put_back);
+    chat.chat.terminal.press(Key::Enter);
+    chat.request();
+    chat.does("e temperature 0.5");
+    chat.does("e 1 count the terns");
+    let question = "The request has 2 edits, which are lost. Go on? [y/n]";
+    for answer in ["n", "y"] {
+        chat.chat.say("/new");
+        chat.prompt(question);
+        match answer {
+            "n" => {
+                let screen = chat.does("n");
+                assert!(screen.contains("The request is still paused."), "{screen}");
+            }
+            answer => chat.chat.say(answer),
+        }
+    }
+    chat.prompt(put_back);
+    assert!(provider.requests().is_empty());
+}
+
+#[test]
+fn a_command_that_fails_discards_nothing() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    chat.does("e 1 count the terns");
+    for (line, said) in [
+        ("/fork", "Nothing to fork yet; /fork ID forks another"),
+        ("/fork zz", "there is no session \"zz\""),
+        ("/sessions 99", "there is no session \"99\""),
+        ("/agent foo", "there is no agent \"foo\""),
+        ("/new now", "/new takes no arguments."),
+        ("/clear x", "/clear takes no arguments."),
+        ("/resume", "/sessions lists the sessions and resumes one."),
+        ("/agent", "/agent NAME switches agents"),
+        ("/model", "/model NAME takes one"),
+        (
+            "/model smollm",
+            "Nothing is changed: the server does not list the model \"smollm\"",
+        ),
+        ("/sessions", "There is no other session of this project."),
+    ] {
+        let screen = chat.does(line);
+        assert!(screen.contains(said), "{line}: {screen}");
+        assert!(!screen.contains("discarded"), "{line}: {screen}");
+    }
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Fine.");
+    assert_eq!(said(&provider.requests()[0])[0].1, "count the terns");
+}
+
+#[test]
+fn an_interruption_clears_the_line_first() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    chat.does("e 1 count the terns");
+    let lines: [(&str, &str); 3] = [
+        ("e 1 coun", "  request? e 1 coun"),
+        ("\x12", "(reverse-i-search)`':"),
+        ("\x12birds", "(reverse-i-search)`birds': count the birds"),
+    ];
+    for (typed, line) in lines {
+        chat.chat.terminal.type_text(typed);
+        chat.prompt(line);
+        chat.chat.terminal.press(Key::CtrlC);
+        chat.prompt(REQUEST);
+    }
+    let screen = chat.does("diff");
+    assert!(screen.contains("{+terns+}"), "{screen}");
+    chat.chat.terminal.press(Key::CtrlC);
+    chat.chat
+        .terminal
+        .wait_for("Request cancelled before sending.");
     assert!(provider.requests().is_empty());
 }
 
@@ -361,7 +485,7 @@ fn nothing_that_was_typed_before_the_pause_sends_it() {
     chat.chat.say("cancel");
     chat.chat
         .terminal
-        .wait_for("Request cancelled before sending");
+        .wait_for("Request cancelled before sending.");
 }
 
 #[test]
@@ -376,7 +500,7 @@ fn a_kill_loses_nothing() {
     let mut chat = Chat::waiting(environment.terminal(["--resume"]));
     let screen = chat.prompt_with("count the birds");
     assert!(
-        screen.contains("Request cancelled before sending"),
+        screen.contains("Request cancelled before sending."),
         "{screen:?}"
     );
     chat.terminal.press(Key::Enter);
@@ -522,9 +646,23 @@ fn saved_edits_are_applied_to_later_requests() {
     chat.chat
         .terminal
         .wait_for("The first 1 section is listed when edits are captured; saved in");
+    chat.chat.say("/pause every");
+    chat.prompt("› (pause: every) Type a message, @ to attach a file");
+    chat.chat.say("/auto capture");
+    chat.chat.terminal.wait_for("Pausing is auto from now on.");
+    chat.prompt(prompt);
+    chat.chat.say("/pause auto");
+    chat.chat
+        .terminal
+        .wait_for("Pausing is auto: saved edits are applied to every request");
     // Another session has none of them.
     chat.chat.say("/new");
     chat.chat.terminal.wait_for("Started a new session.");
+    chat.prompt(prompt);
+    chat.chat.say("/pause");
+    chat.chat
+        .terminal
+        .wait_for("Pausing is auto: the first request of the next message is paused");
     chat.prompt(prompt);
     let screen = chat.say("count the owls");
     assert!(
@@ -537,7 +675,7 @@ fn saved_edits_are_applied_to_later_requests() {
     chat.chat.say("cancel");
     chat.chat
         .terminal
-        .wait_for("Request cancelled before sending");
+        .wait_for("Request cancelled before sending.");
 }
 
 #[test]

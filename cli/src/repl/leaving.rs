@@ -1,0 +1,80 @@
+//! Commands that begin another context while a request is paused. They take the request with it, so whether they can be done
+//! is looked at first.
+
+use super::slash::surplus;
+use super::table::Slash;
+use super::{choice, sessions};
+use crate::app::App;
+use crate::error::CliError;
+use dunlin_chat::agent::Agent;
+use dunlin_chat::message::Message;
+
+/// Whether a command goes on elsewhere than where the request belongs.
+pub fn leaves(command: Slash, rest: &str) -> bool {
+    match command {
+        Slash::New | Slash::Clear | Slash::Fork | Slash::Exit => true,
+        // Alone they list what there is.
+        Slash::Sessions | Slash::Model | Slash::Agent => !rest.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a command that otherwise leaves only lists something.
+pub fn lists(command: Slash, rest: &str) -> bool {
+    matches!(command, Slash::Sessions | Slash::Model | Slash::Agent) && rest.is_empty()
+}
+
+/// Lists what a command would choose from. `agent` answers the paused request.
+///
+/// # Errors
+/// The endpoint cannot be asked for its models.
+pub async fn list(app: &App, agent: &Agent, command: Slash) -> Result<(), CliError> {
+    match command {
+        Slash::Sessions => {
+            let current = app.store().entry(&app.session_id());
+            let title = current.path.exists().then(|| current.summary().title);
+            sessions::list(app, Some((&current, title.as_deref())));
+        }
+        Slash::Model => choice::list_models(app, agent).await?,
+        Slash::Agent => choice::list_agents(app, &agent.name),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Why a command would do nothing, in a sentence; `None`: it can be done. `messages` are those of the conversation with the
+/// one that is paused.
+///
+/// # Errors
+/// What it names does not exist, or cannot be used.
+pub async fn refusal(
+    app: &App,
+    agent: &Agent,
+    messages: &[Message],
+    (command, rest): (Slash, &str),
+) -> Result<Option<String>, CliError> {
+    if let Some(surplus) = surplus(command, rest) {
+        return Ok(Some(surplus));
+    }
+    match command {
+        Slash::Fork if rest.is_empty() => {
+            let is_first = messages.len() < 2;
+            return Ok(is_first.then(|| sessions::NOTHING_TO_FORK.to_owned()));
+        }
+        Slash::Fork => {
+            sessions::find(app, rest)?.load()?;
+        }
+        Slash::Sessions => {
+            let current = app.store().entry(&app.session_id());
+            let entry = sessions::named(app, Some(&current), rest)?;
+            if entry == current {
+                return Ok(Some(sessions::IS_OPEN.to_owned()));
+            }
+            sessions::check(app, &entry)?;
+        }
+        Slash::Model => return choice::refusal_of_model(app, agent, rest).await,
+        Slash::Agent => choice::check_agent(app, rest)?,
+        _ => {}
+    }
+    Ok(None)
+}
