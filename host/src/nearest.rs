@@ -20,14 +20,14 @@ pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// The candidate that `name` is most likely a misspelling of: at most one letter in three is another one. Stricter than
+/// The candidate that `name` is most likely a misspelling of: fewer than one letter in three differ. Stricter than
 /// [`nearest`], for short words.
 pub fn misspelt<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let measured = candidates.into_iter().map(|candidate| {
         let longest = name.chars().count().max(candidate.chars().count());
         (strsim::osa_distance(name, candidate), longest, candidate)
     });
-    let near = measured.filter(|(distance, longest, _)| 3 * distance <= *longest);
+    let near = measured.filter(|(distance, longest, _)| 3 * distance < *longest);
     let best = near.min_by_key(|(distance, ..)| *distance);
     best.map(|(.., candidate)| candidate)
 }

@@ -296,6 +296,9 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     assert_eq!(show("--sent"), shown);
     assert_eq!(show("--sent"), body(&provider.requests()[0]));
     assert_eq!(show("--original"), shown.replacen("gulls", "birds", 1));
+    let prompt = "› (pause: every) Type a message, @ to attach a file";
+    chat.chat.terminal.press(Key::CtrlC);
+    chat.prompt(prompt);
     for (line, said) in [
         (
             "/requests two",
@@ -304,10 +307,9 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
         ("/requests 9", "hint: /requests lists them"),
         ("/fork zz", "hint: /sessions lists them"),
     ] {
-        chat.chat.terminal.press(Key::CtrlC);
-        chat.prompt("› (pause: every) Type a message, @ to attach a file");
         chat.chat.say(line);
         chat.chat.terminal.wait_for(said);
+        chat.prompt(prompt);
     }
     let output = environment.run(["requests", "replay", "1", "--agent", "foo"]);
     assert!(
