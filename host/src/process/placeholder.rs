@@ -20,6 +20,7 @@ use rustix::fs::{
 use rustix::io::{Errno, pread};
 
 use super::access::Held;
+use super::git::with_access;
 use super::mounts::{self, Entry};
 
 /// What a `commondir` says in the repository itself: the folder that it is in. Git cannot read an empty one.
@@ -160,8 +161,9 @@ impl Placeholders {
     /// Removes those that nobody else holds and that are still empty.
     pub(super) fn remove(self) {
         for made in self.made.into_iter().rev() {
-            // One that cannot be removed is used again by the next command.
-            let _ = made.remove();
+            // The command may have made the folder read-only. What cannot be removed is used again by the next command.
+            let folder = made.path.parent().unwrap_or(&made.path);
+            let _ = with_access(folder, || made.remove());
         }
     }
 }
@@ -302,5 +304,30 @@ mod tests {
         third.make(held.iter()).unwrap();
         third.remove();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_that_became_read_only_keeps_no_placeholder() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().canonicalize().unwrap().join("inner");
+        let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(folder.path(), mode(0o777)).unwrap();
+        let path = inner.join("held");
+        let made = std::thread::spawn(move || {
+            // The superuser may write everywhere, so that this thread becomes somebody else for the file system.
+            #[expect(unsafe_code, reason = "it takes a number")]
+            unsafe {
+                libc::setfsuid(65_534)
+            };
+            std::fs::create_dir(&inner).unwrap();
+            let held = [Held::new(path.clone(), false)];
+            let mut placeholders = Placeholders::default();
+            placeholders.make(held.iter()).unwrap();
+            let was_there = path.exists();
+            std::fs::set_permissions(&inner, mode(0o555)).unwrap();
+            placeholders.remove();
+            (was_there, path.exists())
+        });
+        assert_eq!(made.join().unwrap(), (true, false));
     }
 }

@@ -196,7 +196,10 @@ pub(super) fn remove_link(repository: &Path, id: FileId, link: &Path) -> io::Res
 }
 
 /// Tries again after a folder was made writable for its owner.
-fn with_access<T>(folder: &Path, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+pub(in crate::process) fn with_access<T>(
+    folder: &Path,
+    work: impl Fn() -> io::Result<T>,
+) -> io::Result<T> {
     match work() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_readable(folder)?;

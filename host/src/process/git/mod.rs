@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::access::{Access, Held};
 use super::mounts::FileId;
 use super::placeholder;
+pub(super) use aside::with_access;
 pub(super) use baseline::{Baseline, Kind};
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
@@ -105,6 +106,9 @@ struct Unread {
     id: FileId,
     /// Whether git keeps a repository in it.
     is_git: bool,
+    /// Whether it is not known to hold too much: the time was over before all of it was looked at.
+    #[serde(default)]
+    is_unreached: bool,
 }
 
 /// A `.git` that leads elsewhere.
@@ -439,6 +443,126 @@ mod tests {
         assert!(links.contains(OsStr::new("logs/planted")), "{links:?}");
     }
 
+    /// What is one more `HEAD`, and where git finds it.
+    fn make_repository(git: &Path) {
+        for name in ["objects", "refs"] {
+            fs::create_dir_all(git.join(name)).unwrap();
+        }
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    #[test]
+    fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (git, new) = (root.join(".git"), root.join("x/.git"));
+        make_repository(&git);
+        make_repository(&git.join("modules/a"));
+        let before = Repositories::find(&[root.as_path()]);
+        for number in 0..100 {
+            fs::create_dir_all(git.join(format!("logs/{number}"))).unwrap();
+        }
+        std::os::unix::fs::symlink("/none", git.join("refs/planted")).unwrap();
+        make_repository(&new);
+        fs::write(new.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
+        let limits = search::Limits {
+            folders: 20,
+            part_folders: 50,
+            ..search::Limits::default()
+        };
+        let after = Repositories::find_after_within(&[root.as_path()], &before, limits);
+        assert!(!after.is_incomplete && after.folders.contains_key(&new));
+        let unread: Vec<_> = after.unread.iter().collect();
+        assert!(
+            matches!(&unread[..], [(path, unread)] if **path == git.join("logs") && !unread.is_unreached),
+            "{unread:?}"
+        );
+        let access = Access {
+            project: root.clone(),
+            may_change_repository: true,
+            ..Access::default()
+        };
+        let means = Means {
+            place: &root.join("place"),
+            protected: Some(&before),
+            is_plain: false,
+        };
+        let reviewed = review(&access, &before, &after, means);
+        let is_there = |name: &str| git.join(name).symlink_metadata().is_ok();
+        let said = reviewed.sentences;
+        for name in [
+            "HEAD",
+            "objects",
+            "refs",
+            "modules/a/HEAD",
+            "logs.set-aside",
+        ] {
+            assert!(is_there(name), "{name}: {said:?}");
+        }
+        assert!(!is_there("logs") && !is_there("refs/planted"), "{said:?}");
+        assert!(!new.join("HEAD").exists(), "{said:?}");
+    }
+
+    #[test]
+    fn of_what_there_was_no_time_for_only_the_head_is_renamed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let main = root.join("main/.git");
+        let (own, other) = (main.join("worktrees/own"), main.join("worktrees/other"));
+        make_repository(&main);
+        for worktree in [&own, &other] {
+            make_repository(worktree);
+            fs::write(worktree.join(COMMON), "../..\n").unwrap();
+        }
+        let find = || Repositories::find(&[main.as_path()]);
+        let before = find();
+        let review = |access: &Access| {
+            let mut after = find();
+            for name in ["objects", "refs", "worktrees"] {
+                let path = main.join(name);
+                let unread = Unread {
+                    id: crate::process::mounts::id_at(&path).unwrap(),
+                    is_git: false,
+                    is_unreached: true,
+                };
+                after.unread.insert(path, unread);
+            }
+            let means = Means {
+                place: &root.join("place"),
+                protected: None,
+                is_plain: false,
+            };
+            review(access, &before, &after, means)
+        };
+        let left = || {
+            let all = [&main, &own, &other];
+            assert!(["objects", "refs", "worktrees"].map(|it| main.join(it).exists()) == [true; 3]);
+            all.map(|folder| folder.join("HEAD").exists())
+        };
+        // The project is one of its worktrees: the command could change neither the HEAD of the repository nor the others.
+        let mut access = Access {
+            project: root.join("project"),
+            writable: vec![
+                main.clone(),
+                main.join("objects"),
+                main.join("refs"),
+                own.clone(),
+            ],
+            may_change_repository: true,
+            narrowed: Some(main.clone()),
+            ..Access::default()
+        };
+        let said = review(&access).sentences;
+        assert_eq!(left(), [true, false, true], "{said:?}");
+        access.narrowed = None;
+        let reviewed = review(&access);
+        assert!(!reviewed.is_complete);
+        assert_eq!(left(), [false; 3], "{:?}", reviewed.sentences);
+        let renamed = reviewed.sentences.iter();
+        let renamed = renamed.filter(|it| it.contains("Dunlin renamed HEAD to HEAD.set-aside"));
+        assert_eq!(renamed.count(), 2, "{:?}", reviewed.sentences);
+    }
+
     #[test]
     fn what_the_search_did_not_reach_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
@@ -453,7 +577,11 @@ mod tests {
         after.folders.remove(&root.join("a/.git"));
         let part = root.join("b/.git/logs/x");
         let id = crate::process::mounts::id_at(&part).unwrap();
-        let unread = Unread { id, is_git: false };
+        let unread = Unread {
+            id,
+            is_git: false,
+            is_unreached: false,
+        };
         after.unread.insert(part, unread);
         let access = |may_change_repository| Access {
             project: root.clone(),

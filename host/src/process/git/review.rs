@@ -35,8 +35,8 @@ const MAX_NAMED: usize = 5;
 /// Bytes that are said after one command.
 pub(in crate::process) const MAX_SAID_BYTES: usize = 48 * 1024;
 
-/// Bytes of either kind of sentence.
-const MAX_BYTES: usize = MAX_SAID_BYTES / 2;
+/// Bytes of each of the three kinds of sentences.
+const MAX_BYTES: usize = MAX_SAID_BYTES / 3;
 
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
@@ -85,7 +85,9 @@ pub(in crate::process) fn review(
         place: means.place.join(format!("{:016x}", rand::random::<u64>())),
         deadline: Instant::now() + MAX_TIME,
         urgent: Vec::new(),
+        changes: Vec::new(),
         sentences: Vec::new(),
+        unusable: BTreeSet::new(),
         // An incomplete search before the command counts as complete: the next command would find no more.
         is_complete: before.is_incomplete || !after.is_incomplete,
     };
@@ -142,11 +144,26 @@ pub(in crate::process) fn review(
         ));
     }
     let mut sentences = shortened(review.urgent, MAX_URGENT);
+    sentences.extend(shortened(review.changes, MAX_URGENT));
     sentences.extend(shortened(review.sentences, MAX_SENTENCES));
     Reviewed {
         sentences,
         is_complete: review.is_complete,
     }
+}
+
+/// Whether a command with this access could change anything at this path, and not only below it.
+fn could_change(access: &Access, path: &Path) -> bool {
+    let mut refused = access.read_only.iter().chain(&access.hidden);
+    let is_refused = refused.any(|rule| path.starts_with(rule));
+    let mut written = access.written().filter(|it| !access.is_narrowed(it));
+    let narrowed = access.narrowed.as_deref();
+    let is_narrowed = narrowed.is_some_and(|folder| path.starts_with(folder));
+    let is_written = |written: &Path| {
+        let is_meant = !is_narrowed || narrowed.is_some_and(|folder| written.starts_with(folder));
+        is_meant && path.starts_with(written)
+    };
+    !is_refused && written.any(is_written)
 }
 
 fn and_more(others: usize) -> String {
@@ -232,7 +249,11 @@ struct Review<'a> {
     deadline: Instant,
     /// What the user has to act upon.
     urgent: Vec<String>,
+    /// What Dunlin has set aside or removed. However much there is to say of the rest, the user misses these otherwise.
+    changes: Vec<String>,
     sentences: Vec<String>,
+    /// The repositories that were made unusable.
+    unusable: BTreeSet<PathBuf>,
     is_complete: bool,
 }
 
@@ -332,9 +353,17 @@ impl<'a> Review<'a> {
     fn make_unusable(&mut self, path: &Path, id: FileId) {
         // Later commands look again, also once it is put back.
         self.is_complete = false;
+        if !self.unusable.insert(path.to_owned()) {
+            return;
+        }
         let after = self.after;
+        let access = self.access;
+        // Git needs no HEAD but that of the worktree itself.
         let sharing = after.folders.iter().filter(|(other, folder)| {
-            other.as_path() != path && folder.common() == Some(path) && folder.has_head
+            other.as_path() != path
+                && folder.common() == Some(path)
+                && folder.has_head
+                && could_change(access, other)
         });
         let sharing = sharing.map(|(path, folder)| (path.as_path(), folder.id));
         for (path, id) in std::iter::once((path, id)).chain(sharing) {
@@ -342,7 +371,12 @@ impl<'a> Review<'a> {
             let mut failed = None;
             // Git reads what is noted of a worktree also without the first.
             let names = [HEAD, "gitdir"];
-            for name in names.iter().take(1 + usize::from(is_of_worktree(path))) {
+            let most = match could_change(access, path) {
+                true => 1 + usize::from(is_of_worktree(path)),
+                // Other worktrees are not the command's.
+                false => 0,
+            };
+            for name in names.iter().take(most) {
                 match Entry::of_folder(path, id, OsStr::new(name)).set_aside() {
                     Ok(aside) => renamed.push(format!("{name} to {}", aside.to_string_lossy())),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -366,9 +400,11 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Sets aside a part of a repository that could not be looked at. `false`: it belongs to none, or is not what git
-    /// itself keeps there.
-    fn unread_part(&mut self, path: &Path) -> bool {
+    /// Sets aside a part of a repository that could not be looked at. `false`: it belongs to none, is not what git itself
+    /// keeps there, or the command could not change it.
+    ///
+    /// What there was no time for may be as it was: of that repository nothing but its `HEAD` is renamed.
+    fn unread_part(&mut self, path: &Path, is_unreached: bool) -> bool {
         let after = self.after;
         let mut around = path.ancestors().skip(1);
         let repository = around.find_map(|path| Some((path, after.folders.get(path)?)));
@@ -383,8 +419,15 @@ impl<'a> Review<'a> {
         if !is_plain(part, FileType::Directory) {
             return false;
         }
-        self.is_complete = false;
         let from = repository.join(part);
+        if !could_change(self.access, path) {
+            return false;
+        }
+        self.is_complete = false;
+        if is_unreached {
+            self.make_unusable(repository, folder.id);
+            return true;
+        }
         let entry = Entry::of_folder(repository, folder.id, part);
         let shown = self.short(Some(&from));
         match entry.set_aside() {
@@ -422,7 +465,7 @@ impl<'a> Review<'a> {
             if was_one {
                 return self.make_unusable(path, unread.id);
             }
-            if !unread.is_git && self.unread_part(path) {
+            if !unread.is_git && self.unread_part(path, unread.is_unreached) {
                 return;
             }
         }
@@ -674,7 +717,7 @@ impl<'a> Review<'a> {
         }
         let shown = self.short(Some(&path.join(link)));
         match aside::remove_link(path, folder.id, Path::new(link)) {
-            Ok(()) => self.say(format!(
+            Ok(()) => self.changes.push(format!(
                 "The command put a link where git would write to what it leads to: {shown}. This was removed."
             )),
             Err(error) => {
@@ -723,7 +766,7 @@ impl<'a> Review<'a> {
     fn rename(&mut self, why: &str, entry: &Entry<'_>, and: &str) {
         let from = self.short(Some(&entry.folder.join(entry.name)));
         match entry.set_aside() {
-            Ok(aside) => self.say(format!(
+            Ok(aside) => self.changes.push(format!(
                 "{why}: {from}. This was set aside as {}, where no command can change or remove it. Look at it, then rename it back{and} to use it.",
                 self.short(Some(&entry.folder.join(aside)))
             )),

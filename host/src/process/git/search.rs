@@ -1,6 +1,10 @@
 //! Looks for repositories.
+//!
+//! First come the repositories that are known and their settings, then the folders of the project outside of repositories.
+//! Only after that the search looks into the folders within repositories, each of which has limits of its own: whatever
+//! a command puts into one of them, everything else is looked at as if it were not there.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::Metadata;
@@ -13,18 +17,25 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 
-use super::super::mounts::{self, Entry};
+use super::super::mounts::{self, Entry, FileId};
 use super::super::placeholder;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
-    MAX_FOLDERS, common_of, for_each, has_head, is_no_folder, list, make_readable, open_folder,
-    real_path, target_of,
+    MAX_FOLDERS, common_of, has_head, is_no_folder, list, make_readable, open_folder, real_path,
+    target_of,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Status, Unread, settings};
 use crate::display::grouped;
 
-/// How long a search may take: a supervisor has twice as long before it is killed.
+/// How long each of the four steps of a search may take. A supervisor is killed a minute after its command.
 const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Folders in one folder that git writes to in a repository, such as `logs`, at most. Git keeps some thousand there at most.
+const MAX_PART_FOLDERS: usize = 20_000;
+
+/// Folders of a part of a repository that are looked at before it is the turn of the next part. It doubles with every turn, so
+/// that small parts are looked at whole before large ones.
+const FIRST_TURN: usize = 64;
 
 /// Files and folders in these, at most: one folder may hold millions.
 const MAX_ENTRIES_SEEN: usize = 5_000_000;
@@ -34,9 +45,6 @@ const MAX_REPOSITORIES: usize = 300;
 
 /// Bytes of a part of a folder's listing.
 const LISTING_BYTES: usize = 32 * 1024;
-
-/// How many folders lie between `.git/modules` and the folder of a submodule, at most: its name may hold slashes.
-const MAX_MODULE_DEPTH: usize = 8;
 
 /// What the names begin with of a `.git` and of a `HEAD` that were set aside.
 const ASIDE: &str = ".git.set-aside";
@@ -74,11 +82,32 @@ impl fmt::Display for Limit {
     }
 }
 
+/// How much a search looks at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Folders outside of repositories, and in one folder of a repository that holds anything, such as `lfs`.
+    pub(super) folders: usize,
+    /// Folders in one folder of a repository that git itself writes to.
+    pub(super) part_folders: usize,
+    /// The time for each step.
+    pub(super) time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            folders: MAX_FOLDERS,
+            part_folders: MAX_PART_FOLDERS,
+            time: MAX_TIME,
+        }
+    }
+}
+
 impl Repositories {
     /// Looks only below these folders, as nothing is known yet.
     #[cfg(test)]
     pub(in crate::process) fn find(roots: &[&Path]) -> Repositories {
-        Repositories::search(&[], roots, None)
+        Repositories::search(&[], roots, None, Limits::default())
     }
 
     /// Looks for all repositories at and below these folders, without following links. What lies at the `known` paths is
@@ -88,39 +117,53 @@ impl Repositories {
         known: &[OsString],
         roots: &[&Path],
     ) -> Repositories {
-        Repositories::search(known, roots, None)
+        Repositories::search(known, roots, None, Limits::default())
     }
 
     /// Looks again after a command. Folders of the user that have become unreadable since are made readable: a
     /// repository in them would still be one.
     pub(in crate::process) fn find_after(roots: &[&Path], before: &Repositories) -> Repositories {
-        let known: Vec<OsString> = before.paths().collect();
-        Repositories::search(&known, roots, Some(before))
+        Repositories::find_after_within(roots, before, Limits::default())
     }
 
-    fn search(known: &[OsString], roots: &[&Path], before: Option<&Repositories>) -> Repositories {
+    pub(super) fn find_after_within(
+        roots: &[&Path],
+        before: &Repositories,
+        limits: Limits,
+    ) -> Repositories {
+        let known: Vec<OsString> = before.paths().collect();
+        Repositories::search(&known, roots, Some(before), limits)
+    }
+
+    fn search(
+        known: &[OsString],
+        roots: &[&Path],
+        before: Option<&Repositories>,
+        limits: Limits,
+    ) -> Repositories {
         let mut search = Search {
             roots,
             before,
+            known: known.iter().map(Path::new).collect(),
+            known_ids: before.into_iter().flat_map(Repositories::ids).collect(),
+            limits,
             found: Repositories::default(),
-            seen: 0,
-            entries: 0,
-            is_over: false,
-            follows: false,
+            budget: Budget::new(limits.folders, limits.time),
             postponed: Vec::new(),
-            deadline: Instant::now() + MAX_TIME,
+            parts: Vec::new(),
+            is_part: HashSet::new(),
+            buffer: Vec::with_capacity(LISTING_BYTES),
         };
         for path in known.iter().map(Path::new) {
             search.look_first(path);
         }
-        search.follows = true;
-        for (path, is_folder) in std::mem::take(&mut search.postponed) {
-            match is_folder {
-                true => search.add_folder(&path, true),
-                false => search.add_below(&path, MAX_MODULE_DEPTH),
-            }
-        }
+        search.end_step();
+        search.add_postponed();
         search.walk();
+        search.end_step();
+        for is_known in [true, false] {
+            search.look_into_parts(is_known);
+        }
         let roots = roots.iter().map(|root| root.as_os_str().to_owned());
         search.found.roots = roots.collect();
         search.found
@@ -130,54 +173,289 @@ impl Repositories {
 struct Search<'a> {
     roots: &'a [&'a Path],
     before: Option<&'a Repositories>,
+    /// Where repositories were before, and which folders these were: they may have been moved.
+    known: HashSet<&'a Path>,
+    known_ids: BTreeSet<FileId>,
+    limits: Limits,
     found: Repositories,
-    seen: usize,
+    /// What is left for the step or the part that is looked at.
+    budget: Budget,
+    /// Folders of repositories that others lead to. First come all that were known, each by itself.
+    postponed: Vec<PathBuf>,
+    /// Folders within repositories that are still to be looked at.
+    parts: Vec<Part>,
+    /// All that were ever among them.
+    is_part: HashSet<PathBuf>,
+    buffer: Vec<u8>,
+}
+
+/// How much may still be looked at.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    folders: usize,
     entries: usize,
-    /// Whether a limit is reached.
-    is_over: bool,
-    /// Whether what a repository leads to is looked at. First come all that were known, each by itself.
-    follows: bool,
-    /// Folders that known ones lead to, and whether each is that of a repository. The others may hold some.
-    postponed: Vec<(PathBuf, bool)>,
     deadline: Instant,
+    /// What has used it up.
+    reached: Option<Limit>,
+}
+
+impl Budget {
+    fn new(folders: usize, time: Duration) -> Budget {
+        Budget {
+            folders,
+            entries: MAX_ENTRIES_SEEN,
+            deadline: Instant::now() + time,
+            reached: None,
+        }
+    }
+
+    fn spend_entries(&mut self, entries: usize) {
+        match self.entries.checked_sub(entries) {
+            Some(left) => self.entries = left,
+            None => {
+                self.entries = 0;
+                self.reached.get_or_insert(Limit::Entries);
+            }
+        }
+    }
+
+    fn is_late(&mut self) -> bool {
+        let is_late = Instant::now() >= self.deadline;
+        if is_late {
+            self.reached.get_or_insert(Limit::Time);
+        }
+        is_late
+    }
+}
+
+/// A folder in that of a repository. It is looked at by itself, as it may hold any number of others.
+struct Part {
+    repository: PathBuf,
+    top: PathBuf,
+    kind: PartKind,
+    /// What is still to be looked at, and whether it can be the folder of a submodule or worktree by where it lies.
+    todo: Vec<(PathBuf, bool)>,
+    budget: Budget,
+    is_known: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    /// Git opens files in it by their names and writes to them, also through symbolic links.
+    Written,
+    /// The folder of objects. Git writes an object under a name that is not there yet: only its folders can lead elsewhere.
+    Objects,
+    /// It holds the repositories of submodules or worktrees, whose names may hold slashes.
+    Repositories,
+    /// Anything else, which may hold repositories.
+    Other,
+}
+
+impl PartKind {
+    fn of(name: &OsStr) -> PartKind {
+        match name.as_bytes() {
+            b"modules" | b"worktrees" => PartKind::Repositories,
+            b"objects" => PartKind::Objects,
+            // What was set aside is not read by git.
+            _ if name.to_string_lossy().contains(SUFFIX) => PartKind::Other,
+            _ => PartKind::Written,
+        }
+    }
+}
+
+impl Part {
+    /// Whether git would write through a link in this folder of it.
+    fn is_written(&self, folder: &Path) -> bool {
+        match self.kind {
+            PartKind::Written => true,
+            PartKind::Objects => {
+                let below = ["info", "pack"].map(|name| self.top.join(name));
+                folder == self.top || below.iter().any(|below| folder.starts_with(below))
+            }
+            PartKind::Repositories | PartKind::Other => false,
+        }
+    }
 }
 
 impl Search<'_> {
     fn walk(&mut self) {
         let mut todo: VecDeque<PathBuf> = self.roots.iter().map(|root| (*root).into()).collect();
-        let mut buffer = Vec::with_capacity(LISTING_BYTES);
         while let Some(folder) = todo.pop_front() {
+            if !self.may_go_on() || self.has_enough() {
+                return;
+            }
+            match self.visit(&folder, false) {
+                Ok(listing) => todo.extend(self.without_parts(&folder, listing)),
+                Err(error) => self.cannot_look(&folder, false, &error),
+            }
+        }
+    }
+
+    /// Lists a folder and adds the repositories that are in it, or that it is.
+    ///
+    /// `is_place`: submodules or worktrees are kept where it lies.
+    fn visit(&mut self, folder: &Path, is_place: bool) -> io::Result<Listing> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.opened(folder, |folder| Listing::read(folder, &mut buffer));
+        self.buffer = buffer;
+        let mut listing = read?;
+        self.budget.spend_entries(listing.entries);
+        for (git, is_folder) in &listing.git {
+            let path = folder.join(git);
+            match is_folder {
+                true => self.add_folder(&path, false),
+                false => self.add_link(&path),
+            }
+        }
+        self.add_postponed();
+        let is_one = listing.names.are_a_repository();
+        let is_one = is_one && (listing.names.aside || has_head(folder));
+        if is_one || is_place && listing.names.are_of_a_module() {
+            self.add_folder(folder, false);
+            self.add_postponed();
+            listing.is_repository = true;
+        }
+        // What else lies at a root is not a setting only because a command made a HEAD there.
+        if is_one
+            && self.roots.contains(&folder)
+            && !listing.names.config
+            && let Some(found) = self.found.folders.get_mut(folder)
+            && !found.is_of_worktree()
+        {
+            found.settings.clear();
+        }
+        let unread = self.found.unread.get(folder);
+        listing.is_repository |= is_git_name(folder)
+            || self.found.folders.contains_key(folder)
+            || unread.is_some_and(|unread| unread.is_git);
+        Ok(listing)
+    }
+
+    /// The folders in a folder that are looked at with it. Those that belong to a repository are looked at later.
+    fn without_parts(&mut self, folder: &Path, listing: Listing) -> Vec<PathBuf> {
+        let mut folders = listing.folders;
+        if listing.is_repository {
+            let is_known = self.is_known(folder, None);
+            folders.retain(|path| {
+                let name = path.file_name().unwrap_or_default();
+                !self.add_part(folder, name, is_known)
+            });
+        }
+        folders
+    }
+
+    /// Notes a folder in that of a repository, to look at it later. `false`: it does not belong to git.
+    fn add_part(&mut self, repository: &Path, name: &OsStr, is_known: bool) -> bool {
+        // Whoever works in a bare repository has folders of their own beside it.
+        if self.roots.contains(&repository)
+            && !is_git_name(repository)
+            && !is_plain(name, FileType::Directory)
+        {
+            return false;
+        }
+        let top = repository.join(name);
+        if self.is_part.insert(top.clone()) {
+            let folders = match is_plain(name, FileType::Directory) {
+                true => self.limits.part_folders,
+                false => self.limits.folders,
+            };
+            self.parts.push(Part {
+                repository: repository.to_owned(),
+                todo: vec![(top.clone(), false)],
+                top,
+                kind: PartKind::of(name),
+                budget: Budget::new(folders, self.limits.time),
+                is_known,
+            });
+        }
+        true
+    }
+
+    fn is_known(&self, path: &Path, id: Option<FileId>) -> bool {
+        self.known.contains(path) || id.is_some_and(|id| self.known_ids.contains(&id))
+    }
+
+    /// Looks into the folders of those repositories that were known, or of the others, in turns.
+    fn look_into_parts(&mut self, is_known: bool) {
+        let deadline = Instant::now() + self.limits.time;
+        let mut turn = FIRST_TURN;
+        loop {
+            let all = std::mem::take(&mut self.parts);
+            let (now, later): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|part| part.is_known == is_known);
+            self.parts = later;
+            if now.is_empty() {
+                return;
+            }
+            for mut part in now {
+                part.budget.deadline = deadline;
+                std::mem::swap(&mut self.budget, &mut part.budget);
+                self.look_into(&mut part, turn);
+                std::mem::swap(&mut self.budget, &mut part.budget);
+                match part.budget.reached {
+                    Some(limit) => self.give_up(&part, limit),
+                    None if part.todo.is_empty() => {}
+                    None => self.parts.push(part),
+                }
+            }
+            turn = turn.saturating_mul(2);
+        }
+    }
+
+    /// Looks at so many folders of a part.
+    fn look_into(&mut self, part: &mut Part, turn: usize) {
+        for _ in 0..turn {
+            let Some((folder, is_place)) = part.todo.pop() else {
+                return;
+            };
             if !self.may_go_on() {
                 return;
             }
-            let listing = match self.opened(&folder, |folder| Listing::read(folder, &mut buffer)) {
+            let listing = match self.visit(&folder, is_place) {
                 Ok(listing) => listing,
                 Err(error) => {
-                    self.cannot_look(&folder, false, &error);
+                    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+                    let is_git = is_place && MODULE_NAMES.into_iter().any(has);
+                    // Each takes a mount.
+                    if !self.has_enough() {
+                        self.cannot_look(&folder, is_git, &error);
+                    }
+                    if is_too_long(&error) {
+                        // Git may reach it by a shorter path, from within the worktree.
+                        self.cannot_look(&part.top, false, &error);
+                    }
                     continue;
                 }
             };
-            self.entries += listing.entries;
-            for (git, is_folder) in &listing.git {
-                let path = folder.join(git);
-                match is_folder {
-                    true => self.add_folder(&path, false),
-                    false => self.add_link(&path),
+            let holds_places = part.kind == PartKind::Repositories
+                && (folder == part.top || is_place && !listing.is_repository);
+            for name in &listing.links {
+                let link = folder.join(name);
+                if holds_places {
+                    self.add_link(&link);
+                    self.add_postponed();
                 }
-            }
-            let is_one = listing.names.are_a_repository();
-            if is_one && (listing.names.aside || has_head(&folder)) {
-                self.add_folder(&folder, false);
-                // What else lies at a root is not a setting only because a command made a HEAD there.
-                if self.roots.contains(&folder.as_path())
-                    && !listing.names.config
-                    && let Some(found) = self.found.folders.get_mut(&folder)
-                    && !found.is_of_worktree()
+                // The repository may be moved with all that is in it.
+                if part.is_written(&folder)
+                    && let Some(found) = self.found.folders.get_mut(&part.repository)
+                    && let Ok(link) = link.strip_prefix(&part.repository)
                 {
-                    found.settings.clear();
+                    found.links.insert(link.into());
                 }
             }
-            todo.extend(listing.folders);
+            let folders = self.without_parts(&folder, listing).into_iter();
+            part.todo
+                .extend(folders.map(|folder| (folder, holds_places)));
+        }
+    }
+
+    /// Notes a part of a repository that was not looked at whole.
+    fn give_up(&mut self, part: &Part, limit: Limit) {
+        let is_unreached = limit == Limit::Time;
+        let error = io::Error::other("too much is in it");
+        self.cannot_look(&part.top, false, &error);
+        if let Some(unread) = self.found.unread.get_mut(&part.top) {
+            unread.is_unreached = is_unreached;
         }
     }
 
@@ -189,9 +467,7 @@ impl Search<'_> {
             self.found.unreachable.get_or_insert(why);
             return;
         }
-        let is_git = path
-            .file_name()
-            .is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name));
+        let is_git = is_git_name(path);
         match mounts::look(path) {
             Ok(Entry::Folder(_)) if self.is_within(path) && (is_git || has_head(path)) => {
                 self.add_folder(path, false);
@@ -203,27 +479,40 @@ impl Search<'_> {
         }
     }
 
+    /// Counts one more folder.
     fn may_go_on(&mut self) -> bool {
-        self.seen += 1;
+        match self.budget.folders.checked_sub(1) {
+            Some(left) => self.budget.folders = left,
+            None => {
+                self.budget.reached.get_or_insert(Limit::Folders);
+            }
+        }
+        !self.budget.is_late() && self.budget.reached.is_none()
+    }
+
+    /// Whether there are more repositories than can be protected.
+    fn has_enough(&mut self) -> bool {
         let repositories = self.found.folders.len().max(self.found.unread.len());
         // Only the search before a command is for mounts. What that one left out is not new for the one after it.
         let is_counted = self.before.is_none_or(|before| before.is_incomplete);
-        let limits = [
-            (self.seen > MAX_FOLDERS, Limit::Folders),
-            (
-                is_counted && repositories >= MAX_REPOSITORIES,
-                Limit::Repositories,
-            ),
-            (self.entries > MAX_ENTRIES_SEEN, Limit::Entries),
-            (Instant::now() >= self.deadline, Limit::Time),
-        ];
-        let limit = limits.into_iter().find(|(is_reached, _)| *is_reached);
-        if let Some((_, limit)) = limit {
-            self.is_over = true;
-            self.found.is_incomplete = true;
-            self.found.limit.get_or_insert(limit);
+        let has_enough = is_counted && repositories >= MAX_REPOSITORIES;
+        if has_enough {
+            self.is_incomplete(Limit::Repositories);
         }
-        limit.is_none()
+        has_enough
+    }
+
+    fn is_incomplete(&mut self, limit: Limit) {
+        self.found.is_incomplete = true;
+        self.found.limit.get_or_insert(limit);
+    }
+
+    /// The next step has limits of its own.
+    fn end_step(&mut self) {
+        if let Some(limit) = self.budget.reached {
+            self.is_incomplete(limit);
+        }
+        self.budget = Budget::new(self.limits.folders, self.limits.time);
     }
 
     fn is_within(&self, path: &Path) -> bool {
@@ -271,7 +560,11 @@ impl Search<'_> {
                 return;
             }
         };
-        let unread = Unread { id, is_git: false };
+        let unread = Unread {
+            id,
+            is_git: false,
+            is_unreached: false,
+        };
         let unread = self.found.unread.entry(path.to_owned()).or_insert(unread);
         unread.is_git |= is_git;
     }
@@ -284,14 +577,14 @@ impl Search<'_> {
             known.is_reference &= is_reference;
             return;
         }
-        if !self.may_go_on() {
+        if self.has_enough() || !self.may_go_on() {
             return;
         }
         let entries = match self.opened(path, list) {
             Ok(entries) => entries,
             Err(error) => return self.cannot_look(path, !is_reference, &error),
         };
-        self.entries += entries.len();
+        self.budget.spend_entries(entries.len());
         let Ok(id) = mounts::id_at(path) else {
             return;
         };
@@ -311,8 +604,13 @@ impl Search<'_> {
             common: None,
             is_reference,
         };
-        let mut more = Vec::new();
+        let is_known = self.is_known(path, Some(id));
         for (name, kind) in entries {
+            // There may be many, each with many files.
+            if self.budget.is_late() {
+                let error = io::Error::other("it takes too long to look at it");
+                return self.cannot_look(path, !is_reference, &error);
+            }
             let entry = path.join(&name);
             // Of another command that runs.
             if placeholder::is_at(&entry).unwrap_or_default() {
@@ -325,26 +623,20 @@ impl Search<'_> {
             folder.has_head |= name.eq_ignore_ascii_case("HEAD");
             folder.is_aside |= is_head_aside(&name);
             let is_plain = is_plain(&name, kind);
-            let is_read = !name.to_string_lossy().contains(SUFFIX);
-            if kind == FileType::Directory && is_read {
-                match name.as_bytes() {
-                    b"modules" | b"worktrees" => more.push(entry.clone()),
-                    b"objects" => {
-                        self.find_links_of_objects(&entry, &mut folder.links);
-                        for name in [PACKS, PACK_CHAIN] {
-                            let mark = Mark::of(&path.join(name));
-                            if !mark.is_of_nothing() {
-                                folder.verified.insert(name.into(), mark);
-                            }
-                        }
-                    }
-                    b"reftable" => {
-                        self.find_links(&entry, &mut folder.links);
-                        let mark = Mark::of(&path.join(TABLES));
-                        folder.verified.insert(TABLES.into(), mark);
-                    }
-                    _ => self.find_links(&entry, &mut folder.links),
-                }
+            if kind == FileType::Directory {
+                self.add_part(path, &name, is_known);
+            }
+            let verified: &[&str] = match name.as_bytes() {
+                b"objects" => &[PACKS, PACK_CHAIN],
+                b"reftable" => &[TABLES],
+                _ => &[],
+            };
+            if kind == FileType::Directory {
+                let marks = verified
+                    .iter()
+                    .map(|it| (it.into(), Mark::of(&path.join(it))));
+                let marks = marks.filter(|(_, mark): &(OsString, _)| !mark.is_of_nothing());
+                folder.verified.extend(marks);
             }
             if is_plain {
                 folder.data.push(name.clone());
@@ -355,127 +647,28 @@ impl Search<'_> {
                 folder.verified.insert(name, Mark::of(&entry));
             }
         }
-        // The repository may be moved with all that is in it.
-        let within = |link: OsString| Path::new(&link).strip_prefix(path).map(OsString::from);
-        folder.links = folder
-            .links
-            .into_iter()
-            .filter_map(|it| within(it).ok())
-            .collect();
         // With a new HEAD it is one again.
         folder.is_aside &= !folder.has_head;
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
+        // An earlier step may have had no time for it.
+        self.found.unread.remove(path);
         if let Some(common) = common.filter(|common| self.is_within(common)) {
-            self.lead_to(common);
-        }
-        for folder in more {
-            match self.follows {
-                true => self.add_below(&folder, MAX_MODULE_DEPTH),
-                false => self.postponed.push((folder, false)),
-            }
+            self.postponed.push(common);
         }
     }
 
-    /// Adds the folder of a repository that something leads to.
-    fn lead_to(&mut self, path: PathBuf) {
-        match self.follows {
-            true => self.add_folder(&path, true),
-            false => self.postponed.push((path, true)),
-        }
-    }
-
-    /// Looks for symbolic links in a folder of a repository: git opens files in it by their names, and writes to them. No
-    /// number of names in a folder ends this.
-    fn find_links(&mut self, top: &Path, links: &mut BTreeSet<OsString>) {
-        let mut todo = vec![top.to_owned()];
-        while let Some(folder) = todo.pop() {
-            if !self.may_go_on() {
-                return self.cannot_look(top, false, &io::Error::other("too much is in it"));
-            }
-            let looked = self.opened(&folder, |folder| {
-                let (mut entries, mut folders) = (0, Vec::new());
-                for_each(folder, MAX_ENTRIES_SEEN, |name, kind| {
-                    entries += 1;
-                    match kind {
-                        FileType::Symlink => {
-                            links.insert(folder.join(name).into_os_string());
-                        }
-                        FileType::Directory => folders.push(folder.join(name)),
-                        _ => {}
-                    }
-                })?;
-                Ok((entries, folders))
-            });
-            match looked {
-                Ok((entries, folders)) => {
-                    self.entries += entries;
-                    todo.extend(folders);
-                }
-                Err(error) => {
-                    self.cannot_look(&folder, false, &error);
-                    if is_too_long(&error) {
-                        // Git may reach it by a shorter path, from within the worktree.
-                        return self.cannot_look(top, false, &error);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The same of the folder of objects. Git writes an object under a name that is not there yet: only its folders can
-    /// lead elsewhere.
-    fn find_links_of_objects(&mut self, objects: &Path, links: &mut BTreeSet<OsString>) {
-        let entries = match self.opened(objects, list) {
-            Ok(entries) => entries,
-            Err(error) => return self.cannot_look(objects, false, &error),
-        };
-        self.entries += entries.len();
-        let found = entries
-            .iter()
-            .filter(|(_, kind)| *kind == FileType::Symlink);
-        links.extend(found.map(|(name, _)| objects.join(name).into_os_string()));
-        for folder in ["info", "pack"] {
-            self.find_links(&objects.join(folder), links);
-        }
-    }
-
-    /// Adds the repositories of submodules or worktrees.
-    fn add_below(&mut self, folder: &Path, depth: usize) {
-        let entries = match self.opened(folder, list) {
-            Ok(entries) => entries,
-            Err(error) => return self.cannot_look(folder, false, &error),
-        };
-        self.entries += entries.len();
-        for (name, kind) in entries {
-            let path = folder.join(name);
-            if kind == FileType::Symlink {
-                self.add_link(&path);
-            }
-            if kind != FileType::Directory {
-                continue;
-            }
-            let has = |name: &str| path.join(name).symlink_metadata().is_ok();
-            let is_one = ["HEAD", "config", "commondir", "gitdir"]
-                .into_iter()
-                .any(has);
-            if is_one {
-                self.add_folder(&path, false);
-            } else if depth > 0 && self.may_go_on() {
-                self.add_below(&path, depth - 1);
-            } else {
-                self.found.is_incomplete = true;
-            }
-        }
-        if self.is_over {
-            self.cannot_look(folder, false, &io::Error::other("too much is in it"));
+    /// Adds the folders that others lead to, which may lead to more.
+    fn add_postponed(&mut self) {
+        while let Some(path) = self.postponed.pop() {
+            self.add_folder(&path, true);
         }
     }
 
     /// Adds a `.git` that is not a folder, and the repository that it leads to.
     fn add_link(&mut self, path: &Path) {
         // Each may lead through many other links.
-        if !self.may_go_on() {
+        if self.has_enough() || !self.may_go_on() {
             return;
         }
         let Ok(meta) = path.symlink_metadata() else {
@@ -489,7 +682,7 @@ impl Search<'_> {
         };
         self.found.links.insert(path.to_owned(), link);
         if let Some(target) = target.filter(|target| self.is_within(target)) {
-            self.lead_to(target);
+            self.postponed.push(target);
         }
     }
 }
@@ -505,7 +698,11 @@ struct Listing {
     names: GitNames,
     /// What is called `.git`, and whether it is a folder. Some file systems do not tell upper case from lower case.
     git: Vec<(OsString, bool)>,
+    /// Symbolic links.
+    links: Vec<OsString>,
     entries: usize,
+    /// Whether git keeps a repository in it, or may do so.
+    is_repository: bool,
 }
 
 impl Listing {
@@ -525,15 +722,20 @@ impl Listing {
             if listing.entries > MAX_ENTRIES_SEEN {
                 break;
             }
-            let is_folder = match entry.file_type() {
-                FileType::Directory => true,
+            let kind = match entry.file_type() {
                 // Some file systems do not say.
-                FileType::Unknown => folder
-                    .join(name)
-                    .symlink_metadata()
-                    .is_ok_and(|meta| meta.is_dir()),
-                _ => false,
+                FileType::Unknown => {
+                    let status = folder.join(name).symlink_metadata();
+                    status.map_or(FileType::Unknown, |status| {
+                        FileType::from_raw_mode(status.mode())
+                    })
+                }
+                kind => kind,
             };
+            let is_folder = kind == FileType::Directory;
+            if kind == FileType::Symlink {
+                listing.links.push(name.to_owned());
+            }
             if name.eq_ignore_ascii_case(".git") || is_aside(name) {
                 listing.git.push((name.to_owned(), is_folder));
             }
@@ -543,6 +745,12 @@ impl Listing {
         }
         Ok(listing)
     }
+}
+
+/// Whether what lies here is called `.git`, or was before it was set aside.
+fn is_git_name(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name))
 }
 
 /// Whether a folder of this name is a `.git` that was set aside.
@@ -556,6 +764,9 @@ fn is_head_aside(name: &OsStr) -> bool {
     name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
 }
 
+/// What a folder holds where git keeps a submodule or worktree: one of these, at least.
+const MODULE_NAMES: [&str; 4] = ["HEAD", "config", "commondir", "gitdir"];
+
 /// What git takes a folder without `.git` for a repository by.
 #[derive(Default)]
 struct GitNames {
@@ -566,6 +777,8 @@ struct GitNames {
     refs: bool,
     common: bool,
     config: bool,
+    /// Whether there is one of [`MODULE_NAMES`].
+    of_module: bool,
 }
 
 impl GitNames {
@@ -577,6 +790,11 @@ impl GitNames {
         self.refs |= is("refs");
         self.common |= is("commondir");
         self.config |= is("config");
+        self.of_module |= MODULE_NAMES.into_iter().any(is);
+    }
+
+    fn are_of_a_module(&self) -> bool {
+        self.of_module
     }
 
     fn are_a_repository(&self) -> bool {

@@ -128,6 +128,45 @@ async fn no_number_of_folders_hides_a_repository() {
     assert!(note.contains("more than 300 git repositories"), "{note}");
 }
 
+/// More folders than Dunlin looks at in one folder of a repository.
+const FLOOD: &str = "mkdir .git/logs/f && cd .git/logs/f && seq 20010 | xargs mkdir";
+
+#[tokio::test]
+async fn no_number_of_folders_in_a_repository_hides_another_or_harms_the_rest() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    fs::write(project.join("evil"), EVIL).unwrap();
+    git(&project, "init -q .");
+    git(&project, "commit -q --allow-empty -m one");
+    git(&project, "worktree add -q tree");
+    let make = "mkdir -p x/.git/objects x/.git/refs; cp evil x/.git/config; echo 'ref: refs/heads/x' > x/.git/HEAD";
+    let note = yard.run(&format!("git --version; {make}; {FLOOD}")).await;
+    let note = note.note.unwrap_or_default();
+    assert!(note.contains("x/.git/HEAD.set-aside"), "{note}");
+    assert!(note.contains("set aside as .git/logs.set-aside"), "{note}");
+    assert!(!note.contains("not all git settings"), "{note}");
+    assert!(!project.join("x/.git/HEAD").exists(), "{note}");
+    for folder in [&project, &project.join("tree")] {
+        assert_eq!(git(folder, "log --format=%s"), "one\n");
+    }
+    fs::remove_dir_all(project.join(".git/logs.set-aside")).unwrap();
+    assert_eq!(yard.run("git --version; true").await.note, None);
+}
+
+#[tokio::test]
+async fn no_number_of_new_repositories_hides_what_was_set_aside() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    fs::write(project.join("evil"), EVIL).unwrap();
+    let line = "git --version; for i in a $(seq 100); do mkdir -p $i/.git/objects $i/.git/refs; echo 'ref: refs/heads/x' > $i/.git/HEAD; done; cp evil a/.git/config; mv a 0";
+    let note = yard.run(line).await.note.unwrap_or_default();
+    assert!(note.contains("New git repository"), "{note}");
+    for name in ["HEAD", "config"] {
+        let said = format!("set aside as 0/.git/{name}.set-aside");
+        assert!(note.contains(&said), "{said}: {note}");
+    }
+}
+
 /// Makes what would run a program or write elsewhere in the folder of a repository, behind many other names.
 const HIDE: &str = "ln -s ../../../../outside/planted logs/planted; mkdir rebase-merge; echo 'exec x' > rebase-merge/git-rebase-todo; for i in $(seq 250); do : > junk$i; done";
 
