@@ -6,7 +6,9 @@
 //!
 //! [gitformat-index]: https://git-scm.com/docs/gitformat-index
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use super::read::read_short;
 use super::settings;
@@ -43,11 +45,14 @@ const MODE_AT: usize = 24;
 /// The mode of a folder of which a sparse index holds no files.
 const FOLDER_MODE: u32 = 0o040_000;
 
+/// The mode of a submodule.
+const SUBMODULE_MODE: u32 = 0o160_000;
+
 /// Entries begin at multiples of this before version 4.
 const ENTRY_ALIGNMENT: usize = 8;
 
 /// What git writes for files, programs, links, submodules and folders.
-const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, 0o160_000, FOLDER_MODE];
+const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, SUBMODULE_MODE, FOLDER_MODE];
 
 /// The flag of an entry with a second half of flags.
 const EXTENDED: u16 = 0x4000;
@@ -67,11 +72,23 @@ pub(super) fn is_trustworthy(path: &Path, folder: &Path) -> bool {
     let Ok(bytes) = read_short(path, MAX_INDEX_BYTES) else {
         return false;
     };
-    let hash_bytes = match settings::uses_sha256(&folder.join("config")) {
+    read(&bytes, hash_bytes(folder)).is_some()
+}
+
+/// The paths of the submodules that an index names, relative to its worktree. `None`: the index cannot be read.
+pub(super) fn submodules(path: &Path, folder: &Path) -> Option<Vec<PathBuf>> {
+    let bytes = read_short(path, MAX_INDEX_BYTES).ok()?;
+    let entries = read(&bytes, hash_bytes(folder))?;
+    let paths = entries.submodules.iter();
+    Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
+}
+
+/// How long hashes are in the repository whose settings are in `folder`.
+fn hash_bytes(folder: &Path) -> usize {
+    match settings::uses_sha256(&folder.join("config")) {
         true => HASH_BYTES.1,
         false => HASH_BYTES.0,
-    };
-    read(&bytes, hash_bytes).is_some()
+    }
 }
 
 /// Whether a list of tables of references names nothing but tables beside it: `0x…-0x…-….ref` in each line.
@@ -130,7 +147,7 @@ fn are_names_of_packs(names: &[u8]) -> bool {
 }
 
 /// Reads a whole index exactly as git does. `None`: it is broken or unusual, or holds a path that git would not add.
-fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
+fn read(bytes: &[u8], hash_bytes: usize) -> Option<Entries> {
     let (content, _checksum) = bytes.split_at_checked(bytes.len().checked_sub(hash_bytes)?)?;
     let mut rest = content;
     if take(&mut rest, 4)? != b"DIRC" {
@@ -161,7 +178,7 @@ fn read(bytes: &[u8], hash_bytes: usize) -> Option<()> {
         }
     }
     // Only a split index has entries without a name: those of the shared one that they replace.
-    (is_split || !entries.has_empty_name).then_some(())
+    (is_split || !entries.has_empty_name).then_some(entries)
 }
 
 /// The entries that were read so far.
@@ -172,6 +189,7 @@ struct Entries {
     name_bytes: usize,
     stage: u16,
     has_empty_name: bool,
+    submodules: Vec<Vec<u8>>,
     /// Where each begins, and whether its name is written without regard to the one before.
     starts: Vec<(usize, bool)>,
 }
@@ -228,6 +246,9 @@ impl Entries {
             return None;
         }
         self.has_empty_name |= path.is_empty();
+        if mode == SUBMODULE_MODE {
+            self.submodules.push(path.to_owned());
+        }
         self.stage = stage;
         self.starts.push((start, kept == 0));
         Some(())
@@ -337,7 +358,7 @@ mod tests {
 
     #[test]
     fn paths_are_verified_as_git_does() {
-        let is_trusted = |path: &str| read(&index(2, &[path]), HASH_BYTES.0).is_some();
+        let is_trusted = |path: &str| read(&index(2, &[path]), HASH_BYTES.0).map(drop).is_some();
         for path in ["b", "a/b", ".gitignore", "a/.github", "ä", "...", "a/..b"] {
             assert!(is_trusted(path), "{path}");
         }
@@ -418,25 +439,29 @@ mod tests {
             bytes.extend(format!("{number:08}\0").bytes());
         }
         bytes.extend([0; HASH_BYTES.0]);
-        assert_eq!(read(&bytes, HASH_BYTES.0), None);
+        assert_eq!(read(&bytes, HASH_BYTES.0).map(drop), None);
     }
 
     #[test]
     fn a_broken_index_is_not_trusted() {
         let whole = index(2, &["a", "b/c"]);
         for length in 0..whole.len() {
-            assert_eq!(read(&whole[..length], HASH_BYTES.0), None, "{length}");
+            assert_eq!(
+                read(&whole[..length], HASH_BYTES.0).map(drop),
+                None,
+                "{length}"
+            );
         }
         for version in [0, 1, 5] {
-            assert_eq!(read(&index(version, &["a"]), HASH_BYTES.0), None);
+            assert_eq!(read(&index(version, &["a"]), HASH_BYTES.0).map(drop), None);
         }
-        assert_eq!(read(&whole, HASH_BYTES.1), None);
+        assert_eq!(read(&whole, HASH_BYTES.1).map(drop), None);
     }
 
     #[test]
     fn what_git_could_read_otherwise_is_not_trusted() {
         let whole = index(2, &["a", "b/c"]);
-        assert!(read(&whole, HASH_BYTES.0).is_some());
+        assert!(read(&whole, HASH_BYTES.0).map(drop).is_some());
         // The length in the flags says that the name ends before its NUL.
         let mut hidden = whole.clone();
         let flags = 12 + STATUS_BYTES + HASH_BYTES.0;
@@ -464,7 +489,7 @@ mod tests {
             with_extension(b"EOIE", &end.to_be_bytes()),
             with_extension(b"IEOT", &blocks(12, 2)),
         ] {
-            assert!(read(&bytes, HASH_BYTES.0).is_some());
+            assert!(read(&bytes, HASH_BYTES.0).map(drop).is_some());
         }
         for bytes in [
             hidden,
@@ -476,7 +501,7 @@ mod tests {
             index(2, &["b", "a"]),
             index(2, &["a", "a"]),
         ] {
-            assert_eq!(read(&bytes, HASH_BYTES.0), None);
+            assert_eq!(read(&bytes, HASH_BYTES.0).map(drop), None);
         }
     }
 
@@ -540,8 +565,8 @@ mod tests {
             bytes.extend(version.to_be_bytes());
             bytes.extend(count.to_be_bytes());
             bytes.extend(more);
-            let _ = read(&bytes, HASH_BYTES.0);
-            let _ = read(&bytes, HASH_BYTES.1);
+            let _ = read(&bytes, HASH_BYTES.0).map(drop);
+            let _ = read(&bytes, HASH_BYTES.1).map(drop);
         }
     }
 }

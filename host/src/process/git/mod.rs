@@ -451,6 +451,56 @@ mod tests {
         fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
     }
 
+    /// Git looks into the submodules that its index names, so a walk that ends early must not leave them out.
+    #[test]
+    fn a_flood_outside_of_repositories_hides_no_submodule() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let git = |arguments: &str| {
+            let mut git = std::process::Command::new("git");
+            let git = git.current_dir(&root).args(arguments.split(' '));
+            assert!(git.status().unwrap().success(), "{arguments}");
+        };
+        git("init -q .");
+        let link = "160000,e83c5163316f89bfbde7d9ab23ca2e25604af290,libs/deep/sub";
+        git(&format!("update-index --add --cacheinfo {link}"));
+        let before = Repositories::find(&[root.as_path()]);
+        for number in 0..100 {
+            fs::create_dir(root.join(number.to_string())).unwrap();
+        }
+        let sub = root.join("libs/deep/sub/.git");
+        make_repository(&sub);
+        fs::write(sub.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
+        let search = |folders| {
+            let limits = search::Limits {
+                folders,
+                ..search::Limits::default()
+            };
+            Repositories::find_after_within(&[root.as_path()], &before, limits)
+        };
+        let after = search(20);
+        assert!(after.is_incomplete && after.folders.contains_key(&sub));
+        let access = Access {
+            project: root.clone(),
+            may_change_repository: true,
+            ..Access::default()
+        };
+        let place = root.join("place");
+        let means = || Means {
+            place: &place,
+            protected: Some(&before),
+            is_plain: true,
+        };
+        let reviewed = review(&access, &before, &after, means());
+        assert!(!sub.join("HEAD").exists(), "{:?}", reviewed.sentences);
+        assert!(root.join(".git/HEAD").exists());
+        // Where they cannot all be looked at, git does not use the repository.
+        fs::write(root.join(".git/index"), "no index").unwrap();
+        let reviewed = review(&access, &before, &search(20), means());
+        let said = reviewed.sentences;
+        assert!(!root.join(".git/HEAD").exists(), "{said:?}");
+    }
+
     #[test]
     fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
         let folder = tempfile::tempdir().unwrap();

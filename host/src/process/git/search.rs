@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use super::super::mounts::{self, Entry, FileId};
 use super::super::placeholder;
+use super::index::submodules;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::read::{
     MAX_FOLDERS, common_of, has_head, is_no_folder, list, make_readable, open_folder, real_path,
@@ -161,6 +162,10 @@ impl Repositories {
         search.add_postponed();
         search.walk();
         search.end_step();
+        if before.is_some() && search.found.is_incomplete {
+            search.look_at_submodules();
+            search.end_step();
+        }
         for is_known in [true, false] {
             search.look_into_parts(is_known);
         }
@@ -457,6 +462,62 @@ impl Search<'_> {
         if let Some(unread) = self.found.unread.get_mut(&part.top) {
             unread.is_unreached = is_unreached;
         }
+    }
+
+    /// Looks where indexes name submodules, after a walk that has not come everywhere: git looks into each of them by itself
+    /// when it is run in the repository, so that one cannot be used unless they were seen.
+    fn look_at_submodules(&mut self) {
+        let mut done = HashSet::new();
+        loop {
+            let folders: Vec<(PathBuf, PathBuf)> = self.worktrees().collect();
+            let mut is_over = true;
+            for (folder, worktree) in folders {
+                if !done.insert((folder.clone(), worktree.clone())) {
+                    continue;
+                }
+                is_over = false;
+                if !self.look_at_submodules_of(&folder, &worktree) {
+                    let error = io::Error::other("its submodules cannot be looked at");
+                    self.cannot_look(&folder, true, &error);
+                }
+            }
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// The folders of repositories that were found, and where their worktrees are.
+    fn worktrees(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let own = self.found.folders.keys().filter(|path| is_git_name(path));
+        let own = own.filter_map(|path| Some((path.clone(), path.parent()?.to_owned())));
+        let links = self.found.links.iter();
+        let linked = links.filter_map(|(path, link)| {
+            Some((link.target()?.to_owned(), path.parent()?.to_owned()))
+        });
+        own.chain(linked)
+    }
+
+    /// Whether all submodules that an index names were looked at.
+    fn look_at_submodules_of(&mut self, folder: &Path, worktree: &Path) -> bool {
+        let index = folder.join("index");
+        if index
+            .symlink_metadata()
+            .is_err_and(|error| is_no_folder(&error))
+        {
+            return true;
+        }
+        let settings = common_of(folder).unwrap_or_else(|| folder.to_owned());
+        let Some(submodules) = submodules(&index, &settings) else {
+            return false;
+        };
+        submodules.into_iter().all(|path| {
+            let is_seen = self.may_go_on();
+            if is_seen {
+                self.look_first(&worktree.join(path).join(".git"));
+            }
+            is_seen
+        })
     }
 
     /// Looks at what was a repository, or led to one.
