@@ -199,9 +199,7 @@ fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static>
     }
     let mut parts = vec![total];
     parts.push(counted(request.sections().len(), "section", "sections"));
-    if let Some(pinned) = paused.pinned_tokens() {
-        parts.push(format!("{} pinned", grouped(pinned)));
-    }
+    parts.extend(paused.pinned());
     if paused.edits() > 0 {
         parts.push(counted(paused.edits(), "edit", "edits"));
     }

@@ -335,8 +335,8 @@ impl Paused {
         let request = format!("{} is paused", self.title());
         let sections = counted(self.request.sections().len(), "section", "sections");
         let mut parts = vec![request, sections, self.total()];
-        if !self.request.edits().is_empty() {
-            parts.push(counted(self.request.edits().len(), "edit", "edits"));
+        if self.edits() > 0 {
+            parts.push(counted(self.edits(), "edit", "edits"));
         }
         parts.extend(self.pinned());
         parts.extend(self.kept());
@@ -359,9 +359,9 @@ impl Paused {
         self.request.is_dirty()
     }
 
-    /// How many edits were made.
+    /// How many edits there are to be sent: what was undone, or done and taken back, is none.
     pub fn edits(&self) -> usize {
-        self.request.edits().len()
+        self.request.difference_count()
     }
 
     /// Its tokens, and the context window.

@@ -154,6 +154,12 @@ impl EditableRequest {
         self.overlay != Overlay::default()
     }
 
+    /// How many [`differences`](Self::differences) there are.
+    pub fn difference_count(&self) -> usize {
+        let overlay = &self.overlay;
+        overlay.leaves.len() + overlay.added.len() + overlay.deleted.len()
+    }
+
     /// The edits that are done, oldest first. With the original they give the current body.
     pub fn edits(&self) -> &[Edit] {
         self.history.get(..self.done).unwrap_or_default()
