@@ -324,9 +324,10 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
 
 #[test]
 fn a_cancelled_request_gives_the_message_back() {
+    type Leave = fn(&mut Pausing);
     let provider = Provider::play([Response::reply("Fine.")]);
     let environment = environment(&provider);
-    let leave: [(fn(&mut Pausing), bool); 4] = [
+    let leave: [(Leave, bool); 4] = [
         (|chat| chat.chat.say("cancel"), false),
         (|chat| chat.chat.terminal.press(Key::CtrlC), false),
         (|chat| chat.chat.say("/pause off"), true),
