@@ -15,7 +15,7 @@ use dunlin::provider::provider;
 use dunlin::repl::interceptor::TerminalInterceptor;
 use dunlin::repl::line::Recall;
 use dunlin::repl::metadata::Answering;
-use dunlin::repl::slash::while_waiting;
+use dunlin::repl::slash::SlashCommands;
 use dunlin::settings::Settings;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, Role};
@@ -193,7 +193,7 @@ fn app(home: &Path) -> Result<App, Box<dyn Error>> {
     let global = Global::default();
     let ui = Ui::new(global.terminal(), &environment, true);
     let settings = Settings::load(&global, environment, home)?;
-    Ok(App::new(Arc::new(ui), settings, Vec::new(), while_waiting))
+    Ok(App::new(Arc::new(ui), settings, Vec::new(), &SlashCommands))
 }
 
 fn conversation(messages: usize) -> Conversation {

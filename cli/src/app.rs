@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use async_trait::async_trait;
+use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
 use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
@@ -41,9 +43,42 @@ use dunlin_terminal::ui::terminal;
 /// that streams, and more would only cost memory.
 const WORKER_THREADS: usize = 2;
 
-/// Runs a command while calls wait: the app, the messages and the tools of the conversation, the command and what
-/// was typed after it. The result says whether it changed permissions, on which waiting calls depend.
-pub type WhileWaiting = fn(&App, &[Message], &[Tool], Slash, &str) -> Result<bool, CliError>;
+/// Slash commands, for what waits within a turn: the turn cannot know how each is done, as some begin another one.
+#[async_trait(?Send)]
+pub trait Commands {
+    /// Runs a command while calls wait: the messages and the tools of the conversation, the command and what was typed
+    /// after it. The result says whether it changed permissions, on which waiting calls depend.
+    ///
+    /// # Errors
+    /// The command failed.
+    fn while_waiting(
+        &self,
+        app: &App,
+        messages: &[Message],
+        tools: &[Tool],
+        command: Slash,
+        rest: &str,
+    ) -> Result<bool, CliError>;
+
+    /// Why a command that leaves the conversation would do nothing, in a sentence; `None`: it can be done. `messages` are
+    /// those of the conversation with the one that is paused.
+    ///
+    /// # Errors
+    /// What it names does not exist, or cannot be used.
+    async fn refusal(
+        &self,
+        app: &App,
+        agent: &Agent,
+        messages: &[Message],
+        command: (Slash, &str),
+    ) -> Result<Option<String>, CliError>;
+
+    /// Lists what a command would choose from. `agent` answers the paused request.
+    ///
+    /// # Errors
+    /// The endpoint cannot be asked for its models.
+    async fn list(&self, app: &App, agent: &Agent, command: Slash) -> Result<(), CliError>;
+}
 
 /// Settings, output, and what is made on demand.
 pub struct App {
@@ -63,8 +98,8 @@ pub struct App {
     pub preview_limit: Cell<u16>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
-    /// Runs slash commands while calls wait.
-    pub while_waiting: WhileWaiting,
+    /// The slash commands.
+    pub commands: &'static dyn Commands,
     /// What joins the built-in plugins.
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
@@ -76,12 +111,12 @@ pub struct App {
 }
 
 impl App {
-    /// Makes nothing yet. `plugins` join the built-in ones, and `while_waiting` runs slash commands while calls wait.
+    /// Makes nothing yet. `plugins` join the built-in ones, and `commands` are the slash commands.
     pub fn new(
         ui: Arc<Ui>,
         settings: Settings,
         plugins: Vec<Plugin>,
-        while_waiting: WhileWaiting,
+        commands: &'static dyn Commands,
     ) -> App {
         let asks = ui.can_ask();
         let pausing = match ui.is_chat() {
@@ -101,7 +136,7 @@ impl App {
             accepts_edits: Arc::default(),
             pausing,
             asks,
-            while_waiting,
+            commands,
             plugins,
             session: RefCell::new(Store::new_id()),
             installed_stamp: Cell::default(),

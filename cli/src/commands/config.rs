@@ -19,7 +19,7 @@ use crate::config::value::{fields, written};
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp;
-use crate::repl::slash::while_waiting;
+use crate::repl::slash::SlashCommands;
 use crate::settings::{Origin, Settings, SettingsError};
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
@@ -52,7 +52,7 @@ pub fn run(
         ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
         ConfigCommand::Check => {
             check(ui, &settings)?;
-            check_names(App::new(Arc::clone(ui), settings, plugins, while_waiting))?;
+            check_names(App::new(Arc::clone(ui), settings, plugins, &SlashCommands))?;
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,

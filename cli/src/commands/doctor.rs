@@ -22,7 +22,7 @@ use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::mcp::{find_program, warning};
 use crate::provider::provider;
-use crate::repl::slash::while_waiting;
+use crate::repl::slash::SlashCommands;
 use crate::settings::{Settings, SettingsError, current_folder};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
@@ -110,7 +110,7 @@ pub fn run(
                 std::sync::Arc::clone(ui),
                 settings,
                 Vec::new(),
-                while_waiting,
+                &SlashCommands,
             );
             configuration(&mut report, &app.settings);
             folders(&mut report, &app.settings);

@@ -29,7 +29,7 @@ use crate::app::App;
 use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
-use crate::repl::slash::while_waiting;
+use crate::repl::slash::SlashCommands;
 use crate::settings::Settings;
 use dunlin_terminal::ui::Ui;
 
@@ -114,5 +114,5 @@ fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> App {
     for notice in &settings.notices {
         ui.warn(notice);
     }
-    App::new(Arc::clone(ui), settings, plugins, while_waiting)
+    App::new(Arc::clone(ui), settings, plugins, &SlashCommands)
 }

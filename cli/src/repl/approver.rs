@@ -155,8 +155,10 @@ impl<'a> TerminalApprover<'a> {
                     return ControlFlow::Continue(rows);
                 }
                 let messages = waiting.conversation.messages();
-                let run = self.app.while_waiting;
-                let looked = run(self.app, messages, self.tools, command, &rest);
+                let looked = self
+                    .app
+                    .commands
+                    .while_waiting(self.app, messages, self.tools, command, &rest);
                 match looked {
                     Ok(false) => again(),
                     Ok(true) => ControlFlow::Break(Resolution::Reconsider),

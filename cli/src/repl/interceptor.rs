@@ -9,7 +9,6 @@ use dunlin_host::Tool;
 use super::auto;
 use super::editing::EditValue;
 use super::inspecting;
-use super::leaving;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
 use super::table::{self, Input, Slash, commands};
@@ -225,8 +224,8 @@ impl<'a> TerminalInterceptor<'a> {
     async fn agrees_to_lose(&self, paused: &Paused) -> bool {
         let question = match paused.edits() {
             0 => return true,
-            1 => "The request has 1 edit, which is lost. Go on?".to_owned(),
-            edits => format!("The request has {edits} edits, which are lost. Go on?"),
+            1 => "The request has 1 edit, which would be lost. Continue?".to_owned(),
+            edits => format!("The request has {edits} edits, which would be lost. Continue?"),
         };
         let ui = Arc::clone(&self.app.ui);
         let asked = tokio::task::spawn_blocking(move || ui.confirms(&question)).await;
@@ -244,7 +243,11 @@ impl<'a> TerminalInterceptor<'a> {
         let app = self.app;
         let window = app.ui.window();
         let agent = self.answering.agent;
-        match leaving::refusal(app, agent, messages, (command, rest)).await {
+        match app
+            .commands
+            .refusal(app, agent, messages, (command, rest))
+            .await
+        {
             Ok(None) => {}
             Ok(Some(sentence)) => return Follow::Continue(paused.say(&sentence, window)),
             Err(error) => {
@@ -265,11 +268,11 @@ impl<'a> TerminalInterceptor<'a> {
         let again = || Follow::Continue(paused.open(window));
         match table::parse(line) {
             Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
-            Input::Slash(command, rest) if app.ui.is_chat() && leaving::leaves(command, &rest) => {
+            Input::Slash(command, rest) if app.ui.is_chat() && command.leaves(&rest) => {
                 self.leave(line, (command, &rest), paused, messages).await
             }
-            Input::Slash(command, rest) if leaving::lists(command, &rest) => {
-                if let Err(error) = leaving::list(app, self.answering.agent, command).await {
+            Input::Slash(command, rest) if command.lists(&rest) => {
+                if let Err(error) = app.commands.list(app, self.answering.agent, command).await {
                     app.ui.error(&error);
                 }
                 again()
@@ -280,7 +283,10 @@ impl<'a> TerminalInterceptor<'a> {
                     let sentence = format!("{} has to wait: {FIRST}", entry.name);
                     return Follow::Continue(paused.say(&sentence, window));
                 }
-                if let Err(error) = (app.while_waiting)(app, messages, self.tools, command, &rest) {
+                if let Err(error) = app
+                    .commands
+                    .while_waiting(app, messages, self.tools, command, &rest)
+                {
                     app.ui.error(&error);
                 }
                 match (command, app.pausing.mode()) {

@@ -1,28 +1,12 @@
 //! Commands that begin another context while a request is paused. They take the request with it, so whether they can be done
 //! is looked at first.
 
-use super::slash::surplus;
-use super::table::Slash;
+use super::table::{Slash, surplus};
 use super::{choice, sessions};
 use crate::app::App;
 use crate::error::CliError;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
-
-/// Whether a command goes on elsewhere than where the request belongs.
-pub fn leaves(command: Slash, rest: &str) -> bool {
-    match command {
-        Slash::New | Slash::Clear | Slash::Fork | Slash::Exit => true,
-        // Alone they list what there is.
-        Slash::Sessions | Slash::Model | Slash::Agent => !rest.is_empty(),
-        _ => false,
-    }
-}
-
-/// Whether a command that otherwise leaves only lists something.
-pub fn lists(command: Slash, rest: &str) -> bool {
-    matches!(command, Slash::Sessions | Slash::Model | Slash::Agent) && rest.is_empty()
-}
 
 /// Lists what a command would choose from. `agent` answers the paused request.
 ///

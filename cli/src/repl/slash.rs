@@ -3,19 +3,21 @@
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
+use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::Fate;
 
-use super::table::{SERVERS, Slash, commands};
+use super::table::{SERVERS, Slash, commands, surplus};
 use super::{
-    auto, budget, choice, compose, expand, help, last_request, messages, pausing, requests,
-    servers, sessions, steps, tags,
+    auto, budget, choice, compose, expand, help, last_request, leaving, messages, pausing,
+    requests, servers, sessions, steps, tags,
 };
-use crate::app::App;
+use crate::app::{App, Commands};
 use crate::commands::{permissions, tools};
 use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
+use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -31,23 +33,6 @@ pub enum Next {
     AsItIs(UserMessage),
     /// The end.
     Leave,
-}
-
-/// What is said of words behind a command that takes none, or none such: to pass over them could do what nobody meant.
-pub(super) fn surplus(slash: Slash, rest: &str) -> Option<String> {
-    let command = commands().find(|command| command.slash == slash)?;
-    let fits = rest.is_empty()
-        || match command.arguments {
-            "" => false,
-            "[all]" => rest == "all",
-            // Whoever understands these says what is wrong with them.
-            _ => true,
-        };
-    match (fits, command.arguments) {
-        (true, _) => None,
-        (false, "") => Some(format!("{} takes no arguments.", command.name)),
-        (false, arguments) => Some(format!("Usage: {} {arguments}", command.name)),
-    }
 }
 
 /// Runs a command at the prompt.
@@ -123,8 +108,38 @@ pub fn run(
     Ok(Next::Prompt)
 }
 
-/// Runs a command while calls wait. `tools` are those of the conversation.
-pub fn while_waiting(
+/// The slash commands.
+pub struct SlashCommands;
+
+#[async_trait(?Send)]
+impl Commands for SlashCommands {
+    fn while_waiting(
+        &self,
+        app: &App,
+        messages: &[Message],
+        tools: &[Tool],
+        command: Slash,
+        rest: &str,
+    ) -> Result<bool, CliError> {
+        while_waiting(app, messages, tools, command, rest)
+    }
+
+    async fn refusal(
+        &self,
+        app: &App,
+        agent: &Agent,
+        messages: &[Message],
+        command: (Slash, &str),
+    ) -> Result<Option<String>, CliError> {
+        leaving::refusal(app, agent, messages, command).await
+    }
+
+    async fn list(&self, app: &App, agent: &Agent, command: Slash) -> Result<(), CliError> {
+        leaving::list(app, agent, command).await
+    }
+}
+
+fn while_waiting(
     app: &App,
     messages: &[Message],
     tools: &[Tool],

@@ -86,6 +86,25 @@ pub enum Slash {
     Exit,
 }
 
+impl Slash {
+    /// Whether it leaves the conversation that a paused request belongs to. Some only list what there is, if nothing follows.
+    pub fn leaves(self, rest: &str) -> bool {
+        match self {
+            Slash::New | Slash::Clear | Slash::Fork | Slash::Exit => true,
+            _ => self.chooses() && !rest.is_empty(),
+        }
+    }
+
+    /// Whether it only lists what can be chosen.
+    pub fn lists(self, rest: &str) -> bool {
+        self.chooses() && rest.is_empty()
+    }
+
+    fn chooses(self) -> bool {
+        matches!(self, Slash::Sessions | Slash::Model | Slash::Agent)
+    }
+}
+
 /// A command as it is typed.
 #[derive(Debug)]
 pub struct Command {
@@ -407,6 +426,23 @@ pub fn no_such_command<'a>(word: &str, templates: impl Iterator<Item = &'a str>)
 /// Joins lines that a backslash continues: the mark is not part of the message.
 fn continued(text: &str) -> String {
     text.replace("\\\n", "\n")
+}
+
+/// What is said of words behind a command that takes none, or none such: to pass over them could do what nobody meant.
+pub fn surplus(slash: Slash, rest: &str) -> Option<String> {
+    let command = commands().find(|command| command.slash == slash)?;
+    let fits = rest.is_empty()
+        || match command.arguments {
+            "" => false,
+            "[all]" => rest == "all",
+            // Whoever understands these says what is wrong with them.
+            _ => true,
+        };
+    match (fits, command.arguments) {
+        (true, _) => None,
+        (false, "") => Some(format!("{} takes no arguments.", command.name)),
+        (false, arguments) => Some(format!("Usage: {} {arguments}", command.name)),
+    }
 }
 
 #[cfg(test)]

@@ -400,7 +400,7 @@ fn another_context_discards_the_request() {
     chat.request();
     chat.does("e temperature 0.5");
     chat.does("e 1 count the terns");
-    let question = "The request has 2 edits, which are lost. Go on? [y/n]";
+    let question = "The request has 2 edits, which would be lost. Continue? [y/n]";
     for answer in ["n", "y"] {
         chat.chat.say("/new");
         chat.prompt(question);

@@ -17,7 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::SUFFIX;
-use super::read::make_readable;
+use super::read::with_access;
 use crate::files::make_private;
 use crate::process::mounts::{self, FileId};
 
@@ -193,20 +193,6 @@ pub(super) fn remove_link(repository: &Path, id: FileId, link: &Path) -> io::Res
             _ => Err(replaced()),
         }
     })
-}
-
-/// Tries again after a folder was made writable for its owner.
-pub(in crate::process) fn with_access<T>(
-    folder: &Path,
-    work: impl Fn() -> io::Result<T>,
-) -> io::Result<T> {
-    match work() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_readable(folder)?;
-            work()
-        }
-        done => done,
-    }
 }
 
 fn open_below(folder: BorrowedFd<'_>, below: &Path) -> io::Result<OwnedFd> {

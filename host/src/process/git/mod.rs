@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use super::access::{Access, Held};
 use super::mounts::FileId;
 use super::placeholder;
-pub(super) use aside::with_access;
 pub(super) use baseline::{Baseline, Kind};
+pub(super) use read::with_access;
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 

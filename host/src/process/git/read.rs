@@ -92,6 +92,20 @@ pub(super) fn make_readable(path: &Path) -> io::Result<()> {
     Ok(chmodat(CWD, name, mode, AtFlags::empty())?)
 }
 
+/// Tries again after a folder was made writable for its owner.
+pub(in crate::process) fn with_access<T>(
+    folder: &Path,
+    work: impl Fn() -> io::Result<T>,
+) -> io::Result<T> {
+    match work() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_readable(folder)?;
+            work()
+        }
+        done => done,
+    }
+}
+
 /// Whether an error says that there is no folder.
 pub(super) fn is_no_folder(error: &io::Error) -> bool {
     let errors = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
