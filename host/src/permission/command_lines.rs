@@ -115,15 +115,25 @@ impl Permissions {
     pub(crate) fn changeable(&self, written: &str) -> Option<Changeable> {
         let mut passed = Vec::new();
         let on_part = |part: &Path, is_link| passed.push((part.to_owned(), is_link));
-        let path = self.places.walk(written, on_part).ok()?;
-        let meta = std::fs::metadata(&path).ok()?;
+        let found = self.places.walk(written, on_part).ok();
+        let found = found.and_then(|path| Some((std::fs::metadata(&path).ok()?, path)));
         // The project itself is mounted, and cannot be replaced.
         let can_replace =
             |part: &Path| part != self.places.project && self.is_writable_for_commands(part);
-        let is_inside = self.is_writable_for_commands(&path);
         let mut links = passed.iter().filter(|(_, is_link)| *is_link);
-        let can_lead_elsewhere = links.any(|(link, _)| can_replace(link))
-            || !is_inside && passed.iter().any(|(part, _)| can_replace(part));
+        let link = links.find(|(link, _)| can_replace(link));
+        // What is there says something else to each process, and for the command leads where it may not for Dunlin.
+        let differs = passed.iter().any(|(part, _)| part.starts_with("/proc"));
+        if let Some((link, _)) = link.filter(|_| differs) {
+            return Some(Changeable::Other {
+                path: link.clone(),
+                is_folder: false,
+            });
+        }
+        let (meta, path) = found?;
+        let is_inside = self.is_writable_for_commands(&path);
+        let can_lead_elsewhere =
+            link.is_some() || !is_inside && passed.iter().any(|(part, _)| can_replace(part));
         if !is_inside && !can_lead_elsewhere {
             return None;
         }

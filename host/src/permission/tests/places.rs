@@ -386,3 +386,33 @@ fn the_root_is_named_apart_from_what_is_below_it() {
     let way = WayOut::of(&need, Decided::Allow).map(|way| way.target);
     assert_eq!(way.as_deref(), Some("/."));
 }
+
+/// For the command it leads where it does not lead for Dunlin, so that no answer can be bound to what is there.
+#[test]
+fn a_link_through_proc_is_no_plain_name() {
+    use crate::command::Changeable;
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let at = |name: &str| fixture.root.join("project").join(name);
+    fs::write(at("there.sh"), "").unwrap();
+    for (name, target) in [
+        ("other", "/proc/2/cwd/evil.sh"),
+        ("own", "/proc/self/cwd/Cargo.toml"),
+        ("good", "there.sh"),
+    ] {
+        std::os::unix::fs::symlink(target, at(name)).unwrap();
+    }
+    let is_other = |name: &str| {
+        let found = permissions.changeable(name);
+        matches!(found, Some(Changeable::Other { .. }))
+    };
+    for name in ["other", "own"] {
+        assert!(is_other(name), "{name}");
+    }
+    let there = at("there.sh").canonicalize().unwrap();
+    assert_eq!(
+        permissions.changeable("good"),
+        Some(Changeable::File(there))
+    );
+    assert_eq!(permissions.changeable("missing"), None);
+}
